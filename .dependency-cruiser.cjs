@@ -1,4 +1,5 @@
-// The import rules of the house, run by `npm run check`. Type-only imports count like the others, except where a rule says so.
+// The import rules of the house, run by `npm run check`. Type-only imports count like the others, except where a rule
+// says so.
 //
 // `test/house/imports.full.test.ts` breaks every rule once and sees it fire, and asserts that each still matches files.
 
@@ -11,7 +12,9 @@ const oneImporter = (name, packages, importers) => ({
   to: { path: packages.map((id) => `(^|/)node_modules/${id}/|^${id}(/|$)`) },
 });
 
-/** The rooms of `core/`, from the ground up. A room imports only from lower floors, so there is no circle between rooms. */
+/**
+ * The rooms of `core/`, from the ground up. A room imports only from lower floors, so there is no circle between rooms.
+ */
 const floors = [
   ["contract", "listeners", "log", "untrusted"],
   ["config", "media", "state"],
@@ -40,10 +43,11 @@ const goesDown = floors.flatMap((rooms, floor) =>
 );
 
 /**
- * What may be imported beside a room's door: the embedded store, which is opened in one place; what commands need to know of the state
- * without loading more; the judgement of addresses, which needs no
- * way out to the network; the agent for public addresses, whose HTTP client only the thread of transforms loads; the contract behind the two
- * public doors of the SDK; the bounded readers of responses, which the command line and a door of the SDK use without the rest; the rules of a channel's ids, which the thread of a plugin needs alone.
+ * What may be imported beside a room's door: the embedded store, which is opened in one place; what commands need to
+ * know of the state without loading more; the judgement of addresses, which needs no way out to the network; the agent
+ * for public addresses, whose HTTP client only the thread of transforms loads; the contract behind the two public doors
+ * of the SDK; the bounded readers of responses, which the command line and a door of the SDK use without the rest; the
+ * rules of a channel's ids, which the thread of a plugin needs alone.
  */
 const sideDoors = {
   access: ["identity"],
@@ -63,7 +67,10 @@ const doors = hasDoor.map((room) => ({
   comment: `Outside of ${room}, only core/${room}/index.ts is imported.`,
   severity: "error",
   from: { path: "^core/", pathNot: [roomPath(room), "^core/cli/", "^core/transforms/guest/"] },
-  to: { path: `^core/${room}/`, pathNot: ["index", ...(sideDoors[room] ?? [])].map((file) => `^core/${room}/${file}[.]`) },
+  to: {
+    path: `^core/${room}/`,
+    pathNot: ["index", ...(sideDoors[room] ?? [])].map((file) => `^core/${room}/${file}[.]`),
+  },
 }));
 
 module.exports = {
@@ -80,7 +87,8 @@ module.exports = {
     },
     {
       name: "no-cycles",
-      comment: "Two files that need each other are one file, or lack a third. Types count too: a reader follows them as well.",
+      comment:
+        "Two files that need each other are one file, or lack a third. Types count too: a reader follows them as well.",
       severity: "error",
       from: { path: "^(core|plugins|transforms|bench)/" },
       to: { circular: true },
@@ -105,11 +113,16 @@ module.exports = {
       comment: "Every import leads to a file, or to a package that is installed.",
       severity: "error",
       from: { path: "^(core|plugins|transforms|bench)/" },
-      to: { couldNotResolve: true, pathNot: "^service-gateway(/sdk|/sdk/channel|/sdk/store|/sdk/reading|/sdk/tools|/testkit)?$" },
+      to: {
+        couldNotResolve: true,
+        pathNot: "^service-gateway(/sdk|/sdk/channel|/sdk/store|/sdk/reading|/sdk/tools|/testkit)?$",
+      },
     },
     {
       name: "production-needs-no-dev-dependency",
-      comment: "What is published runs without the development dependencies. Types are gone by then, so they may come from them.",
+      comment:
+        "What is published runs without the development dependencies. Types are gone by then, so they may " +
+        "come from them.",
       severity: "error",
       // The testkit runs in the test runner of whoever uses it.
       from: { path: "^(core|plugins|transforms)/", pathNot: "^core/testkit/" },
@@ -124,7 +137,9 @@ module.exports = {
     },
     {
       name: "plugins-use-the-door",
-      comment: "A bundled plugin imports `service-gateway/sdk` by name, as a stranger does, and nothing else of this repository.",
+      comment:
+        "A bundled plugin imports `service-gateway/sdk` by name, as a stranger does, and nothing else of " +
+        "this repository.",
       severity: "error",
       // The tests of the template, and what runs it by hand, use the other doors as those of a stranger do.
       from: { path: "^(plugins|transforms|examples)/", pathNot: "^examples/plugin-template(-lines)?/(test/|dev\\.)" },
@@ -146,7 +161,8 @@ module.exports = {
     },
     {
       name: "types-stand-alone",
-      comment: "The vocabulary and its tables import nothing but the program's own name, so that everything can import them.",
+      comment:
+        "The vocabulary and its tables import nothing but the program's own name, so that everything can import them.",
       severity: "error",
       from: { path: "^core/contract/(types|errors|plugin-errors|error-table|product|codes)[./]" },
       to: { path: ".", pathNot: "^core/contract/(command|error-table|types|codes)[./]" },
@@ -174,7 +190,8 @@ module.exports = {
     },
     {
       name: "media-stands-alone",
-      comment: "What is fetched for whoever asks is judged by rules that know neither agents, channels nor configuration.",
+      comment:
+        "What is fetched for whoever asks is judged by rules that know neither agents, channels nor configuration.",
       severity: "error",
       from: { path: "^core/media/" },
       to: { path: "^core/", pathNot: "^core/(media/|contract/|listeners/)" },
@@ -182,10 +199,18 @@ module.exports = {
     {
       name: "media-is-wired-once",
       comment:
-        "Only the composition decides what is fetched; a second way out would be one without a guard. Requests of transforms start in their own thread and ask the same table of addresses. An address may be judged anywhere.",
+        "Only the composition decides what is fetched; a second way out would be one without a guard. " +
+        "Requests of transforms start in their own thread and ask the same table of addresses. An address " +
+        "may be judged anywhere.",
       severity: "error",
-      from: { path: "^core/", pathNot: "^core/(media/|gateway/(runtime|agents/outbound-files)\\.|sdk/|transforms/requests\\.)" },
-      to: { path: "^core/media/", pathNot: "^core/media/(address|web-address|bounded-fetch|body-limit|line-reader|workspace-file)\\." },
+      from: {
+        path: "^core/",
+        pathNot: "^core/(media/|gateway/(runtime|agents/outbound-files)\\.|sdk/|transforms/requests\\.)",
+      },
+      to: {
+        path: "^core/media/",
+        pathNot: "^core/media/(address|web-address|bounded-fetch|body-limit|line-reader|workspace-file)\\.",
+      },
     },
     oneImporter("ipaddr.js", ["ipaddr\\.js"], ["core/media/address\\."]),
     oneImporter("tapable", ["tapable"], ["core/stations/stations\\."]),
@@ -202,7 +227,8 @@ module.exports = {
     {
       name: "one-importer-sqlite",
       comment:
-        "Only the embedded store touches the database engine, and the lock, which borrows its file locks; everybody else uses the port.",
+        "Only the embedded store touches the database engine, and the lock, which borrows its file locks; " +
+        "everybody else uses the port.",
       severity: "error",
       from: { path: "^(core|plugins)/", pathNot: "^core/state/(sqlite/|lock\\.)" },
       to: { path: "^(node:)?sqlite$" },

@@ -5,33 +5,44 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 /**
- * What `npm run test:all` runs beside `npm test`: kills in loops, several nodes, PostgreSQL, long sweeps of drawn inputs, packing, and the
- * kit's own tests. A file for costs or times is one of them.
+ * What `npm run test:all` runs beside `npm test`: kills in loops, several nodes, PostgreSQL, long sweeps of drawn
+ * inputs, packing, and the kit's own tests. A file for costs or times is one of them.
  */
 const full = "test/**/*.full.test.ts";
-/** What compares times: few files at once, when nothing else of the suite runs, and again when the machine had other work. */
+/**
+ * What compares times: few files at once, when nothing else of the suite runs, and again when the machine had other
+ * work.
+ */
 const timed = "test/**/*.timed.test.ts";
 /** What compares the processor time of one thread, in a process of its own: other work beside it changes little. */
 const costs = "test/**/*.cost.test.ts";
 /** What takes longest, much of it waiting. */
-const long = /\/(?:mailbox|imap-faults|imap-load|gmail-health|published|faults|nodes|contract|[a-z]+-contracts?)\.(?:full\.)?test/;
+const long =
+  /\/(?:mailbox|imap-faults|imap-load|gmail-health|published|faults|nodes|contract|[a-z]+-contracts?)\.(?:full\.)?test/;
 /** Files that mostly wait, for programs and servers; the others compute. */
 const waiting = /\/(?:e2e|mail|store-postgres|cli|bench|isolation)\//;
 
 /** Changes its own process, or measures it, so that it needs one that no other file has used. */
 const alone = ["test/e2e/hook-flood.full.test.ts", "test/core/testkit/broken-channels.full.test.ts"];
 
-/** `SERVICE_TEST_STORE` runs the tests on another store than the embedded one; see `test/support/store/replacement.ts`. */
+/**
+ * `SERVICE_TEST_STORE` runs the tests on another store than the embedded one; see `test/support/store/replacement.ts`.
+ */
 const otherStore = process.env.SERVICE_TEST_STORE !== undefined;
 /** They test the files of the embedded store, fill their disk, or crash its thread. */
-const ofEmbedded = ["mail-points", "earlier-state", "full-disk", "state-copy"].map((name) => `test/e2e/${name}.full.test.ts`);
+const ofEmbedded = ["mail-points", "earlier-state", "full-disk", "state-copy"].map(
+  (name) => `test/e2e/${name}.full.test.ts`,
+);
 const left = otherStore ? ofEmbedded : [];
 
 const setupFiles = [source("./test/support/own-directory.ts"), source("./test/support/seed.ts")];
 /** Where no times are compared: users do not have it before their first transform. */
 const keptEngine = source("./test/support/transform-engine.ts");
 
-/** Files that wait and files that compute take turns, so that both cores are busy all the time; what takes longest is in the first half. */
+/**
+ * Files that wait and files that compute take turns, so that both cores are busy all the time; what takes longest is in
+ * the first half.
+ */
 class TakingTurns extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const kindOf = ({ project, moduleId }: TestSpecification) => {
@@ -39,10 +50,18 @@ class TakingTurns extends BaseSequencer {
       if (project.name === "own process") return "alone";
       return long.test(moduleId) ? "long" : waiting.test(moduleId) ? "waiting" : "computing";
     };
-    const groups = Map.groupBy(await super.sort(files), (file) => `${file.project.config.sequence.groupOrder} ${kindOf(file)}`);
+    const groups = Map.groupBy(
+      await super.sort(files),
+      (file) => `${file.project.config.sequence.groupOrder} ${kindOf(file)}`,
+    );
     const placed = [...groups.values()].flatMap((group) =>
       group.map((file, index) => {
-        const place = { alone: -1, long: index / group.length / 2, waiting: index / group.length, computing: index / group.length };
+        const place = {
+          alone: -1,
+          long: index / group.length / 2,
+          waiting: index / group.length,
+          computing: index / group.length,
+        };
         return { file, place: file.project.config.sequence.groupOrder + place[kindOf(file)] };
       }),
     );
@@ -54,7 +73,8 @@ export default defineConfig({
   test: {
     pool: "forks",
     globalSetup: [source("./test/support/temporary.ts"), source("./test/support/program.ts")],
-    // Node loads the modules, as it does for users: each test file would fetch them all from the test runner's own loader.
+    // Node loads the modules, as it does for users: each test file would fetch them all from the test runner's own
+    // loader.
     experimental: { viteModuleRunner: false, nodeLoader: false },
     execArgv: ["--import", source(otherStore ? "./test/support/store/redirect.ts" : "./test/support/modules.ts")],
     // Child processes and worker threads of the tests strip and compile each file once, not at every start.

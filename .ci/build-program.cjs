@@ -1,5 +1,5 @@
-// The package without its declarations, which `tsc` writes: the program, the libraries that it contains, and the files that it reads.
-// Into `dist` or the directory that is named.
+// The package without its declarations, which `tsc` writes: the program, the libraries that it contains, and the files
+// that it reads. Into `dist` or the directory that is named.
 const { join } = require("node:path");
 
 const root = join(__dirname, "..");

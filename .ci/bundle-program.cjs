@@ -1,5 +1,5 @@
-// The program in few files. Node finds, reads and links each module by itself, which was a quarter of every start. What is imported by its
-// path keeps its file: the doors, the plugins, the threads and processes that the program starts.
+// The program in few files. Node finds, reads and links each module by itself, which was a quarter of every start. What
+// is imported by its path keeps its file: the doors, the plugins, the threads and processes that the program starts.
 const { existsSync, globSync, mkdirSync, readdirSync, writeFileSync } = require("node:fs");
 const { isBuiltin } = require("node:module");
 const { dirname, join, posix, relative, sep } = require("node:path");
@@ -21,7 +21,10 @@ const entries = [
   "core/transforms/worker",
   "plugins/playground/serve",
 ];
-/** The store's thread starts with every gateway and shares no object with it: it is one file, because it starts sooner the less it loads. */
+/**
+ * The store's thread starts with every gateway and shares no object with it: it is one file, because it starts sooner
+ * the less it loads.
+ */
 const thread = "core/state/sqlite/writer";
 /** Modules that the engine of the transforms reads as text. */
 const guest = "core/transforms/guest/*.ts";
@@ -42,8 +45,8 @@ const nameOf = (from, file) =>
     .replace(/\.[jt]s$/, "");
 
 /**
- * A module that moves into another file still finds what lies beside it: `import.meta` is what it would be in a file of its own below `to`,
- * or what it is in the source for those that remain there.
+ * A module that moves into another file still finds what lies beside it: `import.meta` is what it would be in a file of
+ * its own below `to`, or what it is in the source for those that remain there.
  */
 function ownPlace(from, remains) {
   const place = (kind, name) => `__place_${kind}("${name}")`;
@@ -57,14 +60,19 @@ function ownPlace(from, remains) {
           return code
             .replaceAll("import.meta.url", JSON.stringify(pathToFileURL(file).href))
             .replaceAll("import.meta.dirname", JSON.stringify(dirname(file)));
-        return code.replaceAll("import.meta.url", place("url", name)).replaceAll("import.meta.dirname", place("dirname", name));
+        return code
+          .replaceAll("import.meta.url", place("url", name))
+          .replaceAll("import.meta.dirname", place("dirname", name));
       },
     },
     renderChunk(code, { fileName }) {
       const to = (path) => posix.relative(posix.dirname(fileName), path);
       return code
         .replaceAll(/__place_url\("([^"]+)"\)/g, (_, name) => `new URL("${to(`${name}.js`)}", import.meta.url).href`)
-        .replaceAll(/__place_dirname\("([^"]+)"\)/g, (_, name) => `\`\${import.meta.dirname}/${to(posix.dirname(name))}\``);
+        .replaceAll(
+          /__place_dirname\("([^"]+)"\)/g,
+          (_, name) => `\`\${import.meta.dirname}/${to(posix.dirname(name))}\``,
+        );
     },
   };
 }
@@ -74,7 +82,8 @@ function ownName(from) {
   return {
     name: "own-name",
     resolveId(id) {
-      const [, name] = /^service-gateway\/(sdk|sdk\/channel|sdk\/store|sdk\/reading|sdk\/tools|testkit)$/.exec(id) ?? [];
+      const [, name] =
+        /^service-gateway\/(sdk|sdk\/channel|sdk\/store|sdk\/reading|sdk\/tools|testkit)$/.exec(id) ?? [];
       return name && join(from, "core", `${name.includes("/") ? name : `${name}/index`}.ts`);
     },
   };
@@ -84,7 +93,10 @@ function ownName(from) {
 const packagedSchemas = (path) => ({
   name: "packaged-schemas",
   renderChunk: (code, { fileName }) =>
-    code.replaceAll(/^(import .*)"typebox";$/gm, (_, names) => `${names}"${relativeTo(posix.dirname(fileName), path)}";`),
+    code.replaceAll(
+      /^(import .*)"typebox";$/gm,
+      (_, names) => `${names}"${relativeTo(posix.dirname(fileName), path)}";`,
+    ),
 });
 
 function relativeTo(directory, path) {
@@ -93,8 +105,8 @@ function relativeTo(directory, path) {
 }
 
 /**
- * An `import` of a built-in module makes all of its exports, the streams of `node:fs` among them, which is a tenth of a thread's start. This
- * takes only what is named.
+ * An `import` of a built-in module makes all of its exports, the streams of `node:fs` among them, which is a tenth of a
+ * thread's start. This takes only what is named.
  */
 const namedBuiltins = {
   name: "named-builtins",
@@ -118,7 +130,9 @@ async function bundleProgram({ from, to, schemas, libraries = [], remains = () =
   const contained = new Set(schemas === undefined ? ["typebox", ...libraries] : libraries);
   const nameOfPackage = (id) => /^(?:@[^/]+\/)?[^/]+/.exec(id)?.[0];
   const isContained = (id, importer) =>
-    /^(?:[./]|service-gateway\/)/.test(id) || contained.has(nameOfPackage(id)) || (importer.includes("node_modules") && !isBuiltin(id));
+    /^(?:[./]|service-gateway\/)/.test(id) ||
+    contained.has(nameOfPackage(id)) ||
+    (importer.includes("node_modules") && !isBuiltin(id));
   const write = async (names, ...others) => {
     const input = Object.fromEntries(
       names.map((name) => [name.replace(/\.js$/, ""), join(from, name.endsWith(".js") ? name : `${name}.ts`)]),
@@ -128,9 +142,18 @@ async function bundleProgram({ from, to, schemas, libraries = [], remains = () =
       platform: "node",
       tsconfig: false,
       external: (id, importer) => importer !== undefined && !isContained(id, importer),
-      plugins: [ownName(from), ownPlace(from, remains), ...(schemas === undefined ? [] : [packagedSchemas(schemas)]), ...others],
+      plugins: [
+        ownName(from),
+        ownPlace(from, remains),
+        ...(schemas === undefined ? [] : [packagedSchemas(schemas)]),
+        ...others,
+      ],
     });
-    const { output } = await bundle.generate({ format: "esm", entryFileNames: "[name].js", chunkFileNames: "chunks/[name].js" });
+    const { output } = await bundle.generate({
+      format: "esm",
+      entryFileNames: "[name].js",
+      chunkFileNames: "chunks/[name].js",
+    });
     await bundle.close();
     writeOutput(output, to);
   };

@@ -1,4 +1,5 @@
-// After `tsc`: what the compiled code reads at run time and the compiler leaves behind (pages, styles, pictures, templates).
+// After `tsc`: what the compiled code reads at run time and the compiler leaves behind (pages, styles, pictures,
+// templates).
 const { cpSync, statSync } = require("node:fs");
 const { join } = require("node:path");
 

@@ -7,7 +7,9 @@ const { join } = require("node:path");
 const root = join(__dirname, "..");
 process.chdir(root);
 
-/** True when every package of the lock file that this platform takes is there, in the version that the lock file names. */
+/**
+ * True when every package of the lock file that this platform takes is there, in the version that the lock file names.
+ */
 function complete() {
   try {
     const wanted = JSON.parse(readFileSync("package-lock.json", "utf8")).packages;
@@ -24,6 +26,7 @@ function complete() {
 
 if (!complete()) {
   console.log("Installing what package-lock.json names (once, about half a minute) ...");
-  // `install`, not `ci`: it adds what is missing, where `ci` would first empty the folder; the lock file holds either way.
+  // `install`, not `ci`: it adds what is missing, where `ci` would first empty the folder; the lock file holds either
+  // way.
   execSync("npm install --no-audit --no-fund --loglevel=error", { stdio: "inherit" });
 }

@@ -1,6 +1,7 @@
 /**
- * Makes the two pictures of README.md from a gateway that runs: the chat page with a question to the owner, and what `why` prints. Needs
- * Debian's packages chromium, fonts-dejavu-core and fonts-noto-color-emoji. Run it in a clone: `npm run pictures`.
+ * Makes the two pictures of README.md from a gateway that runs: the chat page with a question to the owner, and what
+ * `why` prints. Needs Debian's packages chromium, fonts-dejavu-core and fonts-noto-color-emoji. Run it in a clone: `npm
+ * run pictures`.
  */
 import { execFile, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -44,7 +45,13 @@ function writeDemo(modelUrl: string): void {
   const config = {
     hooks: { enabled: true, token: { file: "hook-token" } },
     channels: {
-      botchat: { enabled: true, apiRoot: "http://127.0.0.1:18790", botToken: token, dmPolicy: "allowlist", allowFrom: [1001] },
+      botchat: {
+        enabled: true,
+        apiRoot: "http://127.0.0.1:18790",
+        botToken: token,
+        dmPolicy: "allowlist",
+        allowFrom: [1001],
+      },
     },
     commands: { ownerAllowFrom: [1001] },
     agents: { defaults: { model: "local/llama3.2", heartbeat: { every: "0" } } },
@@ -95,7 +102,8 @@ const asHtml = (text: string): string => text.replaceAll("&", "&amp;").replaceAl
 
 async function showOutput(page: Page, command: string, text: string): Promise<void> {
   const style =
-    "margin:0;padding:20px 24px;background:#16181d;color:#d6d9e0;font:14px/1.5 'DejaVu Sans Mono',monospace;white-space:pre-wrap";
+    "margin:0;padding:20px 24px;background:#16181d;color:#d6d9e0;font:14px/1.5 'DejaVu Sans " +
+    "Mono',monospace;white-space:pre-wrap";
   await page.setContent(
     `<body style="margin:0;background:#16181d"><pre style="${style}"><b>$ ${command}</b>\n${asHtml(text)}</pre></body>`,
   );

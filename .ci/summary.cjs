@@ -1,4 +1,5 @@
-// Adds up the JSON reports of the test runs and prints `N passed, N failed`. A report that is missing counts as a failure.
+// Adds up the JSON reports of the test runs and prints `N passed, N failed`. A report that is missing counts as a
+// failure.
 const { readFileSync } = require("node:fs");
 
 let passed = 0;
@@ -8,7 +9,9 @@ for (const file of process.argv.slice(2)) {
     const report = JSON.parse(readFileSync(file, "utf8"));
     passed += report.numPassedTests;
     // A file that cannot even be loaded has no tests to count.
-    const unloadable = report.testResults.filter((result) => result.status === "failed" && result.assertionResults.length === 0).length;
+    const unloadable = report.testResults.filter(
+      (result) => result.status === "failed" && result.assertionResults.length === 0,
+    ).length;
     failed += report.numFailedTests + unloadable;
   } catch {
     failed += 1;

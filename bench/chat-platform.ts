@@ -1,14 +1,14 @@
 /**
- * The emulated platform in a process of its own, with people who write, and a clock. Messages from its parent say what to measure. The
- * clock of this process measures from the moment an update is available until its reply arrives.
+ * The emulated platform in a process of its own, with people who write, and a clock. Messages from its parent say what
+ * to measure. The clock of this process measures from the moment an update is available until its reply arrives.
  */
 import { createPlatform, type PlatformEvent } from "../plugins/playground/platform/index.ts";
 
 export type ChatTask =
   | { readonly what: "roundtrip"; readonly bot: string; readonly count: number }
   /**
-   * `backlog` is timed from the moment when everything is waiting. Both fail if the replies of a chat are out of order, which can be
-   * allowed for a bot that promises no order.
+   * `backlog` is timed from the moment when everything is waiting. Both fail if the replies of a chat are out of order,
+   * which can be allowed for a bot that promises no order.
    */
   | {
       readonly what: "throughput" | "backlog";
@@ -25,7 +25,9 @@ export type ChatTask =
   | { readonly what: "answered"; readonly bot: string };
 
 const people = Array.from({ length: 1_000 }, (_, index) => ({ id: 10_001 + index, first_name: `Person ${index}` }));
-const bots = process.argv.slice(2).map((username, index) => ({ username, name: username, token: `${7_000 + index}:bench-bot-token` }));
+const bots = process.argv
+  .slice(2)
+  .map((username, index) => ({ username, name: username, token: `${7_000 + index}:bench-bot-token` }));
 const platform = await createPlatform({ bots, seed: { people, groups: [] }, recordCalls: false });
 let serial = 0;
 let newcomers = 0;

@@ -7,7 +7,10 @@ export function mistyped(message: string): never {
   process.exit(2);
 }
 
-export function readCommandLine<Config extends ParseArgsConfig>(config: Config, help: string): ReturnType<typeof parseArgs<Config>> {
+export function readCommandLine<Config extends ParseArgsConfig>(
+  config: Config,
+  help: string,
+): ReturnType<typeof parseArgs<Config>> {
   if (process.argv.slice(2).some((word) => word === "--help" || word === "-h")) {
     console.log(help);
     process.exit(0);

@@ -1,7 +1,8 @@
 /**
- * The minimum work of a durable hook: fastify, a constant-time check of the token, the rows that a gateway writes, SQLite with
- * `synchronous=FULL`, and one flush for all waiting requests. The session's queue is bounded as specified: events beyond the newest
- * thousand are dropped, a hundred at a time. `node bench/durable-reference.ts DIRECTORY TOKEN`. Prints `ready <address>`.
+ * The minimum work of a durable hook: fastify, a constant-time check of the token, the rows that a gateway writes,
+ * SQLite with `synchronous=FULL`, and one flush for all waiting requests. The session's queue is bounded as specified:
+ * events beyond the newest thousand are dropped, a hundred at a time. `node bench/durable-reference.ts DIRECTORY
+ * TOKEN`. Prints `ready <address>`.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { mkdirSync } from "node:fs";
@@ -20,7 +21,8 @@ db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
 migrate(db, directory);
 const insert = db.prepare(
   `INSERT INTO inbox (id, state, attempts, accepted_at, source, kind, lane, authority, gather_key, extend, body)
-   VALUES (?, ${eventState.waiting}, 0, ?, 'hooks', 'wake', 'agent:main:main', 'hook', 'heartbeat:agent:main:main', 0, ?)`,
+   VALUES (?, ${eventState.waiting}, 0, ?, 'hooks', 'wake', 'agent:main:main', 'hook',
+     'heartbeat:agent:main:main', 0, ?)`,
 );
 const insertUnit = db.prepare(
   `INSERT INTO units (event_id, lane, state, outcome, reason, settled_at)
@@ -88,7 +90,14 @@ app.post<{ Body: Payload }>("/hooks/wake", async ({ body }) => {
 app.post<{ Body: Payload }>("/hooks/template", async ({ body, headers }) => {
   const { authorization: _, ...shown } = headers;
   const text = `${body.text}: ${body.note ?? ""}`;
-  const delivery = { path: "template", headers: shown, query: {}, payload: body, source: "", now: new Date().toISOString() };
+  const delivery = {
+    path: "template",
+    headers: shown,
+    query: {},
+    payload: body,
+    source: "",
+    now: new Date().toISOString(),
+  };
   const eventId = await store({ text, mode: "next-heartbeat", mapping: "template", delivery });
   return { ok: true, mode: "next-heartbeat", eventId };
 });

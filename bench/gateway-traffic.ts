@@ -76,7 +76,11 @@ export async function printGatewayTraffic(url: string): Promise<void> {
       const { results, sent, received } = traffic.take();
       print(
         name,
-        { results: results - rest.results * share, sent: sent - rest.sent * share, received: received - rest.received * share },
+        {
+          results: results - rest.results * share,
+          sent: sent - rest.sent * share,
+          received: received - rest.received * share,
+        },
         events,
       );
     }
@@ -90,7 +94,9 @@ export async function printGatewayTraffic(url: string): Promise<void> {
 
 function print(name: string, { results, sent, received }: Counts, count: number): void {
   const [trips, there, back] = [results, sent, received].map((all) => all / count);
-  console.log(`${name}: ${trips?.toFixed(1)} round trips, ${there?.toFixed(0)} bytes to the database, ${back?.toFixed(0)} back`);
+  console.log(
+    `${name}: ${trips?.toFixed(1)} round trips, ${there?.toFixed(0)} bytes to the database, ${back?.toFixed(0)} back`,
+  );
 }
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

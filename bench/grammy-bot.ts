@@ -1,8 +1,9 @@
 /**
- * The reference for the channel: an echo bot on bare grammY. `node bench/grammy-bot.ts API_ROOT TOKEN start|bare|runner`.
+ * The reference for the channel: an echo bot on bare grammY. `node bench/grammy-bot.ts API_ROOT TOKEN
+ * start|bare|runner`.
  *
- * `start` is `bot.start()`. `bare` is the runner without `sequentialize`, so it keeps no order in a chat. Both use the default client.
- * `runner` is the runner with `sequentialize` for each chat, over undici.
+ * `start` is `bot.start()`. `bare` is the runner without `sequentialize`, so it keeps no order in a chat. Both use the
+ * default client. `runner` is the runner with `sequentialize` for each chat, over undici.
  */
 import { run, sequentialize } from "@grammyjs/runner";
 import { Bot } from "grammy";

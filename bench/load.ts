@@ -1,8 +1,10 @@
 /**
- * A load generator in a process of its own: a number of connections, each with one request in progress, for a number of seconds. `node
- * bench/load.ts --port N --connections 16 --seconds 2 --path /hooks/wake --token T`. Prints one line of JSON.
+ * A load generator in a process of its own: a number of connections, each with one request in progress, for a number of
+ * seconds. `node bench/load.ts --port N --connections 16 --seconds 2 --path /hooks/wake --token T`. Prints one line of
+ * JSON.
  *
- * Uses bare sockets and prepared requests, because a client that builds and parses HTTP properly costs as much as the measured server.
+ * Uses bare sockets and prepared requests, because a client that builds and parses HTTP properly costs as much as the
+ * measured server.
  */
 import { connect, type Socket } from "node:net";
 import { parseArgs } from "node:util";
@@ -34,7 +36,9 @@ function request(index: number): Buffer {
     ...(note === "" ? {} : { note }),
   });
   return Buffer.from(
-    `POST ${values.path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${values.token}\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    `POST ${values.path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ` +
+      `${values.token}\r\nContent-Type: application/json\r\nContent-Length: ` +
+      `${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
 }
 
@@ -97,4 +101,6 @@ await Promise.all(sockets.map((socket) => run(socket, start + runMs)));
 const elapsed = performance.now() - start;
 times.sort((a, b) => a - b);
 const at = (share: number) => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0;
-console.log(JSON.stringify({ rate: (times.length * 1_000) / elapsed, p50: at(0.5), p99: at(0.99), longest: at(1), refused }));
+console.log(
+  JSON.stringify({ rate: (times.length * 1_000) / elapsed, p50: at(0.5), p99: at(0.99), longest: at(1), refused }),
+);

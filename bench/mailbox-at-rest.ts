@@ -1,11 +1,11 @@
 /**
  * What a mailbox costs at which nothing happens: `node bench/mailbox-at-rest.ts [--minutes 5] [--processes 5]`.
  *
- * The published program runs side by side in three kinds, several processes of each, because two equal processes differ by more than
- * a mailbox costs: without a mailbox, with one that waits in IDLE and is polled once a day, and with one that is polled each minute as
- * well. Prints the processor time a minute that each process and all its threads used. The median of the second kind less that of the
- * first is what a mailbox costs at rest; the third less the second is what its polls cost. Exits 1 when the former is above five
- * milliseconds.
+ * The published program runs side by side in three kinds, several processes of each, because two equal processes differ
+ * by more than a mailbox costs: without a mailbox, with one that waits in IDLE and is polled once a day, and with one
+ * that is polled each minute as well. Prints the processor time a minute that each process and all its threads used.
+ * The median of the second kind less that of the first is what a mailbox costs at rest; the third less the second is
+ * what its polls cost. Exits 1 when the former is above five milliseconds.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -15,13 +15,17 @@ import { build } from "./cases/package.ts";
 import { hookToken, inWorkshop } from "./cases/processes.ts";
 import { median, spread } from "./cases/report.ts";
 
-const { values } = parseArgs({ options: { minutes: { type: "string", default: "5" }, processes: { type: "string", default: "5" } } });
+const { values } = parseArgs({
+  options: { minutes: { type: "string", default: "5" }, processes: { type: "string", default: "5" } },
+});
 const [minutes, processes] = [Number(values.minutes), Number(values.processes)];
 
 /** Milliseconds of processor that the threads of a process have used: the scheduler counts them in nanoseconds. */
 function processorMs(pid: number): number {
   const threads = readdirSync(`/proc/${pid}/task`);
-  const used = threads.map((thread) => Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ")[0]));
+  const used = threads.map((thread) =>
+    Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ")[0]),
+  );
   return used.reduce((sum, each) => sum + each, 0) / 1e6;
 }
 
@@ -30,7 +34,14 @@ await inWorkshop(async (workshop) => {
   const server = await startImapServer();
   await server.deliver("From: ada@example.com\r\nSubject: an old mail\r\n\r\nIt was here before.\r\n");
   const account = (pollSeconds: number) => ({
-    ada: { host: "127.0.0.1", port: server.port, tls: false, user: server.user, password: server.password(), pollSeconds },
+    ada: {
+      host: "127.0.0.1",
+      port: server.port,
+      tls: false,
+      user: server.user,
+      password: server.password(),
+      pollSeconds,
+    },
   });
   const kinds = {
     "without a mailbox": {},
@@ -50,13 +61,18 @@ await inWorkshop(async (workshop) => {
     throw new Error(`${server.connections().now} mailboxes are watched, not ${2 * processes}`);
   const before = started.map(({ pid }) => processorMs(pid));
   await sleep(minutes * 60_000);
-  const used = started.map(({ kind, pid }, index) => ({ kind, ms: (processorMs(pid) - (before[index] ?? 0)) / minutes }));
+  const used = started.map(({ kind, pid }, index) => ({
+    kind,
+    ms: (processorMs(pid) - (before[index] ?? 0)) / minutes,
+  }));
   const [none = 0, idle = 0, polled = 0] = Object.keys(kinds).map((kind) => {
     const each = used.filter((process) => process.kind === kind).map(({ ms }) => ms);
     console.log(`${kind}: ${spread(each, 1)} ms a minute`);
     return median(each);
   });
-  console.log(`at rest: ${(idle - none).toFixed(1)} ms a minute more; its polls: ${(polled - idle).toFixed(1)} ms a minute`);
+  console.log(
+    `at rest: ${(idle - none).toFixed(1)} ms a minute more; its polls: ${(polled - idle).toFixed(1)} ms a minute`,
+  );
   await server.close();
   if (idle - none > 5) process.exitCode = 1;
 });

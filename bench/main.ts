@@ -1,5 +1,6 @@
 /**
- * The benchmarks, run by `npm run bench`. Each is compared with a reference in the same run, in turns, because the machine's speed varies.
+ * The benchmarks, run by `npm run bench`. Each is compared with a reference in the same run, in turns, because the
+ * machine's speed varies.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
@@ -63,14 +64,17 @@ function runOf({ name, run, whole }: Bench): () => Promise<readonly Result[]> {
   if (whole !== undefined && !values.write) return whole;
   const names = benches.filter((bench) => bench.whole !== undefined).map((bench) => bench.name);
   return mistyped(
-    values.write ? "the table has no whole runs: leave out --write" : `there is no whole run of ${name}, but of ${names.join(", ")}`,
+    values.write
+      ? "the table has no whole runs: leave out --write"
+      : `there is no whole run of ${name}, but of ${names.join(", ")}`,
   );
 }
 
 function chosen(): readonly Bench[] {
   const unknown = positionals.filter((name) => !benches.some((bench) => bench.name === name));
   if (unknown.length > 0) mistyped(`there is no benchmark ${unknown.join(", ")}`);
-  if (values.write && positionals.length > 0) mistyped("the table is of one run of all: leave out --write, or the names");
+  if (values.write && positionals.length > 0)
+    mistyped("the table is of one run of all: leave out --write, or the names");
   return positionals.length === 0 ? benches : benches.filter(({ name }) => positionals.includes(name));
 }
 
@@ -81,12 +85,19 @@ function print(result: Result): void {
 }
 
 function write(results: readonly Result[]): void {
-  const machine = `${cpus().length} cores (${cpus()[0]?.model ?? "unknown"}), Node ${process.versions.node}, ${process.platform}`;
-  const table = [columns, columns.map(() => "---"), ...results.map(row)].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+  const machine =
+    `${cpus().length} cores (${cpus()[0]?.model ?? "unknown"}), Node ` +
+    `${process.versions.node}, ${process.platform}`;
+  const table = [columns, columns.map(() => "---"), ...results.map(row)]
+    .map((cells) => `| ${cells.join(" | ")} |`)
+    .join("\n");
   const text = readFileSync(readme, "utf8");
   const from = text.indexOf(marks[0]) + marks[0].length;
   const to = text.indexOf(marks[1]);
-  writeFileSync(readme, `${text.slice(0, from)}\n\n${new Date().toISOString().slice(0, 10)}, ${machine}.\n\n${table}\n\n${text.slice(to)}`);
+  writeFileSync(
+    readme,
+    `${text.slice(0, from)}\n\n${new Date().toISOString().slice(0, 10)}, ${machine}.\n\n${table}\n\n${text.slice(to)}`,
+  );
 }
 
 const results: Result[] = [];
@@ -98,4 +109,6 @@ for (const { bench, run } of chosen().map((bench) => ({ bench, run: runOf(bench)
 }
 if (values.write) write(results);
 const missed = results.filter(({ holds }) => holds === false);
-console.log(missed.length === 0 ? "Every target holds." : `${missed.length} of ${results.length} figures miss their target.`);
+console.log(
+  missed.length === 0 ? "Every target holds." : `${missed.length} of ${results.length} figures miss their target.`,
+);

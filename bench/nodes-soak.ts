@@ -1,8 +1,9 @@
 /**
- * Several gateways on one PostgreSQL, to which random faults happen while people write and programs call; then counts what was lost, done
- * twice, done in the wrong order, or left without an end.
+ * Several gateways on one PostgreSQL, to which random faults happen while people write and programs call; then counts
+ * what was lost, done twice, done in the wrong order, or left without an end.
  *
- * The platform, the people and the programs run in this process. The database and each gateway run in processes of their own.
+ * The platform, the people and the programs run in this process. The database and each gateway run in processes of
+ * their own.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -68,10 +69,14 @@ const earlier = values["upgrade-from"] === undefined ? undefined : resolve(value
 if (earlier !== undefined && !existsSync(join(earlier, "bench/gateway-process.ts"))) {
   mistyped(`--upgrade-from ${earlier}: give a directory that has the program with its folder bench`);
 }
-const counts = { faults: earlier === undefined ? countOf("--faults", values.faults) : 0, events: countOf("--events", values.events) };
+const counts = {
+  faults: earlier === undefined ? countOf("--faults", values.faults) : 0,
+  events: countOf("--events", values.events),
+};
 const nodeCount = countOf("--nodes", values.nodes);
 const leaseSeconds = countOf("--lease", values.lease);
-if (leaseSeconds < 7) mistyped(`--lease ${leaseSeconds}: give at least 7 seconds, because a send is not begun with less than 5 left`);
+if (leaseSeconds < 7)
+  mistyped(`--lease ${leaseSeconds}: give at least 7 seconds, because a send is not begun with less than 5 left`);
 if (values.mode !== "polling" && values.mode !== "webhook") mistyped(`--mode ${values.mode}: give polling or webhook`);
 const stopSeconds = values.stop === undefined ? undefined : countOf("--stop", values.stop);
 const seed = countOf("--seed", values.seed);
@@ -138,7 +143,16 @@ async function openStage(directory: string, database: PostgresServer): Promise<S
   }
   while (!nodes.every((node) => node.isUp())) await sleep(100);
   greet(platform);
-  return { directory, database, databaseUrl, platform, witness, place: postgresPlace(directory, databaseUrl), nodes, proxy };
+  return {
+    directory,
+    database,
+    databaseUrl,
+    platform,
+    witness,
+    place: postgresPlace(directory, databaseUrl),
+    nodes,
+    proxy,
+  };
 }
 
 /** Events that may have an end now: others wait for a heartbeat. */
@@ -154,15 +168,19 @@ async function run({ database, databaseUrl, platform, place, nodes }: Stage): Pr
     const open = await openEvents(place).catch(() => "an unknown number");
     const seconds = Math.round((performance.now() - began) / 1_000);
     console.log(
-      `${seconds} s: ${faults.length} of ${counts.faults} faults, ${load.sent.length} of ${counts.events} events, ${open} without an end`,
+      `${seconds} s: ${faults.length} of ${counts.faults} faults, ${load.sent.length} of ${counts.events} ` +
+        `events, ${open} without an end`,
     );
   };
   const progress = setInterval(() => void report(), progressMs);
   const random = createRandom(seed);
-  const stopMs = () => (stopSeconds ?? leaseSeconds) * 1_000 + (stopSeconds === undefined ? random.whole(500, 3_000) : 0);
-  if (earlier === undefined) await causeFaults({ nodes, database, random, stopMs, count: counts.faults, pace: pace.fault }, faults);
+  const stopMs = () =>
+    (stopSeconds ?? leaseSeconds) * 1_000 + (stopSeconds === undefined ? random.whole(500, 3_000) : 0);
+  if (earlier === undefined)
+    await causeFaults({ nodes, database, random, stopMs, count: counts.faults, pace: pace.fault }, faults);
   else {
-    const schemaVersion = async () => Number((await database.query(databaseUrl, "SELECT version FROM $schema.about"))[0]?.version);
+    const schemaVersion = async () =>
+      Number((await database.query(databaseUrl, "SELECT version FROM $schema.about"))[0]?.version);
     await upgradeNodes({ nodes, count: counts.events, sent: () => load.sent.length, schemaVersion });
   }
   await load.done;
@@ -181,7 +199,9 @@ async function run({ database, databaseUrl, platform, place, nodes }: Stage): Pr
 async function reportFindings(stage: Stage, { load, faults, drained }: Ran): Promise<boolean> {
   const { directory, database, databaseUrl, witness, place, nodes, proxy } = stage;
   const [state, lines] = [await place.read(), readFileSync(join(directory, "observed"), "utf8").trim().split("\n")];
-  const observed = lines.map((line) => line.split(" ")).map(([what = "", id = "", at]) => [what, id, Number(at)] as const);
+  const observed = lines
+    .map((line) => line.split(" "))
+    .map(([what = "", id = "", at]) => [what, id, Number(at)] as const);
   const late = drained ? [] : [`after ${restMs / 1_000} s, not every event had its end`];
   const problems = [...late, ...nodes.flatMap((node) => node.problems)];
   const seen = { state, sent: load.sent, messages: witness.messages };
@@ -189,7 +209,9 @@ async function reportFindings(stage: Stage, { load, faults, drained }: Ran): Pro
   for (const kind of kinds) console.log(`${faults.filter((fault) => fault.kind === kind).length} times: ${kind}`);
   const refused = nodes.reduce((all, node) => all + node.refusedStarts(), 0);
   console.log(`${state.events.length} events, ${state.units.size} units, ${witness.messages.size} messages`);
-  console.log(`${load.repeated()} calls of hooks were repeated, ${refused} starts were refused because the database was away`);
+  console.log(
+    `${load.repeated()} calls of hooks were repeated, ${refused} starts were refused because the database was away`,
+  );
   const { updates, repeated } = proxy.counts();
   if (updates > 0) console.log(`${updates} updates were posted, ${repeated} times a node did not accept one`);
   for (const [what, count] of Object.entries(ambiguous)) console.log(`ambiguous: ${count} ${what}`);
@@ -228,11 +250,16 @@ async function soak(directory: string): Promise<boolean> {
 
 const directory = mkdtempSync(join(tmpdir(), "nodes-soak-"));
 const overdue = setTimeout(() => {
-  console.error(`The soak did not end within ${Math.round(deadlineMs / 1_000)} s; its state is in ${directory}.\n0 passed, 1 failed`);
+  console.error(
+    `The soak did not end within ${Math.round(deadlineMs / 1_000)} s; its state is in ${directory}.\n0 ` +
+      "passed, 1 failed",
+  );
   process.exit(1);
 }, deadlineMs);
 const happening = earlier === undefined ? `${counts.faults} faults` : `an upgrade from ${earlier}`;
-console.log(`soak: ${happening} and ${counts.events} events, ${nodeCount} nodes, a lease of ${leaseSeconds} s, seed ${seed}`);
+console.log(
+  `soak: ${happening} and ${counts.events} events, ${nodeCount} nodes, a lease of ${leaseSeconds} s, seed ${seed}`,
+);
 let passed = false;
 try {
   passed = await soak(directory);

@@ -1,7 +1,7 @@
 /**
- * A pile-up of wakes: accepts many over HTTP while no heartbeat runs, then one that requests a turn at once. Prints how long the
- * acceptances took, how many rows and bytes remain, and what the model received. Run: `node --conditions=service-gateway-source bench/pile-up.ts [--wakes
- * 300000] [--connections 64]`.
+ * A pile-up of wakes: accepts many over HTTP while no heartbeat runs, then one that requests a turn at once. Prints how
+ * long the acceptances took, how many rows and bytes remain, and what the model received. Run: `node
+ * --conditions=service-gateway-source bench/pile-up.ts [--wakes 300000] [--connections 64]`.
  */
 import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { Agent, request } from "node:http";
@@ -67,7 +67,8 @@ let refused = 0;
 async function send(): Promise<void> {
   while (next < wakes) {
     next += 1;
-    if ((await wake(`Sensor ${next} reports that its door was opened and closed again.`, "next-heartbeat")) !== 200) refused += 1;
+    if ((await wake(`Sensor ${next} reports that its door was opened and closed again.`, "next-heartbeat")) !== 200)
+      refused += 1;
   }
 }
 
@@ -79,7 +80,10 @@ try {
   const seconds = (performance.now() - began) / 1_000;
   const { waiting, settled } = await store.stats();
   console.log(`${wakes} wakes in ${seconds.toFixed(1)} s (${Math.round(wakes / seconds)}/s), ${refused} refused`);
-  console.log(`${waiting} wait, ${settled.silent} left out; state.db ${sizeOf("state.db")} bytes, -wal ${sizeOf("state.db-wal")} bytes`);
+  console.log(
+    `${waiting} wait, ${settled.silent} left out; state.db ${sizeOf("state.db")} bytes, -wal ` +
+      `${sizeOf("state.db-wal")} bytes`,
+  );
   const asked = performance.now();
   await wake("The last one.", "now");
   while (prompts.length === 0) await delay(20);
@@ -87,11 +91,21 @@ try {
   await delay(2_000);
   const [prompt = ""] = prompts;
   console.log(`${prompts.length} model calls, the first after ${answeredAfter} ms, ${prompt.length} characters`);
-  console.log(`the model reads: ${/\d+ earlier events were left out\./.exec(prompt)?.[0] ?? "nothing of what was left out"}`);
+  console.log(
+    `the model reads: ${/\d+ earlier events were left out\./.exec(prompt)?.[0] ?? "nothing of what was left out"}`,
+  );
   const before = performance.now();
-  await store.prune({ now: Date.now(), keepEventsMs: 7 * 24 * 3_600_000, keepEvents: 100_000, keepSentMs: 30 * 24 * 3_600_000 });
+  await store.prune({
+    now: Date.now(),
+    keepEventsMs: 7 * 24 * 3_600_000,
+    keepEvents: 100_000,
+    keepSentMs: 30 * 24 * 3_600_000,
+  });
   const after = await store.stats();
-  console.log(`after a prune of ${Math.round(performance.now() - before)} ms: ${after.waiting} wait; state.db ${sizeOf("state.db")} bytes`);
+  console.log(
+    `after a prune of ${Math.round(performance.now() - before)} ms: ${after.waiting} wait; state.db ` +
+      `${sizeOf("state.db")} bytes`,
+  );
 } finally {
   agent.destroy();
   await store.close();

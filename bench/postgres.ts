@@ -1,7 +1,9 @@
 /**
- * The rate at which the PostgreSQL store accepts events, by the number of callers that wait at once, against `pgbench` inserting the same
- * rows with a commit for each, at the same concurrency and on the same server. Also the way from acceptance to claim over many lanes, the
- * same work on SQLite, and what an event, a webhook and a chat turn cost on the wire. Needs `pgbench` in the search path. Run: `node --conditions=service-gateway-source bench/postgres.ts [--seconds 5] [--rounds 3]`.
+ * The rate at which the PostgreSQL store accepts events, by the number of callers that wait at once, against `pgbench`
+ * inserting the same rows with a commit for each, at the same concurrency and on the same server. Also the way from
+ * acceptance to claim over many lanes, the same work on SQLite, and what an event, a webhook and a chat turn cost on
+ * the wire. Needs `pgbench` in the search path. Run: `node --conditions=service-gateway-source bench/postgres.ts
+ * [--seconds 5] [--rounds 3]`.
  */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -17,7 +19,9 @@ import { countTraffic } from "./wire-traffic.ts";
 
 const { postgres } = await import("../plugins/store-postgres/index.ts");
 
-const { values } = parseArgs({ options: { seconds: { type: "string", default: "5" }, rounds: { type: "string", default: "3" } } });
+const { values } = parseArgs({
+  options: { seconds: { type: "string", default: "5" }, rounds: { type: "string", default: "3" } },
+});
 const seconds = Number(values.seconds);
 const lanes = 1_000;
 const text = "x".repeat(1_000);
@@ -61,7 +65,9 @@ async function timesToClaim(store: Store, perSecond: number): Promise<readonly n
   const work: Promise<void>[] = [];
   const start = performance.now();
   for (let index = 0; index < perSecond * seconds; index += 1) {
-    await new Promise((resolve) => setTimeout(resolve, Math.max(0, start + (index * 1_000) / perSecond - performance.now())));
+    await new Promise((resolve) =>
+      setTimeout(resolve, Math.max(0, start + (index * 1_000) / perSecond - performance.now())),
+    );
     const begun = performance.now();
     work.push(
       store.accept({ ...nextEvent(`claimed-${index % lanes}`), claim: true }).then(async ({ unit }) => {
@@ -83,13 +89,19 @@ function insertsPerSecond(url: string, clients: number): number {
   writeFileSync(
     script,
     `\\set lane random(1, ${lanes})
-INSERT INTO ${schema}.inbox (id, state, attempts, accepted_at, due, source, kind, lane, authority, extend, characters, body)
-VALUES (gen_random_uuid()::text, 2, 0, 1, 0, 'hooks', 'wake', 'lane-' || :lane, 'hook', false, 1000, '{"text":"${text}"}');\n`,
+INSERT INTO ${schema}.inbox
+  (id, state, attempts, accepted_at, due, source, kind, lane, authority, extend, characters, body)
+VALUES
+  (gen_random_uuid()::text, 2, 0, 1, 0, 'hooks', 'wake', 'lane-' || :lane, 'hook', false, 1000,
+  '{"text":"${text}"}');\n`,
   );
   const address = new URL(url);
   const options = ["-n", "-M", "prepared", "-c", String(clients), "-j", "2", "-T", String(seconds), "-f", script];
   const at = ["-h", address.hostname, "-p", address.port, "-U", "postgres", "postgres"];
-  const output = execFileSync("pgbench", [...options, ...at], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+  const output = execFileSync("pgbench", [...options, ...at], {
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "ignore"],
+  });
   rmSync(directory, { recursive: true });
   return Number(/tps = ([\d.]+)/.exec(output)?.[1]);
 }
@@ -139,7 +151,8 @@ async function compareWithSqlite(store: Store): Promise<void> {
       }
       const [ours, reference] = [0, 1].map((side) => median(rates.map((rate) => rate[side] ?? 0)).toFixed(0));
       console.log(
-        `${name}, ${callers} callers: PostgreSQL ${ours} per s; SQLite ${reference} per s; median ratio ${median(ratios).toFixed(2)}`,
+        `${name}, ${callers} callers: PostgreSQL ${ours} per s; SQLite ${reference} per s; median ratio ` +
+          `${median(ratios).toFixed(2)}`,
       );
     }
   }
@@ -164,7 +177,9 @@ try {
   // First, because the server still writes for a while what the other figures have made.
   const times = await timesToClaim(store, 200);
   const at = (share: number) => (times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0).toFixed(1);
-  console.log(`from acceptance to claim, 200 per s over ${lanes} lanes: p50 ${at(0.5)}, p99 ${at(0.99)}, longest ${at(1)} ms`);
+  console.log(
+    `from acceptance to claim, 200 per s over ${lanes} lanes: p50 ${at(0.5)}, p99 ${at(0.99)}, longest ${at(1)} ms`,
+  );
   for (const callers of [16, 128]) {
     const ratios: number[] = [];
     for (let round = 0; round < Number(values.rounds); round += 1) {
@@ -172,7 +187,8 @@ try {
       const accepted = await rateOf(callers, () => store.accept(nextEvent()));
       ratios.push(accepted / reference);
       console.log(
-        `accept, ${callers} callers: ${accepted.toFixed(0)} per s; pgbench: ${reference.toFixed(0)} per s; ratio ${(accepted / reference).toFixed(2)}`,
+        `accept, ${callers} callers: ${accepted.toFixed(0)} per s; pgbench: ${reference.toFixed(0)} per s; ` +
+          `ratio ${(accepted / reference).toFixed(2)}`,
       );
     }
     console.log(`accept, ${callers} callers: median ratio ${median(ratios).toFixed(2)}`);

@@ -1,6 +1,7 @@
 /**
- * A plugin that records, outside the gateway's own state, which turns began and which ends were reported; the soak compares the state with
- * this record. Each line is written before anything else happens, so a killed process cannot lose one.
+ * A plugin that records, outside the gateway's own state, which turns began and which ends were reported; the soak
+ * compares the state with this record. Each line is written before anything else happens, so a killed process cannot
+ * lose one.
  */
 import { openSync, writeSync } from "node:fs";
 import { definePlugin, Type } from "service-gateway/sdk";

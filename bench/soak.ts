@@ -1,8 +1,9 @@
 /**
- * Kills the gateway at random moments, again and again, while people write and programs call; then counts what was lost, done twice, or
- * left without an end. `npm run soak -- --help` lists its other modes.
+ * Kills the gateway at random moments, again and again, while people write and programs call; then counts what was
+ * lost, done twice, or left without an end. `npm run soak -- --help` lists its other modes.
  *
- * The platform and the senders run in this process. The gateway runs in a process of its own, on one state directory from start to end.
+ * The platform and the senders run in this process. The gateway runs in a process of its own, on one state directory
+ * from start to end.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -151,7 +152,10 @@ function nextCall(listen: (listener: () => void) => void, withinMs: number): Pro
   });
 }
 
-/** Lets the gateway finish its waiting work. This gives kills at rest, and fewer events that are killed in all their attempts. */
+/**
+ * Lets the gateway finish its waiting work. This gives kills at rest, and fewer events that are killed in all their
+ * attempts.
+ */
 async function untilIdle(open: () => Promise<number>, withinMs: number): Promise<void> {
   for (const end = now() + withinMs; now() < end && (await open()) > 0; ) await sleep(40);
 }
@@ -172,7 +176,8 @@ async function cycle({ victims, senders, witness, random, kills, unanswered, pre
   const moment = nextMoment(random);
   if ((await unanswered()) < mostOpen && random.chance(0.5)) senders.burst();
   const victim = await victims.start();
-  if (moment === "start") await Promise.race([sleep(random.between(0, 300)), victim.ready.then(() => sleep(random.between(0, 30)))]);
+  if (moment === "start")
+    await Promise.race([sleep(random.between(0, 300)), victim.ready.then(() => sleep(random.between(0, 30)))]);
   else {
     await victim.ready;
     if ((await unanswered()) < mostOpen) senders.burst();
@@ -192,9 +197,9 @@ async function cycle({ victims, senders, witness, random, kills, unanswered, pre
 }
 
 /**
- * A reply may have a button, whose press gets a reply too, so the soak is over when nothing is open twice in a row. A hook run may end
- * after the last wake and leave a summary for the next heartbeat, which does not run on its own; events that wait only for a heartbeat get
- * one.
+ * A reply may have a button, whose press gets a reply too, so the soak is over when nothing is open twice in a row. A
+ * hook run may end after the last wake and leave a summary for the next heartbeat, which does not run on its own;
+ * events that wait only for a heartbeat get one.
  */
 async function drain({ victims, senders, unanswered, forHeartbeat }: Scene): Promise<number | string> {
   const victim = await victims.start();
@@ -223,7 +228,13 @@ async function soak(directory: string, place: StatePlace): Promise<Findings & { 
   const [polling, webhook] = ways.map((way) => writeConfig(way, { directory, place, apiRoot: platform.url, ports }));
   const configFile = () => (mode === "polling" || (mode === "both" && random.chance(0.5)) ? polling : webhook) ?? "";
   const victims = createVictims({ outfit: () => ({ configFile: configFile() }) });
-  const senders = createSenders({ platform, persons: people, random, url: `http://127.0.0.1:${ports.gateway}`, token: hookToken });
+  const senders = createSenders({
+    platform,
+    persons: people,
+    random,
+    url: `http://127.0.0.1:${ports.gateway}`,
+    token: hookToken,
+  });
   const witness = createWitness(platform, now);
   const kills: Kill[] = [];
   const unanswered = async () => platform.pending() + senders.busy() + (await unlessMissing(place.unsettled(), 0));
@@ -236,17 +247,25 @@ async function soak(directory: string, place: StatePlace): Promise<Findings & { 
       await cycle(scene);
       if (count % 25 === 0 || count === cycles) {
         const perCycle = Math.round((now() - began) / count);
-        console.log(`${count} of ${cycles} kills, ${senders.said.length} updates, ${senders.hooks.length} hook calls, ${perCycle} ms each`);
+        console.log(
+          `${count} of ${cycles} kills, ${senders.said.length} updates, ${senders.hooks.length} hook calls, ` +
+            `${perCycle} ms each`,
+        );
       }
     }
     const exitCode = await drain(scene);
     const state = await place.read();
     const lines = readFileSync(join(directory, "observed"), "utf8").trim().split("\n");
-    const observed = lines.map((line) => line.split(" ")).map(([what = "", id = "", at]) => [what, id, Number(at)] as const);
+    const observed = lines
+      .map((line) => line.split(" "))
+      .map(([what = "", id = "", at]) => [what, id, Number(at)] as const);
     const { said, hooks } = senders;
     const findings = check({ state, said, hooks, messages: witness.messages, observed, kills, exitCode });
     const turns = observed.filter(([what]) => what === "turn").length;
-    const told = `${state.events.length} events, ${state.units.size} units, ${findings.gathered} updates joined another, ${turns} turns, ${witness.messages.size} messages sent, ${platform.pending()} updates left, ${Math.round((now() - began) / 1_000)} s`;
+    const told =
+      `${state.events.length} events, ${state.units.size} units, ${findings.gathered} updates ` +
+      `joined another, ${turns} turns, ${witness.messages.size} messages sent, ` +
+      `${platform.pending()} updates left, ${Math.round((now() - began) / 1_000)} s`;
     return { ...findings, told };
   } finally {
     senders.close();
@@ -265,7 +284,12 @@ if (values.points !== undefined) {
 if (values.tools !== undefined) {
   const { runTools } = await import("./soak/tools/run.ts");
   process.exit(
-    (await runTools({ kills: countOf("--tools", values.tools), first: seed, store, minutes: countOf("--minutes", values.minutes) })) === 0
+    (await runTools({
+      kills: countOf("--tools", values.tools),
+      first: seed,
+      store,
+      minutes: countOf("--minutes", values.minutes),
+    })) === 0
       ? 0
       : 1,
   );
@@ -277,13 +301,18 @@ if (values.swaps !== undefined) {
 }
 if (values.live && values.streams === undefined) mistyped("--live: say how many, such as --streams 200 --live");
 if (values.streams !== undefined) {
-  const run = values.live ? (await import("./soak/streams/live/run.ts")).runLive : (await import("./soak/streams/run.ts")).runStreams;
+  const run = values.live
+    ? (await import("./soak/streams/live/run.ts")).runLive
+    : (await import("./soak/streams/run.ts")).runStreams;
   process.exit((await run({ count: countOf("--streams", values.streams), first: seed })) === 0 ? 0 : 1);
 }
 const places = await openPlaces(store);
 const directory = mkdtempSync(join(tmpdir(), "soak-"));
 const overdue = setTimeout(() => {
-  console.error(`The soak did not end within ${Math.round(deadlineMs / 1_000)} s; its state is in ${directory}.\n0 passed, 1 failed`);
+  console.error(
+    `The soak did not end within ${Math.round(deadlineMs / 1_000)} s; its state is in ${directory}.\n0 ` +
+      "passed, 1 failed",
+  );
   process.exit(1);
 }, deadlineMs);
 console.log(`soak: ${cycles} kills, seed ${seed}, ${mode === "both" ? ways.join(" and ") : mode}, on ${store}`);
@@ -305,7 +334,8 @@ try {
   await place.close();
   const keep = failed || values.keep;
   const data = await places.close({ keep });
-  if (keep) console.error(`The state is kept in ${directory}${data === undefined ? "" : `, and the database in ${data}`}.`);
+  if (keep)
+    console.error(`The state is kept in ${directory}${data === undefined ? "" : `, and the database in ${data}`}.`);
   else rmSync(directory, { recursive: true, force: true });
 }
 process.exitCode = failed ? 1 : 0;

@@ -1,6 +1,7 @@
 /**
- * The store's rate of acceptance, by the number of callers that wait at once, against SQLite with the same rows in one thread and one
- * transaction for each batch. Run: `node bench/store.ts [--seconds 3] [--slow-flush-ms 0] [--body 1000]`.
+ * The store's rate of acceptance, by the number of callers that wait at once, against SQLite with the same rows in one
+ * thread and one transaction for each batch. Run: `node bench/store.ts [--seconds 3] [--slow-flush-ms 0] [--body
+ * 1000]`.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,7 +25,13 @@ const text = "x".repeat(Number(values.body));
 let serial = 0;
 function nextEvent(): NewEvent {
   serial += 1;
-  const event = { source: "hooks", kind: "wake", lane: `lane-${serial % 100}`, authority: "hook", body: { text } } as const;
+  const event = {
+    source: "hooks",
+    kind: "wake",
+    lane: `lane-${serial % 100}`,
+    authority: "hook",
+    body: { text },
+  } as const;
   return { event, id: `${String(serial).padStart(12, "0")}-bench`, at: serial };
 }
 
@@ -43,7 +50,12 @@ interface Figures {
 function figures(times: number[], elapsedMs: number, each = 1): Figures {
   times.sort((a, b) => a - b);
   const at = (share: number) => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0;
-  return { perSecond: Math.round((times.length * each * 1_000) / elapsedMs), p50: at(0.5), p99: at(0.99), longest: at(1) };
+  return {
+    perSecond: Math.round((times.length * each * 1_000) / elapsedMs),
+    p50: at(0.5),
+    p99: at(0.99),
+    longest: at(1),
+  };
 }
 
 async function measure(callers: number, step: () => Promise<unknown>): Promise<Figures> {
@@ -114,9 +126,14 @@ function print(name: string, { perSecond, p50, p99, longest }: Figures): void {
   console.log(`${name.padEnd(34)} ${String(perSecond).padStart(8)} ${milliseconds}`);
 }
 
-console.log(`${"".padEnd(34)} ${"per s".padStart(8)} ${"p50 ms".padStart(8)} ${"p99 ms".padStart(8)} ${"max ms".padStart(8)}`);
+console.log(
+  `${"".padEnd(34)} ${"per s".padStart(8)} ${"p50 ms".padStart(8)} ${"p99 ms".padStart(8)} ${"max ms".padStart(8)}`,
+);
 for (const callers of [1, 16, 128, 1_000]) {
   print(`plain inserts, ${callers} in a transaction`, await plainInserts(callers));
   print(`accept, ${callers} callers`, await withStore((store) => measure(callers, () => store.accept(nextEvent()))));
-  print(`whole way of an event, ${callers} callers`, await withStore((store) => measure(callers, () => wholeWay(store))));
+  print(
+    `whole way of an event, ${callers} callers`,
+    await withStore((store) => measure(callers, () => wholeWay(store))),
+  );
 }

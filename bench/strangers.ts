@@ -1,9 +1,10 @@
 /**
  * What strangers can do to a gateway, at full length: `node bench/strangers.ts [--count 1000000] [--slow 500]`.
  *
- * First it sends many requests, each with a different token, path, query and client address, and compares the memory before and after. Then
- * it opens sockets that send a byte a second until the real deadline of 30 s cuts them off, while good requests are timed. Exits with 1 if
- * the memory does not return to within a tenth, if a slow socket is not cut off, or if good requests had to wait.
+ * First it sends many requests, each with a different token, path, query and client address, and compares the memory
+ * before and after. Then it opens sockets that send a byte a second until the real deadline of 30 s cuts them off,
+ * while good requests are timed. Exits with 1 if the memory does not return to within a tenth, if a slow socket is not
+ * cut off, or if good requests had to wait.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -43,7 +44,8 @@ async function timesOfGood(port: number, ms: number): Promise<readonly number[]>
 }
 
 const share = (sorted: readonly number[], part: number) => sorted[Math.floor((sorted.length - 1) * part)] ?? Number.NaN;
-const line = (times: readonly number[]) => `p50 ${share(times, 0.5).toFixed(2)} ms, p99 ${share(times, 0.99).toFixed(2)} ms`;
+const line = (times: readonly number[]) =>
+  `p50 ${share(times, 0.5).toFixed(2)} ms, p99 ${share(times, 0.99).toFixed(2)} ms`;
 
 /** After how many milliseconds the socket was closed, and how its response begins. */
 function slowly(port: number): Promise<{ readonly ms: number; readonly answer: string }> {
@@ -51,7 +53,9 @@ function slowly(port: number): Promise<{ readonly ms: number; readonly answer: s
     const begun = performance.now();
     let answer = "";
     const socket: Socket = connect(port, "127.0.0.1", () => {
-      socket.write(`POST /hooks/wake HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${hookToken}\r\nContent-Length: 1000\r\n\r\n`);
+      socket.write(
+        `POST /hooks/wake HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${hookToken}\r\nContent-Length: 1000\r\n\r\n`,
+      );
     });
     const timer = setInterval(() => socket.writable && socket.write(" "), 1_000);
     socket.setEncoding("latin1").on("data", (text: string) => {
@@ -80,7 +84,10 @@ await inWorkshop(async (workshop) => {
     const port = Number(new URL(ready.replace("ready ", "")).port);
     const weigh = async () => {
       child.stdin.write("\n");
-      return JSON.parse(((await once(lines, "line")) as [string])[0]) as { readonly used: number; readonly resident: number };
+      return JSON.parse(((await once(lines, "line")) as [string])[0]) as {
+        readonly used: number;
+        readonly resident: number;
+      };
     };
     // Fills structures of a fixed size first, because that is not growth.
     await flood({ port, first: 0, count: 25_000 });
@@ -93,7 +100,8 @@ await inWorkshop(async (workshop) => {
     const grown = after.used / before.used - 1;
     console.log(`${count} strangers in ${seconds.toFixed(0)} s: ${JSON.stringify(statuses)}`);
     console.log(
-      `in use ${mb(before.used)} MB before, ${mb(after.used)} MB after (${(grown * 100).toFixed(1)} %); resident ${mb(before.resident)} and ${mb(after.resident)} MB`,
+      `in use ${mb(before.used)} MB before, ${mb(after.used)} MB after (${(grown * 100).toFixed(1)} %); ` +
+        `resident ${mb(before.resident)} and ${mb(after.resident)} MB`,
     );
     if (grown > 0.1 || after.resident > before.resident * 1.1) process.exitCode = 1;
 
@@ -104,7 +112,8 @@ await inWorkshop(async (workshop) => {
     const kept = ends.filter(({ answer, ms }) => answer !== "HTTP/1.1 408" || ms > 35_000);
     console.log(`good requests alone: ${line(alone)}; beside ${slowSockets} slow sockets: ${line(beside)}`);
     console.log(
-      `slow sockets cut after ${(Math.min(...ends.map(({ ms }) => ms)) / 1_000).toFixed(1)} to ${(Math.max(...ends.map(({ ms }) => ms)) / 1_000).toFixed(1)} s; not cut in time: ${kept.length}`,
+      `slow sockets cut after ${(Math.min(...ends.map(({ ms }) => ms)) / 1_000).toFixed(1)} to ` +
+        `${(Math.max(...ends.map(({ ms }) => ms)) / 1_000).toFixed(1)} s; not cut in time: ${kept.length}`,
     );
     if (kept.length > 0 || share(beside, 0.99) > Math.max(50, share(alone, 0.99) * 3)) process.exitCode = 1;
   } finally {

@@ -1,6 +1,6 @@
 /**
- * The reference for `wake`: our own server and hook endpoints with all their checks, and a store that stores nothing. Prints `ready
- * <address>`.
+ * The reference for `wake`: our own server and hook endpoints with all their checks, and a store that stores nothing.
+ * Prints `ready <address>`.
  */
 import { checkConfig } from "../core/config/reading/load.ts";
 import { createHttpServer } from "../core/http/server.ts";
@@ -32,7 +32,13 @@ registerWebhooks(server.app, {
   first: async () => null,
   body: async () => null,
   budgetOf: () => undefined,
-  channels: { known: () => false, available: () => false, list: () => [], meant: () => undefined, hasLastRecipient: async () => false },
+  channels: {
+    known: () => false,
+    available: () => false,
+    list: () => [],
+    meant: () => undefined,
+    hasLastRecipient: async () => false,
+  },
   agents: { exists: () => true, defaultId: () => "main" },
   models: { allowed: () => true },
   mappings: () => table,

@@ -1,6 +1,6 @@
 /**
- * A gateway whose memory can be measured: `node bench/weighed-gateway.ts CONFIG`. Prints `ready <address>`. For each input line it releases
- * memory, as `service gateway` does when it is quiet, and prints the bytes in use.
+ * A gateway whose memory can be measured: `node bench/weighed-gateway.ts CONFIG`. Prints `ready <address>`. For each
+ * input line it releases memory, as `service gateway` does when it is quiet, and prints the bytes in use.
  */
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";

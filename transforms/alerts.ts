@@ -1,10 +1,27 @@
 /**
- * Alerts of Grafana and Prometheus' Alertmanager, whose webhooks have the same format: groups of firing or resolved alerts.
+ * Alerts of Grafana and Prometheus' Alertmanager, whose webhooks have the same format: groups of firing or resolved
+ * alerts.
  *
- * `match: { path: "alerts" }`, with the hook token (Alertmanager: `http_config.authorization`; Grafana: the contact point's authorization
- * header). Each group has its own session: `hook:alerts:<receiver>:<labels of the group>`.
+ * `match: { path: "alerts" }`, with the hook token (Alertmanager: `http_config.authorization`; Grafana: the contact
+ * point's authorization header). Each group has its own session: `hook:alerts:<receiver>:<labels of the group>`.
  */
-import { at, bold, type Context, code, count, items, link, list, maybeLink, plain, quote, type Said, say, word, words } from "./message.ts";
+import {
+  at,
+  bold,
+  type Context,
+  code,
+  count,
+  items,
+  link,
+  list,
+  maybeLink,
+  plain,
+  quote,
+  type Said,
+  say,
+  word,
+  words,
+} from "./message.ts";
 
 /** Alerts shown in full; the others are only counted. */
 const mostAlerts = 8;
@@ -33,12 +50,17 @@ const labels = (value: unknown, most: number) =>
     .map(([name, content]) => code(`${name}=${word(content)}`, 80))
     .join(" ");
 
-/** A duration such as `12m` or `3h 5m`; empty if one of the times is invalid. Ongoing alerts have the year 1 as their end. */
+/**
+ * A duration such as `12m` or `3h 5m`; empty if one of the times is invalid. Ongoing alerts have the year 1 as their
+ * end.
+ */
 function lasted(from: unknown, until: unknown): string {
   const minutes = Math.round((Date.parse(word(until)) - Date.parse(word(from))) / 60_000);
   if (!Number.isFinite(minutes) || minutes < 0) return "";
   const [days, hours] = [Math.floor(minutes / 1_440), Math.floor(minutes / 60) % 24];
-  return days > 0 ? words(`${days}d`, hours > 0 ? `${hours}h` : "") : words(hours > 0 ? `${hours}h` : "", `${minutes % 60}m`);
+  return days > 0
+    ? words(`${days}d`, hours > 0 ? `${hours}h` : "")
+    : words(hours > 0 ? `${hours}h` : "", `${minutes % 60}m`);
 }
 
 const numbers = (values: unknown) =>
@@ -52,7 +74,9 @@ function alertText(alert: unknown, now: string, overview: unknown = ""): string 
   const resolved = at(alert, "status") === "resolved";
   const name = bold(at(alert, "labels.alertname"), 100) || "an alert";
   const summary = plain(
-    word(at(alert, "annotations.summary")) || word(at(alert, "annotations.message")) || at(alert, "annotations.description"),
+    word(at(alert, "annotations.summary")) ||
+      word(at(alert, "annotations.message")) ||
+      at(alert, "annotations.description"),
     240,
   );
   const span = lasted(at(alert, "startsAt"), resolved ? at(alert, "endsAt") : now);
@@ -64,7 +88,8 @@ function alertText(alert: unknown, now: string, overview: unknown = ""): string 
     maybeLink("all alerts", overview),
   ].filter((made) => made !== "");
   return words(
-    `${resolved ? "✅" : "🔥"} ${words(name, plain(severity(alert), 20) && `(${plain(severity(alert), 20)})`)}${summary && `: ${summary}`}`,
+    `${resolved ? "✅" : "🔥"} ` +
+      `${words(name, plain(severity(alert), 20) && `(${plain(severity(alert), 20)})`)}${summary && `: ${summary}`}`,
     labels(at(alert, "labels"), 6),
     resolved ? "" : numbers(at(alert, "values")),
     span && (resolved ? `after ${span}` : `for ${span}`),
@@ -72,7 +97,10 @@ function alertText(alert: unknown, now: string, overview: unknown = ""): string 
   );
 }
 
-/** What has a title and no list of alerts: Grafana before version 9, or a test. Without a title, the mapping's own template applies. */
+/**
+ * What has a title and no list of alerts: Grafana before version 9, or a test. Without a title, the mapping's own
+ * template applies.
+ */
 function single(payload: unknown): Said | undefined {
   const name = bold(at(payload, "title")) || bold(at(payload, "ruleName"));
   if (name === "") return undefined;
@@ -92,7 +120,10 @@ export default function alerts({ payload, now }: Context): Said | undefined {
   const firing = all.filter((alert) => !isResolved(alert)).sort((one, other) => rank(one) - rank(other));
   const resolved = all.filter(isResolved);
   const missing = Number(at(payload, "truncatedAlerts")) || 0;
-  const counts = [firing.length > 0 ? `${firing.length} firing` : "", resolved.length > 0 ? `${resolved.length} resolved` : ""];
+  const counts = [
+    firing.length > 0 ? `${firing.length} firing` : "",
+    resolved.length > 0 ? `${resolved.length} resolved` : "",
+  ];
   const group = words(
     bold(at(payload, "groupLabels.alertname") ?? at(payload, "commonLabels.alertname")),
     labels(at(payload, "groupLabels"), 4),
@@ -107,7 +138,8 @@ export default function alerts({ payload, now }: Context): Said | undefined {
   return say({
     about,
     blocks: [
-      `${firing.length > 0 ? "🔥" : "✅"} ${link(count(total, "alert"), address)}: ${words(counts.filter((part) => part !== "").join(", "), group && `of ${group}`)}`,
+      `${firing.length > 0 ? "🔥" : "✅"} ${link(count(total, "alert"), address)}: ` +
+        `${words(counts.filter((part) => part !== "").join(", "), group && `of ${group}`)}`,
       items(
         shown.map((alert) => alertText(alert, now)),
         { max: mostAlerts, total },

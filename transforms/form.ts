@@ -1,17 +1,27 @@
 /**
  * A plain web form: its fields as lines, with `_subject` or the form's own name as the title.
  *
- * `match: { path: "contact" }`, `body: "form"` (or JSON). A browser cannot send the hook token and must not know it, so let your site's
- * server post the form. Anyone can submit the form, so each submission has its own session. If a trap field is filled in, or nothing is,
- * the delivery is accepted and ignored.
+ * `match: { path: "contact" }`, `body: "form"` (or JSON). A browser cannot send the hook token and must not know it, so
+ * let your site's server post the form. Anyone can submit the form, so each submission has its own session. If a trap
+ * field is filled in, or nothing is, the delivery is accepted and ignored.
  */
 import { at, bold, type Context, nothing, plain, quote, type Said, say, word } from "./message.ts";
 
 /** Fields that are invisible to people and that spam programs fill in. */
-const traps = new Set(["_gotcha", "_honeypot", "_honey", "honeypot", "bot-field", "bot_field", "hp_field", "leave_this_empty"]);
+const traps = new Set([
+  "_gotcha",
+  "_honeypot",
+  "_honey",
+  "honeypot",
+  "bot-field",
+  "bot_field",
+  "hp_field",
+  "leave_this_empty",
+]);
 
 /**
- * Technical fields of the page or of spam protection, not filled in by people. All fields that begin with an underscore are technical, too.
+ * Technical fields of the page or of spam protection, not filled in by people. All fields that begin with an underscore
+ * are technical, too.
  */
 const technical =
   /^(?:_.*|form[-_]name|csrf.*|.*csrf[-_]?token|authenticity_token|g-recaptcha-response|h-captcha-response|cf-turnstile-response|utf8|submit)$/i;

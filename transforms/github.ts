@@ -1,9 +1,11 @@
 /**
- * GitHub, and Gitea, Forgejo and Gogs, which send the same: pushes, pull requests, issues, comments, reviews, releases, CI failures, and one line for other events.
+ * GitHub, and Gitea, Forgejo and Gogs, which send the same: pushes, pull requests, issues, comments, reviews, releases,
+ * CI failures, and one line for other events.
  *
- * `match: { path: "github" }`, `signature: { scheme: "github", secret: ... }`, content type `application/json`. `quiet` below lists the
- * events that are not reported, with the reason; remove a line to report its event. Each pull request or issue has its own conversation:
- * `hook:github:<owner/repository>:<number>`; pushes and builds have one for each branch.
+ * `match: { path: "github" }`, `signature: { scheme: "github", secret: ... }`, content type `application/json`. `quiet`
+ * below lists the events that are not reported, with the reason; remove a line to report its event. Each pull request
+ * or issue has its own conversation: `hook:github:<owner/repository>:<number>`; pushes and builds have one for each
+ * branch.
  */
 import {
   at,
@@ -30,7 +32,8 @@ const quiet: readonly (readonly [reason: string, ...events: string[]])[] = [
   [
     "a change of metadata, which the page shows",
     "issues edited labeled unlabeled unassigned milestoned demilestoned locked unlocked pinned unpinned typed untyped",
-    "pull_request edited labeled unlabeled unassigned milestoned demilestoned locked unlocked converted_to_draft review_request_removed",
+    "pull_request edited labeled unlabeled unassigned milestoned demilestoned locked unlocked " +
+      "converted_to_draft review_request_removed",
     // Gitea's names.
     "issues label_updated label_cleared",
     "pull_request label_updated label_cleared",
@@ -44,7 +47,11 @@ const quiet: readonly (readonly [reason: string, ...events: string[]])[] = [
     "issue_dependencies",
   ],
   ["edits of comments are visible on the page", "issue_comment edited deleted", "pull_request_review edited"],
-  ["edits of comments are visible on the page", "pull_request_review_comment edited deleted", "discussion_comment edited deleted"],
+  [
+    "edits of comments are visible on the page",
+    "pull_request_review_comment edited deleted",
+    "discussion_comment edited deleted",
+  ],
   [
     "board changes are too frequent",
     "project",
@@ -55,12 +62,19 @@ const quiet: readonly (readonly [reason: string, ...events: string[]])[] = [
     "projects_v2_status_update",
   ],
   ["stars and forks are not reported", "star", "watch", "fork"],
-  ["a release sends three events; only `published` is reported", "release created edited prereleased released unpublished"],
+  [
+    "a release sends three events; only `published` is reported",
+    "release created edited prereleased released unpublished",
+  ],
   ["only the end is reported", "workflow_run requested in_progress", "check_suite requested rerequested", "deployment"],
   ["the run or the suite reports the result", "workflow_job", "check_run", "merge_group"],
   ["another event reports the same", "registry_package", "secret_scanning_alert_location"],
   ["the author already knows", "workflow_dispatch", "repository_dispatch"],
-  ["it is settled", "dependabot_alert fixed auto_dismissed dismissed", "repository_vulnerability_alert dismiss resolve"],
+  [
+    "it is settled",
+    "dependabot_alert fixed auto_dismissed dismissed",
+    "repository_vulnerability_alert dismiss resolve",
+  ],
   ["it is settled", "code_scanning_alert fixed closed_by_user appeared_in_branch", "secret_scanning_alert resolved"],
   ["about every package of the world; `dependabot_alert` names those that are yours", "security_advisory"],
 ];
@@ -129,11 +143,16 @@ const push = ({ see, isBot }: Delivery): Story | null => {
   const commits = list(see("commits"));
   if (see("deleted") === true) return nothing("the event `delete` reports it");
   const place = link(commits.length > 0 ? count(commits.length, "commit") : name, see("compare"));
-  if (ref.startsWith("refs/tags/")) return { line: words("pushed tag", link(name, see("head_commit.url"))), about: branch(ref) };
+  if (ref.startsWith("refs/tags/"))
+    return { line: words("pushed tag", link(name, see("head_commit.url"))), about: branch(ref) };
   if (isBot && branch(ref) !== word(see("repository.default_branch"))) return nothing("a bot works on its own branch");
-  if (commits.length === 0 && see("created") === true) return nothing("the event `create` reports it; it has no commit yet");
+  if (commits.length === 0 && see("created") === true)
+    return nothing("the event `create` reports it; it has no commit yet");
   if (commits.length === 0)
-    return { line: words(see("forced") === true ? "force-pushed" : "moved", place, "to", short(see("after"))), about: branch(ref) };
+    return {
+      line: words(see("forced") === true ? "force-pushed" : "moved", place, "to", short(see("after"))),
+      about: branch(ref),
+    };
   const lines = commits
     .slice(-mostCommits)
     .toReversed()
@@ -210,9 +229,11 @@ const issueComment = ({ see, isBot }: Delivery): Story | null => {
 const review = ({ see, action, isBot }: Delivery): Story | null => {
   const state = word(see("review.state")).toLowerCase();
   if (state === "commented" && isBot) return nothing("remarks of bots are on the page");
-  if (state === "commented" && word(see("review.body")) === "") return nothing("a review without a text; its comments come one by one");
+  if (state === "commented" && word(see("review.body")) === "")
+    return nothing("a review without a text; its comments come one by one");
   const verbs: Readonly<Record<string, string>> = { approved: "approved", changes_requested: "asked for changes in" };
-  const verb = action === "dismissed" ? "dismissed a review of" : (Object.hasOwn(verbs, state) && verbs[state]) || "reviewed";
+  const verb =
+    action === "dismissed" ? "dismissed a review of" : (Object.hasOwn(verbs, state) && verbs[state]) || "reviewed";
   const what = titled(see("pull_request"), see("review.html_url"));
   return { line: `${verb} pull request ${what}`, body: quoted(see("review.body")), about: see("pull_request.number") };
 };
@@ -220,7 +241,9 @@ const review = ({ see, action, isBot }: Delivery): Story | null => {
 const reviewComment = ({ see, isBot }: Delivery): Story | null => {
   if (isBot) return nothing("remarks of bots are on the page");
   const place = code(
-    [word(see("comment.path")), word(see("comment.line") ?? see("comment.original_line"))].filter((part) => part !== "").join(":"),
+    [word(see("comment.path")), word(see("comment.line") ?? see("comment.original_line"))]
+      .filter((part) => part !== "")
+      .join(":"),
     160,
   );
   const what = titled(see("pull_request"), see("comment.html_url"));
@@ -236,7 +259,12 @@ const release = ({ see, action }: Delivery): Story => {
   const tag = word(see("release.tag_name"));
   const kind = see("release.prerelease") === true ? "prerelease" : "release";
   return {
-    line: words(readable(action), kind, link(name, see("release.html_url")), tag === word(see("release.name")) ? "" : code(tag)),
+    line: words(
+      readable(action),
+      kind,
+      link(name, see("release.html_url")),
+      tag === word(see("release.name")) ? "" : code(tag),
+    ),
     body: action === "published" ? quote(see("release.body"), { max: 1_200, lines: 20 }) : "",
     about: tag,
   };
@@ -249,16 +277,22 @@ const build =
     const it = see(root);
     const result = at(it, "conclusion");
     if (!failed(result)) return nothing("successful builds are not reported");
-    if (root === "check_suite" && word(at(it, "app.slug")) === "github-actions") return nothing("the event `workflow_run` reports it");
+    if (root === "check_suite" && word(at(it, "app.slug")) === "github-actions")
+      return nothing("the event `workflow_run` reports it");
     const name = plain(at(it, "name")) || plain(at(it, "app.name"));
     const number = at(it, "pull_requests.0.number");
     const head = words(short(at(it, "head_sha")), plain(word(at(it, "head_commit.message")).split("\n")[0]));
     const address =
       at(it, "html_url") ??
-      (word(see("repository.html_url")) && `${word(see("repository.html_url"))}/commit/${word(at(it, "head_sha"))}/checks`);
+      (word(see("repository.html_url")) &&
+        `${word(see("repository.html_url"))}/commit/${word(at(it, "head_sha"))}/checks`);
     return {
       by: words(link(name || "a build", address), ended(result)),
-      line: words("on", code(at(it, "head_branch")) || "a branch", numbered(number) && `(pull request ${numbered(number)})`),
+      line: words(
+        "on",
+        code(at(it, "head_branch")) || "a branch",
+        numbered(number) && `(pull request ${numbered(number)})`,
+      ),
       detail: words(head, plain(at(it, "actor.login"), 60) && `by ${plain(at(it, "actor.login"), 60)}`),
       about: number ?? at(it, "head_branch"),
     };
@@ -299,14 +333,18 @@ const alert = ({ see, action }: Delivery): Story => {
     see("alert.secret_type_display_name") ??
     see("alert.secret_type");
   const where =
-    see("alert.dependency.package.name") ?? see("alert.affected_package_name") ?? see("alert.most_recent_instance.location.path");
+    see("alert.dependency.package.name") ??
+    see("alert.affected_package_name") ??
+    see("alert.most_recent_instance.location.path");
   const what = link(
     plain(name) || plain(see("alert.external_identifier")) || "a finding",
     see("alert.html_url") ?? see("alert.external_reference"),
   );
   return {
     by: "security alert",
-    line: `${words(past(action), plain(severity) && `(${plain(severity)})`)}: ${words(what, code(where) && `in ${code(where)}`)}`,
+    line:
+      `${words(past(action), plain(severity) && `(${plain(severity)})`)}: ` +
+      `${words(what, code(where) && `in ${code(where)}`)}`,
     about: words("alert", word(see("alert.number"))),
   };
 };
@@ -319,7 +357,11 @@ const notes: Readonly<Record<string, (see: Delivery["see"], did: string) => stri
   create: (see) => words("created", plain(see("ref_type")), code(see("ref"))),
   delete: (see) => words("deleted", plain(see("ref_type")), code(see("ref"))),
   commit_comment: (see) =>
-    words("commented on", link(short(see("comment.commit_id")) || "a commit", see("comment.html_url")), code(see("comment.path"))),
+    words(
+      "commented on",
+      link(short(see("comment.commit_id")) || "a commit", see("comment.html_url")),
+      code(see("comment.path")),
+    ),
   discussion: (see, did) =>
     words(
       did,
@@ -327,19 +369,29 @@ const notes: Readonly<Record<string, (see: Delivery["see"], did: string) => stri
       titled(see("discussion")),
       plain(see("discussion.category.name")) && `in ${plain(see("discussion.category.name"))}`,
     ),
-  discussion_comment: (see) => words("commented on discussion", link(plain(see("discussion.title")) || "one", see("comment.html_url"))),
+  discussion_comment: (see) =>
+    words("commented on discussion", link(plain(see("discussion.title")) || "one", see("comment.html_url"))),
   milestone: (see, did) => words(did, "milestone", link(plain(see("milestone.title")), see("milestone.html_url"))),
   gollum: (see) => words("changed the wiki:", wiki(see("pages"))),
   member: (see, did) => words(did, "collaborator", plain(see("member.login"))),
-  membership: (see, did) => words(did, plain(see("member.login")), did === "removed" ? "from" : "to", "team", bold(see("team.name"))),
+  membership: (see, did) =>
+    words(did, plain(see("member.login")), did === "removed" ? "from" : "to", "team", bold(see("team.name"))),
   organization: (see, did) =>
-    words(did, member(see("membership.user.login") ?? see("user.login") ?? see("invitation.login")), "the organization"),
+    words(
+      did,
+      member(see("membership.user.login") ?? see("user.login") ?? see("invitation.login")),
+      "the organization",
+    ),
   org_block: (see, did) => words(did, plain(see("blocked_user.login")), "for the organization"),
   team: (see, did) => words(did, "team", link(bold(see("team.name")), see("team.html_url"))),
   team_add: (see) => words("gave the repository to team", link(bold(see("team.name")), see("team.html_url"))),
   public: () => "made the repository public",
   repository: (see, did) =>
-    words(did, "the repository", plain(see("changes.repository.name.from")) && `(it was ${plain(see("changes.repository.name.from"))})`),
+    words(
+      did,
+      "the repository",
+      plain(see("changes.repository.name.from")) && `(it was ${plain(see("changes.repository.name.from"))})`,
+    ),
   repository_import: (see) => words("imported the repository:", plain(see("status"))),
   branch_protection_rule: (see, did) => words(did, "the protection of", code(see("rule.name"))),
   deploy_key: (see, did) =>
@@ -354,7 +406,11 @@ const notes: Readonly<Record<string, (see: Delivery["see"], did: string) => stri
     ),
   page_build: (see) => words("built the pages:", plain(see("build.status")), plain(see("build.error.message"))),
   package: (see, did) =>
-    words(did, "package", link(words(bold(see("package.name")), plain(see("package.package_version.version"))), see("package.html_url"))),
+    words(
+      did,
+      "package",
+      link(words(bold(see("package.name")), plain(see("package.package_version.version"))), see("package.html_url")),
+    ),
   installation: (see, did) =>
     words(
       { created: "installed", deleted: "uninstalled" }[did] ?? did,
@@ -366,9 +422,20 @@ const notes: Readonly<Record<string, (see: Delivery["see"], did: string) => stri
   installation_repositories: (see, did) => words(did, "repositories of the app", bold(see("installation.app_slug"))),
   github_app_authorization: (_see, did) => words(did, "the authorization of the app"),
   marketplace_purchase: (see, did) =>
-    words(did, "plan", bold(see("marketplace_purchase.plan.name")), "of", plain(see("marketplace_purchase.account.login"))),
+    words(
+      did,
+      "plan",
+      bold(see("marketplace_purchase.plan.name")),
+      "of",
+      plain(see("marketplace_purchase.account.login")),
+    ),
   sponsorship: (see, did) =>
-    words(did, "sponsorship of", `${plain(see("sponsorship.sponsorable.login"))}:`, plain(see("sponsorship.tier.name"))),
+    words(
+      did,
+      "sponsorship of",
+      `${plain(see("sponsorship.sponsorable.login"))}:`,
+      plain(see("sponsorship.tier.name")),
+    ),
   meta: (_see, did) => words(did, "this webhook"),
 };
 
@@ -382,7 +449,8 @@ const note = ({ event, action, see, isBot }: Delivery): Story | null => {
   if (event === "create" && word(see("ref_type")) === "tag") return nothing("the push event reports it");
   if (event === "delete" && isBot) return nothing("cleanup by a bot");
   if (event.endsWith("_comment") && isBot) return nothing("remarks of bots are on the page");
-  if (event === "page_build" && word(see("build.status")) === "built") return nothing("successful builds are not reported");
+  if (event === "page_build" && word(see("build.status")) === "built")
+    return nothing("successful builds are not reported");
   const did = past(action);
   const sentence = Object.hasOwn(notes, event) ? notes[event]?.(see, did) : undefined;
   return {
@@ -420,7 +488,10 @@ const whyQuiet = (event: string, action: string) =>
     }),
   )?.[0];
 
-/** With the content type `application/x-www-form-urlencoded` (and `body: "form"` in the mapping), the payload is a single field. */
+/**
+ * With the content type `application/x-www-form-urlencoded` (and `body: "form"` in the mapping), the payload is a
+ * single field.
+ */
 const unfolded = (payload: unknown): unknown => {
   const field = at(payload, "payload");
   try {
@@ -432,7 +503,9 @@ const unfolded = (payload: unknown): unknown => {
 
 export default function github(context: Context): Said | null | undefined {
   // Gitea, Forgejo and Gogs send GitHub's events, not always under its name.
-  const header = ["github", "gitea", "forgejo", "gogs"].map((name) => word(context.headers[`x-${name}-event`])).find((name) => name !== "");
+  const header = ["github", "gitea", "forgejo", "gogs"]
+    .map((name) => word(context.headers[`x-${name}-event`]))
+    .find((name) => name !== "");
   const event = cut(header ?? "", 60);
   const payload = unfolded(context.payload);
   // Not from GitHub, so the mapping's own template applies.
@@ -450,7 +523,9 @@ export default function github(context: Context): Said | null | undefined {
   return say({
     about: ["github", place, story.about],
     blocks: [
-      [`${bold(place) || "**GitHub**"}: ${words(who, story.line)}`, story.detail ?? ""].filter((line) => line !== "").join("\n"),
+      [`${bold(place) || "**GitHub**"}: ${words(who, story.line)}`, story.detail ?? ""]
+        .filter((line) => line !== "")
+        .join("\n"),
       story.body ?? "",
     ],
   });

@@ -1,9 +1,9 @@
 /**
  * GitLab: pushes, merge requests, issues, comments, releases, and failed pipelines and deployments.
  *
- * `match: { path: "gitlab" }`, `signature: { scheme: "gitlab", secret: ... }`. `quiet` below lists the events that are not reported, with
- * the reason. Each merge request or issue has its own conversation: `hook:gitlab:<group/project>:!<number>`; pushes and pipelines have one
- * for each branch.
+ * `match: { path: "gitlab" }`, `signature: { scheme: "gitlab", secret: ... }`. `quiet` below lists the events that are
+ * not reported, with the reason. Each merge request or issue has its own conversation:
+ * `hook:gitlab:<group/project>:!<number>`; pushes and pipelines have one for each branch.
  */
 import {
   at,
@@ -65,7 +65,8 @@ const isNone = (sha: unknown) => /^0+$/.test(word(sha));
 const readable = (name: unknown) => plain(word(name).replaceAll("_", " "), 60);
 const firstLine = (text: unknown) => plain(word(text).split("\n")[0]);
 
-const whoOf = (see: Delivery["see"]) => plain(see("user_username") ?? see("user.username") ?? see("user_name") ?? see("user.name"), 60);
+const whoOf = (see: Delivery["see"]) =>
+  plain(see("user_username") ?? see("user.username") ?? see("user_name") ?? see("user.name"), 60);
 
 const verbs = new Map([
   ["open", "opened"],
@@ -146,7 +147,10 @@ const mergeRequest: Writer = ({ see, action }) => {
   const kind = (at(it, "draft") ?? at(it, "work_in_progress")) === true ? "draft merge request" : "merge request";
   return {
     line: words(past(action), kind, titled(it, "!")),
-    detail: action === "open" || action === "merge" ? words(code(at(it, "source_branch")), "→", code(at(it, "target_branch"))) : "",
+    detail:
+      action === "open" || action === "merge"
+        ? words(code(at(it, "source_branch")), "→", code(at(it, "target_branch")))
+        : "",
     body: action === "open" ? quote(at(it, "description")) : "",
     about: `!${word(at(it, "iid"))}`,
   };
@@ -171,15 +175,25 @@ const pipeline: Writer = ({ see }) => {
   if (at(it, "status") !== "failed") return nothing("successful pipelines are not reported");
   const site = word(see("project.web_url"));
   const address = word(at(it, "url")) || (site && `${site}/-/pipelines/${inPath(at(it, "id"))}`);
-  const broken = list(see("builds")).filter((build) => at(build, "status") === "failed" && at(build, "allow_failure") !== true);
+  const broken = list(see("builds")).filter(
+    (build) => at(build, "status") === "failed" && at(build, "allow_failure") !== true,
+  );
   const number = word(see("merge_request.iid"));
   return {
     by: `${link(`pipeline ${plain(at(it, "id"), 20)}`, address)} failed`,
     line: words("on", code(at(it, "ref")) || "a branch", number && `(merge request !${plain(number, 12)})`),
-    detail: words(short(at(it, "sha")), firstLine(see("commit.title") ?? see("commit.message")), whoOf(see) && `by ${whoOf(see)}`),
+    detail: words(
+      short(at(it, "sha")),
+      firstLine(see("commit.title") ?? see("commit.message")),
+      whoOf(see) && `by ${whoOf(see)}`,
+    ),
     body: items(
       broken.map((build) =>
-        words("job", code(at(build, "name")), plain(at(build, "stage"), 60) && `of stage ${plain(at(build, "stage"), 60)}`),
+        words(
+          "job",
+          code(at(build, "name")),
+          plain(at(build, "stage"), 60) && `of stage ${plain(at(build, "stage"), 60)}`,
+        ),
       ),
       { max: 5 },
     ),
@@ -205,7 +219,11 @@ const deployment: Writer = ({ see }) => {
 
 /** The payload of a release does not name a person. */
 const release: Writer = ({ see, action }) => ({
-  by: words("release", link(plain(see("name")) || plain(see("tag")), see("url")), see("name") === see("tag") ? "" : code(see("tag"))),
+  by: words(
+    "release",
+    link(plain(see("name")) || plain(see("tag")), see("url")),
+    see("name") === see("tag") ? "" : code(see("tag")),
+  ),
   line: `was ${past(action) || "changed"}`,
   body: action === "create" ? quote(see("description"), { max: 1_200, lines: 20 }) : "",
   about: see("tag"),
@@ -243,14 +261,17 @@ export default function gitlab({ payload, headers }: Context): Said | null | und
     }),
   )?.[0];
   if (reason !== undefined) return nothing(reason);
-  const story = kind === header ? { line: words("sent the event", code(header)) } : (writers.get(kind) ?? other)({ action, see });
+  const story =
+    kind === header ? { line: words("sent the event", code(header)) } : (writers.get(kind) ?? other)({ action, see });
   if (story === null) return null;
   const place = word(see("project.path_with_namespace")) || word(see("group.full_path")) || word(see("group_path"));
   const who = story.by ?? (whoOf(see) || "someone");
   return say({
     about: ["gitlab", place, story.about],
     blocks: [
-      [`${bold(place) || "**GitLab**"}: ${words(who, story.line)}`, story.detail ?? ""].filter((line) => line !== "").join("\n"),
+      [`${bold(place) || "**GitLab**"}: ${words(who, story.line)}`, story.detail ?? ""]
+        .filter((line) => line !== "")
+        .join("\n"),
       story.body ?? "",
     ],
   });

@@ -1,8 +1,10 @@
 /**
- * Shared helpers of the transforms in this directory: they read payloads of any shape and write Markdown that cannot be manipulated.
+ * Shared helpers of the transforms in this directory: they read payloads of any shape and write Markdown that cannot be
+ * manipulated.
  *
- * External content is untrusted. A title may contain `](https://...)`, `@everyone`, or half a million characters, and fields may be missing
- * or have another type in other versions. These functions never throw, limit every length, and escape every text.
+ * External content is untrusted. A title may contain `](https://...)`, `@everyone`, or half a million characters, and
+ * fields may be missing or have another type in other versions. These functions never throw, limit every length, and
+ * escape every text.
  */
 
 /** The input of a transform. Header names are in lower case. */
@@ -27,7 +29,8 @@ export interface Said {
 export const messageLimit = 4_000;
 
 /**
- * The value at a path such as `pull_request.user.login` or `pages.0.title`. Reads own properties only; `undefined` if a step is missing.
+ * The value at a path such as `pull_request.user.login` or `pages.0.title`. Reads own properties only; `undefined` if a
+ * step is missing.
  */
 export function at(value: unknown, path: string): unknown {
   return path.split(".").reduce<unknown>((node, key) => {
@@ -65,14 +68,18 @@ const oneLine = (text: string) =>
     .toWellFormed()
     .trim();
 
-/** Escapes underscores except inside words, where they are not emphasis. Names of branches and functions thus remain readable. */
+/**
+ * Escapes underscores except inside words, where they are not emphasis. Names of branches and functions thus remain
+ * readable.
+ */
 const underscores = (text: string) =>
   text.replace(/(^|[^_])(_+)(?=([^_]|$))/gu, (all, before: string, run: string, after: string) =>
     /[\p{L}\p{N}]/u.test(before) && /[\p{L}\p{N}]/u.test(after) ? all : before + run.replaceAll("_", "\\_"),
   );
 
 /** Platforms turn bare text into mentions. An invisible space after the sign prevents that. */
-const unmentioned = (text: string) => text.replace(/(?<![\p{L}\p{N}_])@(?=[\p{L}\p{N}_])|@(?=everyone|here)/giu, "@\u200B");
+const unmentioned = (text: string) =>
+  text.replace(/(?<![\p{L}\p{N}_])@(?=[\p{L}\p{N}_])|@(?=everyone|here)/giu, "@\u200B");
 
 /** Escapes what would open a heading, quote, list or rule at the beginning of a line. */
 const unblocked = (line: string) =>
@@ -80,7 +87,8 @@ const unblocked = (line: string) =>
     digits === undefined ? `\\${hash ?? sign ?? all}` : `${digits}\\${dot}`,
   );
 
-const escaped = (line: string) => unmentioned(unblocked(underscores(line.replace(/[\\`*[\]<~|]|&(?=#?\w+;)/g, "\\$&"))));
+const escaped = (line: string) =>
+  unmentioned(unblocked(underscores(line.replace(/[\\`*[\]<~|]|&(?=#?\w+;)/g, "\\$&"))));
 
 /** A value on one line, escaped for Markdown; empty if there is none. */
 export function plain(value: unknown, max = 160): string {
@@ -109,12 +117,20 @@ export function maybeLink(markdown: string, address: unknown): string {
 export function link(markdown: string, address: unknown): string {
   const url = word(address);
   if (markdown === "" || url.length > 600 || !/^https?:\/\/[^\s/]/i.test(url)) return markdown;
-  const safe = url.toWellFormed().replace(/[\p{Cc}\s()<>[\]\\`"{}|^]/gu, (sign) => `%${sign.charCodeAt(0).toString(16).padStart(2, "0")}`);
+  const safe = url
+    .toWellFormed()
+    .replace(/[\p{Cc}\s()<>[\]\\`"{}|^]/gu, (sign) => `%${sign.charCodeAt(0).toString(16).padStart(2, "0")}`);
   return `[${markdown}](${safe})`;
 }
 
-/** The beginning of a longer text as a quote. Leaves out HTML comments, which templates are full of, and repeated blank lines. */
-export function quote(value: unknown, { max = 600, lines = 10 }: { readonly max?: number; readonly lines?: number } = {}): string {
+/**
+ * The beginning of a longer text as a quote. Leaves out HTML comments, which templates are full of, and repeated blank
+ * lines.
+ */
+export function quote(
+  value: unknown,
+  { max = 600, lines = 10 }: { readonly max?: number; readonly lines?: number } = {},
+): string {
   const source = word(typeof value === "string" ? value.slice(0, 20_000) : value).replace(/<!--[\s\S]*?(?:-->|$)/g, "");
   const shown = source
     .split(/\r\n|[\r\n\u2028\u2029]/)
@@ -131,7 +147,10 @@ export function quote(value: unknown, { max = 600, lines = 10 }: { readonly max?
 }
 
 /** Up to `max` lines as a list, and how many more there are. `total` is the full number if the sender omitted some. */
-export function items(lines: readonly string[], { max = 8, total = 0 }: { readonly max?: number; readonly total?: number } = {}): string {
+export function items(
+  lines: readonly string[],
+  { max = 8, total = 0 }: { readonly max?: number; readonly total?: number } = {},
+): string {
   const more = Math.max(lines.length, total) - Math.min(lines.length, max);
   return [...lines.slice(0, max).map((line) => `- ${line}`), ...(more > 0 ? [`- and ${more} more`] : [])].join("\n");
 }
@@ -143,8 +162,8 @@ export const words = (...parts: readonly string[]): string => parts.filter((part
 export const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? "" : "s"}`;
 
 /**
- * A session key such as `hook:github:octo/hello:42`. Runs with the same key run one after the other. Characters that keys cannot contain
- * become a dash.
+ * A session key such as `hook:github:octo/hello:42`. Runs with the same key run one after the other. Characters that
+ * keys cannot contain become a dash.
  */
 function sessionKey(parts: readonly unknown[]): string {
   const names = parts.map((part) =>
@@ -156,7 +175,13 @@ function sessionKey(parts: readonly unknown[]): string {
 }
 
 /** The result of a transform: blocks separated by blank lines, and the subject of its session, if it has one. */
-export function say({ about, blocks }: { readonly about?: readonly unknown[]; readonly blocks: readonly string[] }): Said {
+export function say({
+  about,
+  blocks,
+}: {
+  readonly about?: readonly unknown[];
+  readonly blocks: readonly string[];
+}): Said {
   const shown = blocks.filter((block) => block !== "");
   const joined = () => shown.join("\n\n");
   while (shown.length > 1 && joined().length > messageLimit) shown.pop();
@@ -164,7 +189,10 @@ export function say({ about, blocks }: { readonly about?: readonly unknown[]; re
   return { message, text: message, ...(about === undefined ? {} : { sessionKey: sessionKey(about) }) };
 }
 
-/** The result for events that are not worth reporting: accepted, but nothing runs. The log contains the reason at `debug`. */
+/**
+ * The result for events that are not worth reporting: accepted, but nothing runs. The log contains the reason at
+ * `debug`.
+ */
 export function nothing(reason: string): null {
   console.debug(`nothing said: ${reason}`);
   return null;

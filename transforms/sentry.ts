@@ -1,10 +1,25 @@
 /**
- * Sentry: issue alerts, issues, metric alerts and comments. Supports integrations (`sentry-hook-resource`) and the older project webhooks.
+ * Sentry: issue alerts, issues, metric alerts and comments. Supports integrations (`sentry-hook-resource`) and the
+ * older project webhooks.
  *
- * `match: { path: "sentry" }`, `signature: { scheme: "hmac", header: "sentry-hook-signature", secret: <client secret> }`. All events about
- * one issue share a session: `hook:sentry:issue:<id>`.
+ * `match: { path: "sentry" }`, `signature: { scheme: "hmac", header: "sentry-hook-signature", secret: <client secret>
+ * }`. All events about one issue share a session: `hook:sentry:issue:<id>`.
  */
-import { at, bold, type Context, code, link, list, nothing, plain, quote, type Said, say, word, words } from "./message.ts";
+import {
+  at,
+  bold,
+  type Context,
+  code,
+  link,
+  list,
+  nothing,
+  plain,
+  quote,
+  type Said,
+  say,
+  word,
+  words,
+} from "./message.ts";
 
 interface Story {
   readonly line: string;
@@ -17,7 +32,8 @@ type See = (path: string) => unknown;
 type Teller = (see: See, action: string) => Story | null;
 
 const readable = (value: unknown, max = 60) => plain(word(value).replaceAll("_", " "), max);
-const by = (see: See) => (word(see("actor.type")) === "user" && plain(see("actor.name"), 80) ? `by ${plain(see("actor.name"), 80)}` : "");
+const by = (see: See) =>
+  word(see("actor.type")) === "user" && plain(see("actor.name"), 80) ? `by ${plain(see("actor.name"), 80)}` : "";
 
 /** The value of a tag. Tags are pairs, or objects with `key` and `value`. */
 function tag(tags: unknown, name: string): unknown {
@@ -39,8 +55,10 @@ function circumstances(it: unknown): string {
 }
 
 /** The issue's id, from its own field or from the issue's API URL. */
-const issueId = (it: unknown) => word(at(it, "issue_id")) || (/\/issues\/(\d+)/.exec(word(at(it, "issue_url")))?.[1] ?? "");
-const title = (it: unknown) => plain(word(at(it, "title")) || word(at(it, "message")), 200) || "an event without a title";
+const issueId = (it: unknown) =>
+  word(at(it, "issue_id")) || (/\/issues\/(\d+)/.exec(word(at(it, "issue_url")))?.[1] ?? "");
+const title = (it: unknown) =>
+  plain(word(at(it, "title")) || word(at(it, "message")), 200) || "an event without a title";
 
 const eventOf =
   (root: "event" | "error"): Teller =>
@@ -60,15 +78,24 @@ const issue: Teller = (see, action) => {
   if (action === "unresolved" && state === "ongoing") return nothing("an issue that continues unchanged");
   const verbs: Readonly<Record<string, string>> = {
     created: "new issue",
-    unresolved: state === "regressed" ? "issue came back" : state === "escalating" ? "issue escalates" : "issue is open again",
+    unresolved:
+      state === "regressed" ? "issue came back" : state === "escalating" ? "issue escalates" : "issue is open again",
     assigned: words("issue is assigned to", plain(at(it, "assignedTo.name") ?? at(it, "assignedTo.email"), 80)),
     ignored: "issue is archived",
   };
   const verb = (Object.hasOwn(verbs, action) && verbs[action]) || `issue is ${readable(action)}`;
-  const many = Number(at(it, "count")) > 1 ? `${plain(at(it, "count"), 12)} events, ${plain(at(it, "userCount"), 12) || "0"} users` : "";
+  const many =
+    Number(at(it, "count")) > 1
+      ? `${plain(at(it, "count"), 12)} events, ${plain(at(it, "userCount"), 12) || "0"} users`
+      : "";
   return {
-    line: `${words(verb, by(see))}: ${link(words(code(at(it, "shortId"), 40), title(it)), word(at(it, "web_url")) || at(it, "permalink"))}`,
-    details: [words(plain(at(it, "project.name"), 60) && `Project ${plain(at(it, "project.name"), 60)}.`, circumstances(it)), many],
+    line:
+      `${words(verb, by(see))}: ` +
+      `${link(words(code(at(it, "shortId"), 40), title(it)), word(at(it, "web_url")) || at(it, "permalink"))}`,
+    details: [
+      words(plain(at(it, "project.name"), 60) && `Project ${plain(at(it, "project.name"), 60)}.`, circumstances(it)),
+      many,
+    ],
     about: ["issue", at(it, "id")],
   };
 };
@@ -76,7 +103,8 @@ const issue: Teller = (see, action) => {
 const metricAlert: Teller = (see, action) => {
   const it = see("data.metric_alert");
   const name =
-    plain(word(see("data.description_title")) || word(at(it, "alert_rule.name")) || word(at(it, "title")), 200) || "metric alert";
+    plain(word(see("data.description_title")) || word(at(it, "alert_rule.name")) || word(at(it, "title")), 200) ||
+    "metric alert";
   const sign = action === "resolved" ? "✅" : action === "warning" ? "⚠️" : "🔥";
   return {
     line: words(
@@ -151,7 +179,8 @@ export default function sentry({ payload, headers }: Context): Said | null | und
   const resource = word(headers["sentry-hook-resource"]);
   const action = word(at(payload, "action"));
   const see: See = (path) => at(payload, path);
-  const isLegacy = resource === "" && typeof see("event") === "object" && see("event") !== null && word(see("url")) !== "";
+  const isLegacy =
+    resource === "" && typeof see("event") === "object" && see("event") !== null && word(see("url")) !== "";
   // Neither of the two formats, so the mapping's own template applies.
   if (!isLegacy && resource === "") return undefined;
   const known = typeof see("data") === "object" && see("data") !== null ? stories.get(resource) : undefined;
@@ -163,6 +192,9 @@ export default function sentry({ payload, headers }: Context): Said | null | und
   if (story === null) return null;
   return say({
     about: ["sentry", ...story.about],
-    blocks: [[`**Sentry**: ${story.line}`, ...(story.details ?? [])].filter((line) => line !== "").join("\n"), story.body ?? ""],
+    blocks: [
+      [`**Sentry**: ${story.line}`, ...(story.details ?? [])].filter((line) => line !== "").join("\n"),
+      story.body ?? "",
+    ],
   });
 }

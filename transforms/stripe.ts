@@ -1,14 +1,21 @@
 /**
  * Stripe: payments, invoices, subscriptions, refunds, disputes and payouts.
  *
- * `match: { path: "stripe" }`, `signature: { scheme: "stripe", secret: ... }`. Choose in the dashboard which events are sent. Unknown
- * events, and thin ones, which name their object only, yield a plain line with the event's name. One fact often causes several events; `quiet` leaves out all but one.
+ * `match: { path: "stripe" }`, `signature: { scheme: "stripe", secret: ... }`. Choose in the dashboard which events are
+ * sent. Unknown events, and thin ones, which name their object only, yield a plain line with the event's name. One fact
+ * often causes several events; `quiet` leaves out all but one.
  */
 import { at, bold, type Context, code, link, list, nothing, plain, type Said, say, word, words } from "./message.ts";
 
 /** The reason for silence, then the events. */
 const quiet: readonly (readonly [reason: string, ...events: string[]])[] = [
-  ["only the end is reported", "payment_intent.created", "payment_intent.processing", "payment_intent.requires_action", "charge.pending"],
+  [
+    "only the end is reported",
+    "payment_intent.created",
+    "payment_intent.processing",
+    "payment_intent.requires_action",
+    "charge.pending",
+  ],
   [
     "only the end is reported",
     "payment_intent.amount_capturable_updated",
@@ -32,11 +39,29 @@ const quiet: readonly (readonly [reason: string, ...events: string[]])[] = [
     "invoice.sent",
     "invoice.upcoming",
   ],
-  ["an invoice is reported when it is paid or its payment fails", "invoice.will_be_due", "invoice.voided", "invoice.deleted"],
+  [
+    "an invoice is reported when it is paid or its payment fails",
+    "invoice.will_be_due",
+    "invoice.voided",
+    "invoice.deleted",
+  ],
   ["lines of an invoice", "invoiceitem.created", "invoiceitem.deleted"],
   ["another event reports it", "checkout.session.expired", "charge.captured", "charge.updated", "charge.expired"],
-  ["bookkeeping", "balance.available", "customer.created", "customer.updated", "customer.source.created", "payment_method.attached"],
-  ["bookkeeping", "payment_method.detached", "payment_method.updated", "payment_method.automatically_updated", "mandate.updated"],
+  [
+    "bookkeeping",
+    "balance.available",
+    "customer.created",
+    "customer.updated",
+    "customer.source.created",
+    "payment_method.attached",
+  ],
+  [
+    "bookkeeping",
+    "payment_method.detached",
+    "payment_method.updated",
+    "payment_method.automatically_updated",
+    "mandate.updated",
+  ],
   [
     "bookkeeping",
     "setup_intent.created",
@@ -48,8 +73,8 @@ const quiet: readonly (readonly [reason: string, ...events: string[]])[] = [
 ];
 
 /**
- * Decimal places by currency, where they are not two: amounts are integers of the smallest unit. Stripe treats ISK, UGX, HUF and TWD as
- * having two decimals although these are not in use: https://docs.stripe.com/currencies
+ * Decimal places by currency, where they are not two: amounts are integers of the smallest unit. Stripe treats ISK,
+ * UGX, HUF and TWD as having two decimals although these are not in use: https://docs.stripe.com/currencies
  */
 const decimals = new Map([
   ...["bif", "clp", "djf", "gnf", "jpy", "kmf", "krw", "mga", "pyg", "rwf", "vnd", "vuv", "xaf", "xof", "xpf"].map(
@@ -143,9 +168,12 @@ const subscriptionUpdated: Teller = (event) => {
   const { see, was, day } = event;
   if (was("cancel_at_period_end") !== undefined || was("cancel_at") !== undefined) {
     const ends = see("cancel_at_period_end") === true || word(see("cancel_at")) !== "";
-    return subscription(ends ? words("will end", day("cancel_at") && `on ${day("cancel_at")}`) : "will not end after all")(event);
+    return subscription(
+      ends ? words("will end", day("cancel_at") && `on ${day("cancel_at")}`) : "will not end after all",
+    )(event);
   }
-  if (word(was("status")) !== "") return subscription(`is ${readable(see("status"))} now (it was ${readable(was("status"))})`)(event);
+  if (word(was("status")) !== "")
+    return subscription(`is ${readable(see("status"))} now (it was ${readable(was("status"))})`)(event);
   if (["items", "plan", "quantity"].some((path) => was(path) !== undefined)) return subscription("was changed")(event);
   return nothing("bookkeeping of a subscription");
 };
@@ -162,7 +190,11 @@ const payment =
       see("failure_code"),
       readable(see("cancellation_reason")),
     );
-    return [words(paid(event)(`payment of ${sum(amount) || "an amount"}`), from(event), verb), plain(see("description"), 200), reason];
+    return [
+      words(paid(event)(`payment of ${sum(amount) || "an amount"}`), from(event), verb),
+      plain(see("description"), 200),
+      reason,
+    ];
   };
 
 /** The event contains the total of all refunds of the payment. The previous value yields the amount of this one. */
@@ -227,7 +259,10 @@ const stories = new Map<string, Teller>([
   ["charge.refunded", refund],
   [
     "refund.failed",
-    (event) => [words(paid(event)(`refund of ${event.sum("amount") || "an amount"}`), "failed"), readable(event.see("failure_reason"))],
+    (event) => [
+      words(paid(event)(`refund of ${event.sum("amount") || "an amount"}`), "failed"),
+      readable(event.see("failure_reason")),
+    ],
   ],
   ["charge.dispute.created", dispute(() => "was opened")],
   ["charge.dispute.closed", dispute(({ see }) => words("is closed:", readable(see("status")) || "no result"))],
@@ -248,9 +283,15 @@ const stories = new Map<string, Teller>([
   ],
   [
     "invoice.paid",
-    (event) => (event.see("amount_paid") === 0 ? nothing("an invoice without an amount") : invoice("is paid", "amount_paid")(event)),
+    (event) =>
+      event.see("amount_paid") === 0
+        ? nothing("an invoice without an amount")
+        : invoice("is paid", "amount_paid")(event),
   ],
-  ["customer.subscription.created", subscription(({ see }) => (see("status") === "trialing" ? "began with a trial" : "began"))],
+  [
+    "customer.subscription.created",
+    subscription(({ see }) => (see("status") === "trialing" ? "began with a trial" : "began")),
+  ],
   ["customer.subscription.updated", subscriptionUpdated],
   ["customer.subscription.deleted", subscription("has ended")],
   ["customer.subscription.paused", subscription("is paused")],
@@ -306,7 +347,9 @@ export default function stripe({ payload }: Context): Said | null | undefined {
   const see = (path: string) => at(object, path);
   const isTest = at(payload, "livemode") === false;
   const account = /^acct_\w+$/.exec(word(at(payload, "account")))?.[0];
-  const dashboard = ["https://dashboard.stripe.com", account ?? "", isTest ? "test" : ""].filter((part) => part !== "").join("/");
+  const dashboard = ["https://dashboard.stripe.com", account ?? "", isTest ? "test" : ""]
+    .filter((part) => part !== "")
+    .join("/");
   const page = (markdown: string, folder: string, id: unknown) =>
     /^\w{3,100}$/.test(idOf(id)) ? link(markdown, `${dashboard}/${folder}/${idOf(id)}`) : markdown;
   const story = (stories.get(type) ?? (() => [words(code(type), code(see("id")))]))({

@@ -1,8 +1,9 @@
 /**
  * Outages and recoveries, from Uptime Kuma and from any sender of a name and a state, such as Healthchecks.
  *
- * `match: { path: "uptime" }`, with the hook token as a header of the request. Uptime Kuma: a notification of the type webhook, JSON.
- * Healthchecks: POST with the body `{ "name": "$NAME", "status": "$STATUS", "tags": "$TAGS", "message": "$EXITSTATUS" }`.
+ * `match: { path: "uptime" }`, with the hook token as a header of the request. Uptime Kuma: a notification of the type
+ * webhook, JSON. Healthchecks: POST with the body `{ "name": "$NAME", "status": "$STATUS", "tags": "$TAGS", "message":
+ * "$EXITSTATUS" }`.
  */
 import { at, bold, type Context, code, link, nothing, plain, quote, type Said, say, word, words } from "./message.ts";
 
@@ -47,7 +48,8 @@ function fromKuma(payload: unknown): Report {
 }
 
 function fromAnybody(payload: unknown): Report {
-  const first = (...names: readonly string[]) => names.map((name) => at(payload, name)).find((value) => word(value) !== "");
+  const first = (...names: readonly string[]) =>
+    names.map((name) => at(payload, name)).find((value) => word(value) !== "");
   return {
     name: first("name", "check", "monitor", "service", "title"),
     state: word(first("status", "state")),
@@ -66,7 +68,8 @@ export default function uptime({ payload }: Context): Said | null | undefined {
     return sentence === "" ? undefined : say({ about: ["uptime"], blocks: ["**Uptime**", sentence] });
   }
   const { name, state, address, reason, details } = isKuma ? fromKuma(payload) : fromAnybody(payload);
-  // There is no name or no state, so what is there is shown as it is. Without a text, the mapping's own template applies.
+  // There is no name or no state, so what is there is shown as it is. Without a text, the mapping's own template
+  // applies.
   if (state === "" || word(name) === "") {
     const blocks = [words("**Uptime**", bold(name), plain(state, 40)), quote(word(reason) || at(payload, "text"))];
     return blocks[1] === "" && word(name) === "" ? undefined : say({ about: ["uptime", name], blocks });

@@ -1,4 +1,7 @@
-/** What waited while a bot was away: ten thousand updates of 500 chats, processed by the published program and by grammY's runner. */
+/**
+ * What waited while a bot was away: ten thousand updates of 500 chats, processed by the published program and by
+ * grammY's runner.
+ */
 import { setStage } from "./chat.ts";
 import { build } from "./package.ts";
 import { inWorkshop, residentMb } from "./processes.ts";
@@ -12,7 +15,10 @@ const restMs = 10_000;
 const weighEveryMs = 250;
 
 /** The highest memory use of a process while `work` ran, and the work's result. */
-async function weighed<Found>(pid: number, work: () => Promise<Found>): Promise<{ readonly most: number; readonly found: Found }> {
+async function weighed<Found>(
+  pid: number,
+  work: () => Promise<Found>,
+): Promise<{ readonly most: number; readonly found: Found }> {
   let most = residentMb(pid);
   const weigh = () => {
     most = Math.max(most, residentMb(pid));
@@ -39,7 +45,13 @@ export const backlog: Bench = {
       });
       const pid = gateway.pid ?? 0;
       const rate = async (bot: (typeof bots)[number]) => {
-        const [ms = Number.NaN] = await measure({ what: "backlog", bot: `${bot}_bot`, chats, messages, anyOrder: bot === "bare" });
+        const [ms = Number.NaN] = await measure({
+          what: "backlog",
+          bot: `${bot}_bot`,
+          chats,
+          messages,
+          anyOrder: bot === "bare",
+        });
         return (chats * messages * 1_000) / ms;
       };
       for (const bot of bots) await measure({ what: "roundtrip", bot: `${bot}_bot`, count: 3 });
@@ -64,7 +76,9 @@ export const backlog: Bench = {
       return [
         {
           name: "backlog",
-          figure: `answers a second, ${chats * messages} updates that wait in ${chats} chats; reference: the bare runner`,
+          figure:
+            `answers a second, ${chats * messages} updates that wait in ${chats} chats; reference: ` +
+            "the bare runner",
           ours: spread(rates.ours, 0),
           reference: bare.reference,
           measure: bare.measure,

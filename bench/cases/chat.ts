@@ -29,9 +29,10 @@ export async function setStage(
     readonly startGateway?: (config: string) => Promise<ChildProcess>;
   },
 ): Promise<Stage> {
-  const { child: platform, first } = await workshop.talk<{ readonly url: string; readonly tokens: readonly string[] }>("chat-platform.ts", [
-    ...bots.map((name) => `${name}_bot`),
-  ]);
+  const { child: platform, first } = await workshop.talk<{ readonly url: string; readonly tokens: readonly string[] }>(
+    "chat-platform.ts",
+    [...bots.map((name) => `${name}_bot`)],
+  );
   const tokenOf = (name: (typeof bots)[number]) => first.tokens[bots.indexOf(name)] ?? "";
   const gateway = await startGateway(
     workshop.config("chat", {
@@ -57,7 +58,9 @@ export async function setStage(
     gateway,
     async measure(task) {
       platform.send(task);
-      const [answer] = (await once(platform, "message")) as [{ readonly times?: readonly number[]; readonly error?: string }];
+      const [answer] = (await once(platform, "message")) as [
+        { readonly times?: readonly number[]; readonly error?: string },
+      ];
       if (answer.times === undefined) throw new Error(`${task.bot}: ${answer.error}`);
       return answer.times;
     },
@@ -114,7 +117,9 @@ export const throughput: Bench = {
         const ratios = paired(rates.ours, rates[reference]);
         return {
           name: "throughput",
-          figure: `answers a second, ${chats} chats; reference: ${reference === "start" ? "bot.start, default client" : "runner, sequentialize, undici"}`,
+          figure:
+            `answers a second, ${chats} chats; reference: ` +
+            `${reference === "start" ? "bot.start, default client" : "runner, sequentialize, undici"}`,
           ours: spread(rates.ours, 0),
           reference: spread(rates[reference], 0),
           measure: `ratio ${spread(ratios, 2)}`,

@@ -1,6 +1,6 @@
 /**
- * Hooks of the published program against the same work written by hand: fastify, the same rows, SQLite with FULL, one flush for all waiting
- * requests.
+ * Hooks of the published program against the same work written by hand: fastify, the same rows, SQLite with FULL, one
+ * flush for all waiting requests.
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -56,11 +56,23 @@ export const durable: Bench = {
       const ours = await startShipped(workshop, main, "ours", { mappings });
       await sleep(restMs);
       const withTransforms = residentMb(ours.pid);
-      const reference = await workshop.start("durable-reference.ts", [join(workshop.directory, "reference"), hookToken]);
+      const reference = await workshop.start("durable-reference.ts", [
+        join(workshop.directory, "reference"),
+        hookToken,
+      ]);
 
       const of = (url: string, path: string, count: number): Promise<Load> =>
-        load(url, { path: `/hooks/${path}`, connections: count, seconds, ...(path === "wake" ? {} : { bytes: bodyBytes }) });
-      const compared = async (path: string, against: { readonly url: string; readonly path: string }, count: number) => {
+        load(url, {
+          path: `/hooks/${path}`,
+          connections: count,
+          seconds,
+          ...(path === "wake" ? {} : { bytes: bodyBytes }),
+        });
+      const compared = async (
+        path: string,
+        against: { readonly url: string; readonly path: string },
+        count: number,
+      ) => {
         const measured: { readonly ours: Load; readonly reference: Load }[] = [];
         for (let round = 0; round < rounds; round += 1) {
           const first = round % 2 === 0 ? await of(against.url, against.path, count) : undefined;
@@ -74,7 +86,9 @@ export const durable: Bench = {
       const results: Result[] = [];
       for (const count of connections) {
         const measured = await compared("transform", { url: ours.url, path: "template" }, count);
-        results.push(rate("transform of a 1 KB body; reference: the template", count, measured, count === 16 ? 0.75 : undefined));
+        results.push(
+          rate("transform of a 1 KB body; reference: the template", count, measured, count === 16 ? 0.75 : undefined),
+        );
         if (count === 16) results.push(tail("transform, cold start included; reference: the template", measured, 2));
       }
       for (const path of ["wake", "template"]) {

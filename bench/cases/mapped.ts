@@ -1,4 +1,6 @@
-/** Mapped hooks against the durable `wake` of the same gateway: with a template, and with a transform in its process. */
+/**
+ * Mapped hooks against the durable `wake` of the same gateway: with a template, and with a transform in its process.
+ */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { hookToken, inWorkshop, load, type Workshop } from "./processes.ts";
@@ -28,7 +30,10 @@ const paths = ["wake", "template", "transform"] as const;
 type Path = (typeof paths)[number];
 
 /** In turns, in a different order each round. */
-async function measure(rounds: number, of: (path: Path) => Promise<number>): Promise<Readonly<Record<Path, readonly number[]>>> {
+async function measure(
+  rounds: number,
+  of: (path: Path) => Promise<number>,
+): Promise<Readonly<Record<Path, readonly number[]>>> {
   const measured: Record<Path, number[]> = { wake: [], template: [], transform: [] };
   for (let round = 0; round < rounds; round += 1) {
     const order = round % 2 === 0 ? paths : [...paths].reverse();
@@ -43,8 +48,14 @@ export const mapped: Bench = {
   run: ({ rounds }) =>
     inWorkshop(async (workshop) => {
       const url = await openGateway(workshop);
-      const rates = await measure(rounds, async (path) => (await load(url, { path: `/hooks/${path}`, connections: 128, seconds })).rate);
-      const medians = await measure(rounds, async (path) => (await load(url, { path: `/hooks/${path}`, connections: 1, seconds })).p50);
+      const rates = await measure(
+        rounds,
+        async (path) => (await load(url, { path: `/hooks/${path}`, connections: 128, seconds })).rate,
+      );
+      const medians = await measure(
+        rounds,
+        async (path) => (await load(url, { path: `/hooks/${path}`, connections: 1, seconds })).p50,
+      );
       const rate = (path: "template" | "transform", target: number) => {
         const ratios = paired(rates[path], rates.wake);
         return {

@@ -35,7 +35,8 @@ const whole = () =>
     for (let sent = 0; sent < all; ) {
       await sleep(1_000);
       [sent = Number.NaN] = await measure({ what: "count", bot });
-      if (performance.now() - began.at > wholeWithinMs) throw new Error(`${sent} of ${all} answers went out within ten minutes`);
+      if (performance.now() - began.at > wholeWithinMs)
+        throw new Error(`${sent} of ${all} answers went out within ten minutes`);
     }
     const elapsed = (performance.now() - began.at) / 1_000;
     const share = (100 * (processorSeconds(pid) - began.used)) / elapsed;

@@ -62,7 +62,10 @@ export const start: Bench = {
   run: ({ rounds }) =>
     inWorkshop(async (workshop) => {
       const port = await freePort();
-      const config = workshop.config("start", { gateway: { port }, hooks: { enabled: true, token: "bench-hook-token-123456" } });
+      const config = workshop.config("start", {
+        gateway: { port },
+        hooks: { enabled: true, token: "bench-hook-token-123456" },
+      });
       const mains = { "published package": build(workshop), "repository, TypeScript": join(root, "core/cli/main.js") };
       const times = new Map<string, number[]>(Object.keys(mains).map((name) => [name, []]));
       const empty: number[] = [];
@@ -95,7 +98,10 @@ export const memory: Bench = {
   run: () =>
     inWorkshop(async (workshop) => {
       const main = build(workshop);
-      const { first } = await workshop.talk<{ readonly url: string; readonly tokens: readonly string[] }>("chat-platform.ts", ["idle_bot"]);
+      const { first } = await workshop.talk<{ readonly url: string; readonly tokens: readonly string[] }>(
+        "chat-platform.ts",
+        ["idle_bot"],
+      );
       const hooks = { enabled: true, token: "bench-hook-token-123456" };
       const botchat = { botToken: first.tokens[0], apiRoot: first.url };
       const configs = {
@@ -135,10 +141,19 @@ export const size: Bench = {
   summary: "the production dependencies as npm installs them from the lock file",
   run: () =>
     inWorkshop(async (workshop) => {
-      for (const file of ["package.json", "package-lock.json"]) copyFileSync(join(root, file), join(workshop.directory, file));
+      for (const file of ["package.json", "package-lock.json"])
+        copyFileSync(join(root, file), join(workshop.directory, file));
       execFileSync(
         "npm",
-        ["install", "--omit=dev", "--ignore-scripts", "--prefer-offline", "--no-audit", "--no-fund", "--loglevel=error"],
+        [
+          "install",
+          "--omit=dev",
+          "--ignore-scripts",
+          "--prefer-offline",
+          "--no-audit",
+          "--no-fund",
+          "--loglevel=error",
+        ],
         {
           cwd: workshop.directory,
           stdio: ["ignore", "ignore", "inherit"],

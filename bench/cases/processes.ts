@@ -75,7 +75,9 @@ export async function inWorkshop<Outcome>(work: (workshop: Workshop) => Promise<
   try {
     return await work(workshop);
   } finally {
-    const exits = children.map((child) => (child.exitCode === null && child.signalCode === null ? once(child, "exit") : undefined));
+    const exits = children.map((child) =>
+      child.exitCode === null && child.signalCode === null ? once(child, "exit") : undefined,
+    );
     clear();
     await Promise.all(exits);
     ended();
@@ -113,9 +115,18 @@ export interface Load {
 }
 
 export async function load(url: string, args: Readonly<Record<string, string | number | true>>): Promise<Load> {
-  const flags = Object.entries(args).flatMap(([name, value]) => (value === true ? [`--${name}`] : [`--${name}`, String(value)]));
+  const flags = Object.entries(args).flatMap(([name, value]) =>
+    value === true ? [`--${name}`] : [`--${name}`, String(value)],
+  );
   const port = new URL(url).port;
-  const running = promisify(execFile)(process.execPath, [script("load.ts"), "--port", port, "--token", hookToken, ...flags]);
+  const running = promisify(execFile)(process.execPath, [
+    script("load.ts"),
+    "--port",
+    port,
+    "--token",
+    hookToken,
+    ...flags,
+  ]);
   const ended = beforeEnd(() => running.child.kill("SIGKILL"));
   const { stdout } = await running.finally(ended);
   const result = JSON.parse(stdout) as Load;

@@ -1,5 +1,6 @@
 /**
- * Renders a Markdown reply as messages in the platform's HTML, against the Markdown parser's own HTML, which is neither split nor checked.
+ * Renders a Markdown reply as messages in the platform's HTML, against the Markdown parser's own HTML, which is neither
+ * split nor checked.
  */
 import { createRequire } from "node:module";
 import type { MarkdownIt, MarkdownItOptions } from "markdown-it";
@@ -11,7 +12,8 @@ import { atLeast, type Bench, median, paired, spread } from "./report.ts";
 
 const section = (step: number) => `## Step ${step}: look at the queue
 
-The **worker** takes *one* job at a time, see [the manual](https://docs.example.org/queue?page=${step}&lang=en), and writes
+The **worker** takes *one* job at a time, see [the manual](https://docs.example.org/queue?page=${step}&lang=en),
+and writes
 \`job.done\` when it is over. What it did before is ~~lost~~ kept in README.md, so that you can compare & repeat it.
 
 - stop the worker, and wait until it says so
@@ -35,7 +37,10 @@ export async function drain(queue: Queue<Job>) {
 `;
 
 const answer = Array.from({ length: 6 }, (_, index) => section(index + 1)).join("");
-const Markdown = createRequire(import.meta.url)("markdown-it") as new (preset: string, options: MarkdownItOptions) => MarkdownIt;
+const Markdown = createRequire(import.meta.url)("markdown-it") as new (
+  preset: string,
+  options: MarkdownItOptions,
+) => MarkdownIt;
 const parser = new Markdown("default", { html: false });
 
 const works = {

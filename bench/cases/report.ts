@@ -29,7 +29,10 @@ export function median(values: readonly number[]): number {
 }
 
 export function spread(values: readonly number[], digits: number): string {
-  return `${median(values).toFixed(digits)} (${Math.min(...values).toFixed(digits)} to ${Math.max(...values).toFixed(digits)})`;
+  return (
+    `${median(values).toFixed(digits)} (${Math.min(...values).toFixed(digits)} to ` +
+    `${Math.max(...values).toFixed(digits)})`
+  );
 }
 
 /** Ratios of values measured one after the other, so that a slow moment of the machine affects both. */

@@ -1,4 +1,7 @@
-/** Renders a mapping's template in this process, against the same text concatenated by hand and against JSON of the same payload. */
+/**
+ * Renders a mapping's template in this process, against the same text concatenated by hand and against JSON of the same
+ * payload.
+ */
 
 import { compileTemplate } from "../../core/webhooks/mapping/template.ts";
 import type { HookDelivery } from "../../core/webhooks/mapping/webhook-delivery.ts";
@@ -15,7 +18,13 @@ const commits = Array.from({ length: 8 }, (_, index) => ({
 const payload = {
   ref: "refs/heads/main",
   compare: "https://git.example.org/acme/gateway/compare/1a2b3c...4d5e6f",
-  repository: { id: 4711, full_name: "acme/gateway", private: false, owner: { login: "acme" }, topics: ["hooks", "agents"] },
+  repository: {
+    id: 4711,
+    full_name: "acme/gateway",
+    private: false,
+    owner: { login: "acme" },
+    topics: ["hooks", "agents"],
+  },
   pusher: { name: "ada", email: "ada@example.org" },
   commits,
 };
@@ -31,7 +40,8 @@ const delivery: HookDelivery = {
 
 const template = compileTemplate(
   [
-    "{{ headers.x-github-event }} to {{ repository.full_name }} ({{ ref }}) by {{ pusher.name }} <{{ pusher.email }}> at {{ now }}",
+    "{{ headers.x-github-event }} to {{ repository.full_name }} ({{ ref }}) by {{ pusher.name }} <{{ " +
+      "pusher.email }}> at {{ now }}",
     "Newest: {{ commits[0].message }}, by {{ commits[0].author.name }}",
     "All {{ commits.length }} of them: {{ compare }}",
     "Topics: {{ repository.topics }}",
@@ -41,9 +51,14 @@ const template = compileTemplate(
 function joinByHand({ headers, now }: HookDelivery): string {
   const { repository, ref, pusher, compare } = payload;
   const [first] = payload.commits;
-  const push = `${headers["x-github-event"]} to ${repository.full_name} (${ref}) by ${pusher.name} <${pusher.email}> at ${now}`;
+  const push =
+    `${headers["x-github-event"]} to ${repository.full_name} (${ref}) by ${pusher.name} ` +
+    `<${pusher.email}> at ${now}`;
   const newest = `Newest: ${first?.message}, by ${first?.author.name}`;
-  return `${push}\n${newest}\nAll ${payload.commits.length} of them: ${compare}\nTopics: ${JSON.stringify(repository.topics)}`;
+  return (
+    `${push}\n${newest}\nAll ${payload.commits.length} of them: ${compare}\nTopics: ` +
+    `${JSON.stringify(repository.topics)}`
+  );
 }
 
 const works = {
@@ -54,7 +69,8 @@ const works = {
 
 export const templates: Bench = {
   name: "templates",
-  summary: `a template of ${template.reads.length} expressions over a payload of ${JSON.stringify(payload).length} bytes`,
+  summary:
+    `a template of ${template.reads.length} expressions over a payload of ` + `${JSON.stringify(payload).length} bytes`,
   async run({ rounds }) {
     if (works.ours() !== joinByHand(delivery)) throw new Error("the template and the text joined by hand differ");
     const { ours, ...references } = ratesByTurns(works, { rounds, batch: 1_000 });

@@ -11,7 +11,9 @@ export const wake: Bench = {
   summary: "durable wake against the same server with the same checks and no store",
   run: ({ rounds }) =>
     inWorkshop(async (workshop) => {
-      const ours = await workshop.start("gateway-process.ts", [workshop.config("wake", { hooks: { enabled: true, token: hookToken } })]);
+      const ours = await workshop.start("gateway-process.ts", [
+        workshop.config("wake", { hooks: { enabled: true, token: hookToken } }),
+      ]);
       const reference = await workshop.start("wake-reference.ts", [hookToken]);
       for (const { said } of [ours, reference]) await load(said, { connections: 16, seconds: 1 });
       const results: Result[] = [];
@@ -29,7 +31,10 @@ export const wake: Bench = {
     }),
 };
 
-function compare(count: number, measured: readonly { readonly ours: Load; readonly reference: Load }[]): readonly Result[] {
+function compare(
+  count: number,
+  measured: readonly { readonly ours: Load; readonly reference: Load }[],
+): readonly Result[] {
   const of = (side: "ours" | "reference", what: "rate" | "p99") => measured.map((round) => round[side][what]);
   const rates = paired(of("ours", "rate"), of("reference", "rate"));
   const target = rateTargets[count];
@@ -60,7 +65,11 @@ export const slowFlush: Bench = {
   run: ({ rounds }) =>
     inWorkshop(async (workshop) => {
       const hooks = { hooks: { enabled: true, token: hookToken } };
-      const slow = await workshop.start("gateway-process.ts", [workshop.config("slow", hooks), "--slow-flush-ms", "10"]);
+      const slow = await workshop.start("gateway-process.ts", [
+        workshop.config("slow", hooks),
+        "--slow-flush-ms",
+        "10",
+      ]);
       const quick = await workshop.start("gateway-process.ts", [workshop.config("quick", hooks)]);
       const measured: { readonly ours: Load; readonly reference: Load }[] = [];
       const probe = async (url: string) => {
@@ -69,7 +78,8 @@ export const slowFlush: Bench = {
         await busy;
         return health;
       };
-      for (let round = 0; round < rounds; round += 1) measured.push({ reference: await probe(quick.said), ours: await probe(slow.said) });
+      for (let round = 0; round < rounds; round += 1)
+        measured.push({ reference: await probe(quick.said), ours: await probe(slow.said) });
       const ours = measured.map((round) => round.ours.p99);
       const reference = measured.map((round) => round.reference.p99);
       return [

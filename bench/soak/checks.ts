@@ -36,8 +36,8 @@ export interface Findings {
 }
 
 /**
- * Maximum share of lost previews. A preview's id is committed as soon as the platform has returned it. Kills aim at that moment, so many
- * are lost; a larger share means that the id is not committed.
+ * Maximum share of lost previews. A preview's id is committed as soon as the platform has returned it. Kills aim at
+ * that moment, so many are lost; a larger share means that the id is not committed.
  */
 const mostPreviewsLost = 0.5;
 const outcomes: Readonly<Record<number, string>> = { 4: "answered", 5: "silent", 6: "refused", 7: "failed" };
@@ -52,25 +52,45 @@ export function check(evidence: Evidence): Findings {
   return {
     checks: [
       { rule: "every acknowledged hook call is in the inbox", violations: lostHooks(evidence) },
-      { rule: "a hook call that was repeated is one event, and every answer names it", violations: repeatedHooks(evidence) },
-      { rule: "every message, edit and press that the platform was told of is in the inbox, once", violations: lostUpdates(said, told) },
       {
-        rule: "parts of an album or of a long text, and the edit of a waiting message, are one unit; a press is its own",
+        rule: "a hook call that was repeated is one event, and every answer names it",
+        violations: repeatedHooks(evidence),
+      },
+      {
+        rule: "every message, edit and press that the platform was told of is in the inbox, once",
+        violations: lostUpdates(said, told),
+      },
+      {
+        rule:
+          "parts of an album or of a long text, and the edit of a waiting message, are one unit; a " +
+          "press is its own",
         violations: gathering.violations,
       },
       { rule: "every event has exactly one end", violations: ends(evidence) },
       { rule: "nothing is left unsent", violations: unsent(evidence) },
       { rule: "no turn began for an event that had ended", violations: turnsAfterTheEnd(evidence) },
       { rule: "no end was told twice", violations: endsToldTwice(evidence) },
-      { rule: "an event fails for no other reason than being killed again and again", violations: otherFailures(evidence) },
-      { rule: "every answer stands on the platform, once, as it was meant", violations: [...answers(evidence), ...echoes(state, told)] },
+      {
+        rule: "an event fails for no other reason than being killed again and again",
+        violations: otherFailures(evidence),
+      },
+      {
+        rule: "every answer stands on the platform, once, as it was meant",
+        violations: [...answers(evidence), ...echoes(state, told)],
+      },
       { rule: "no answer is given up before its last repetition", violations: lostInDoubt(evidence) },
       { rule: "the answers of a chat come in the order of its messages", violations: order(state) },
       { rule: "no message stands on the platform that nobody answers for", violations: strangers.unexplained },
       { rule: "of the previews that a kill interrupts, the next process knows most", violations: strangers.forgetful },
-      { rule: "what may have been sent twice says so in its chain of decisions", violations: untold(flagged, evidence) },
+      {
+        rule: "what may have been sent twice says so in its chain of decisions",
+        violations: untold(flagged, evidence),
+      },
       ...embeddedChecks(state),
-      { rule: "told to stop, the gateway stops cleanly", violations: exitCode === 0 ? [] : [`it ended with ${exitCode}`] },
+      {
+        rule: "told to stop, the gateway stops cleanly",
+        violations: exitCode === 0 ? [] : [`it ended with ${exitCode}`],
+      },
     ],
     gathered: gathering.together,
     ambiguous: {
@@ -111,13 +131,17 @@ function repeatedHooks({ state, hooks }: Evidence): string[] {
   return hooks.flatMap(({ mark, key, acknowledged }) => {
     const ids = found.get(mark) ?? [];
     const wrong = acknowledged.some((id) => id !== ids[0]) || ids.length > 1 || (key !== undefined && ids.length === 0);
-    return wrong ? [`${mark}: stored as ${ids.join(", ") || "nothing"}, acknowledged as ${acknowledged.join(", ")}`] : [];
+    return wrong
+      ? [`${mark}: stored as ${ids.join(", ") || "nothing"}, acknowledged as ${acknowledged.join(", ")}`]
+      : [];
   });
 }
 
 function lostUpdates(said: readonly Said[], { eventsOf, unknown }: Told): string[] {
   return [
-    ...said.flatMap((one) => (eventsOf(one).length === 1 ? [] : [`${one.key.slice(0, 40)}: ${eventsOf(one).length} events`])),
+    ...said.flatMap((one) =>
+      eventsOf(one).length === 1 ? [] : [`${one.key.slice(0, 40)}: ${eventsOf(one).length} events`],
+    ),
     ...unknown.map(({ id, body }) => `${id} is of nobody: ${body.slice(0, 80)}`),
   ];
 }
@@ -127,7 +151,9 @@ export function ends({ state }: Pick<Evidence, "state">): string[] {
     const unit = event.unit === null ? undefined : state.units.get(event.unit);
     const ended = outcomes[event.state];
     const sound = ended !== undefined && unit?.state === 2 && unit.outcome === ended && unit.settled_at !== null;
-    return sound ? [] : [`${event.id} (${event.kind}): event ${event.state}, due ${event.due}, unit ${unit?.state} ${unit?.outcome}`];
+    return sound
+      ? []
+      : [`${event.id} (${event.kind}): event ${event.state}, due ${event.due}, unit ${unit?.state} ${unit?.outcome}`];
   });
 }
 
@@ -136,13 +162,16 @@ export function unsent({ state }: Pick<Evidence, "state">): string[] {
 }
 
 export function turnsAfterTheEnd({ state, observed }: Pick<Evidence, "state" | "observed">): string[] {
-  const settledAt = new Map([...state.units.values()].map((unit) => [unit.event_id, unit.settled_at ?? Number.POSITIVE_INFINITY]));
+  const settledAt = new Map(
+    [...state.units.values()].map((unit) => [unit.event_id, unit.settled_at ?? Number.POSITIVE_INFINITY]),
+  );
   const told = new Set<string>();
   const wrong: string[] = [];
   for (const [what, eventId, at] of observed) {
     if (what !== "turn") told.add(eventId);
     else if (told.has(eventId)) wrong.push(`${eventId}: a turn after its end was told`);
-    else if (at > (settledAt.get(eventId) ?? Number.POSITIVE_INFINITY)) wrong.push(`${eventId}: a turn after its end was stored`);
+    else if (at > (settledAt.get(eventId) ?? Number.POSITIVE_INFINITY))
+      wrong.push(`${eventId}: a turn after its end was stored`);
   }
   return wrong;
 }
@@ -154,7 +183,8 @@ export function endsToldTwice({ state, observed }: Pick<Evidence, "state" | "obs
   for (const [what, eventId] of observed) {
     if (what === "turn") continue;
     if (told.has(eventId)) wrong.push(`${eventId}: told twice`);
-    if (byEvent.get(eventId)?.outcome !== what) wrong.push(`${eventId}: told ${what}, stored ${byEvent.get(eventId)?.outcome}`);
+    if (byEvent.get(eventId)?.outcome !== what)
+      wrong.push(`${eventId}: told ${what}, stored ${byEvent.get(eventId)?.outcome}`);
     told.add(eventId);
   }
   return wrong;
@@ -163,7 +193,8 @@ export function endsToldTwice({ state, observed }: Pick<Evidence, "state" | "obs
 export function otherFailures({ state }: Pick<Evidence, "state">): string[] {
   return state.events.flatMap((event) => {
     const unit = event.unit === null ? undefined : state.units.get(event.unit);
-    if (unit === undefined || unit.outcome === "answered" || (unit.outcome === "silent" && event.kind !== "update")) return [];
+    if (unit === undefined || unit.outcome === "answered" || (unit.outcome === "silent" && event.kind !== "update"))
+      return [];
     if (unit.reason === "send_fate_unknown") return [];
     const leader = state.events.find((one) => one.id === unit.event_id);
     if (unit.reason === "attempts_exhausted" && (leader?.attempts ?? 0) >= 3) return [];
@@ -195,8 +226,12 @@ const mostRepetitions = 2;
 
 /** Parts that were given up because their outcome was unknown, and that are not on the platform either. */
 function seenByNobody({ state, messages }: Evidence): readonly OutboxRow[] {
-  const there = new Set([...messages.values()].filter(({ deleted }) => !deleted).map(({ chat, text }) => `${chat}:${squeeze(text)}`));
-  return state.outbox.filter((row) => row.reason === "send_fate_unknown" && !there.has(`${row.chat}:${squeeze(row.text)}`));
+  const there = new Set(
+    [...messages.values()].filter(({ deleted }) => !deleted).map(({ chat, text }) => `${chat}:${squeeze(text)}`),
+  );
+  return state.outbox.filter(
+    (row) => row.reason === "send_fate_unknown" && !there.has(`${row.chat}:${squeeze(row.text)}`),
+  );
 }
 
 /** A process killed between its mark and its call has sent nothing, so only two in a row may leave nothing at all. */
@@ -216,7 +251,9 @@ function echoes(state: State, { units }: Told): string[] {
     const parts = state.outbox.filter((row) => row.unit === unit.id && row.operation === "send").map((row) => row.text);
     const answer = essence(parts.join(""));
     const wanted = expectedOf(said);
-    return answer === wanted ? [] : [`unit ${unit.id} was answered with ${answer.slice(0, 80)}, not with ${wanted.slice(0, 80)}`];
+    return answer === wanted
+      ? []
+      : [`unit ${unit.id} was answered with ${answer.slice(0, 80)}, not with ${wanted.slice(0, 80)}`];
   });
 }
 
@@ -272,7 +309,9 @@ function explainStrangers({ state, messages, kills }: Evidence): {
     } else if (preview && isLost(message, next)) previews += 1;
     else {
       const since = next === undefined ? "no kill after it" : `a kill ${Math.round(next.at - message.at)} ms after it`;
-      unexplained.push(`${message.chat}:${message.id} ${preview ? "preview " : ""}"${message.text.slice(0, 40)}" (${since})`);
+      unexplained.push(
+        `${message.chat}:${message.id} ${preview ? "preview " : ""}"${message.text.slice(0, 40)}" (${since})`,
+      );
     }
   }
   const kept = new Set(kills.flatMap((kill) => [...kill.previews])).size;
@@ -284,8 +323,8 @@ function explainStrangers({ state, messages, kills }: Evidence): {
 }
 
 /**
- * Its id was on the way to the state when the process was killed: the state found by the next process did not contain it. If it was edited,
- * the id had already arrived, and the loss is not excused.
+ * Its id was on the way to the state when the process was killed: the state found by the next process did not contain
+ * it. If it was edited, the id had already arrived, and the loss is not excused.
  */
 function isLost(message: SeenMessage, next: Kill | undefined): boolean {
   return next !== undefined && !message.edited && !next.previews.has(`${message.chat}:${message.id}`);

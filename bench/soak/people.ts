@@ -1,6 +1,6 @@
 /**
- * People who write to the bot: texts, some too long for one message, albums, edits, presses of its buttons. It records everything they did
- * on the platform.
+ * People who write to the bot: texts, some too long for one message, albums, edits, presses of its buttons. It records
+ * everything they did on the platform.
  */
 import type { Platform } from "../../plugins/playground/platform/index.ts";
 import type { Random } from "./random.ts";
@@ -51,8 +51,10 @@ export function keyOf({ message, edited_message: edited, callback_query: press }
 /** The message to which the engine replies with buttons, and its text. */
 export const buttons = { asked: "show buttons", answer: "Choose one:", data: ["yes", "no", "later"] } as const;
 
-const words =
-  "amber birch cedar delta ember fjord grove heron inlet jetty kelp larch maple north ocean pearl quartz river stone tide".split(" ");
+const words = (
+  "amber birch cedar delta ember fjord grove heron inlet jetty kelp larch maple north ocean pearl quartz " +
+  "river stone tide"
+).split(" ");
 const albumWaitMs = 500;
 const splitWaitMs = 1_500;
 
@@ -72,7 +74,16 @@ export function createPeople(options: {
 
   function note(kind: Said["kind"], message: MessageFields, more: Partial<Said> = {}): Said {
     const key = keyOf(kind === "edit" ? { edited_message: message } : { message });
-    const one = { key, kind, chat: message.chat.id, whole: nameOf(message), message: message.message_id, text: "", waitMs: 0, ...more };
+    const one = {
+      key,
+      kind,
+      chat: message.chat.id,
+      whole: nameOf(message),
+      message: message.message_id,
+      text: "",
+      waitMs: 0,
+      ...more,
+    };
     said.push(one);
     return one;
   }
@@ -80,7 +91,8 @@ export function createPeople(options: {
   function noteParts(parts: readonly MessageFields[], waitMs: number, more: (index: number) => Partial<Said>): void {
     const [first] = parts;
     if (first === undefined) return;
-    for (const [index, part] of parts.entries()) note("message", part, { whole: nameOf(first), waitMs, ...more(index) });
+    for (const [index, part] of parts.entries())
+      note("message", part, { whole: nameOf(first), waitMs, ...more(index) });
   }
 
   function writeText(person: number): void {

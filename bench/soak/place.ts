@@ -1,6 +1,14 @@
 /** Where the gateways of a soak keep their state, and how the soak reads it. */
 import { join } from "node:path";
-import { countForHeartbeat, countModelCalls, countUnsettled, readPreviews, readReminders, readState, type State } from "./state.ts";
+import {
+  countForHeartbeat,
+  countModelCalls,
+  countUnsettled,
+  readPreviews,
+  readReminders,
+  readState,
+  type State,
+} from "./state.ts";
 
 export interface StatePlace {
   /** The section `state` of a gateway's configuration. */

@@ -35,7 +35,8 @@ export function postgresPlace(directory: string, url: string): StatePlace {
       const units = await all<UnitRow>("SELECT id, event_id, lane, state, outcome, reason, settled_at FROM @units");
       return {
         events: await all<EventRow>(
-          "SELECT sequence, id, state, attempts, unit, source, kind, accepted_at, due, body::text AS body FROM @inbox ORDER BY sequence",
+          "SELECT sequence, id, state, attempts, unit, source, kind, accepted_at, due, body::text AS body " +
+            "FROM @inbox ORDER BY sequence",
         ),
         units: new Map(units.map((unit) => [unit.id, unit])),
         // Transactions run side by side, and each takes the numbers of its units first.
@@ -46,7 +47,9 @@ export function postgresPlace(directory: string, url: string): StatePlace {
     },
     modelCalls: async () => Number((await all<{ count: number }>("SELECT count(*) FROM @model_calls"))[0]?.count),
     async reminders() {
-      const rows = await all<{ value: string }>("SELECT value FROM @kv WHERE namespace LIKE '%schedule%' AND key LIKE 'reminder:%'");
+      const rows = await all<{ value: string }>(
+        "SELECT value FROM @kv WHERE namespace LIKE '%schedule%' AND key LIKE 'reminder:%'",
+      );
       return rows.map(({ value }) => reminderText(value));
     },
     close: () => pool.end(),
@@ -57,15 +60,28 @@ function codesOf(
   rows: readonly { readonly unit: number; readonly entries: readonly { readonly code?: string }[] }[],
 ): ReadonlyMap<number, readonly string[]> {
   const byUnit = Map.groupBy(rows, ({ unit }) => unit);
-  return new Map([...byUnit].map(([unit, chain]) => [unit, chain.flatMap(({ entries }) => entries.map(({ code = "" }) => code))]));
+  return new Map(
+    [...byUnit].map(([unit, chain]) => [unit, chain.flatMap(({ entries }) => entries.map(({ code = "" }) => code))]),
+  );
 }
 
-interface StoredPart extends Pick<OutboxRow, "unit" | "position" | "chat" | "operation" | "state" | "doubts" | "reason"> {
+interface StoredPart
+  extends Pick<OutboxRow, "unit" | "position" | "chat" | "operation" | "state" | "doubts" | "reason"> {
   readonly part: { readonly body?: { readonly payload?: { readonly text?: string } } };
   readonly message_ids: readonly string[] | null;
 }
 
-function outboxRow({ unit, position, chat, operation, state, doubts, reason, part, message_ids: ids }: StoredPart): OutboxRow {
+function outboxRow({
+  unit,
+  position,
+  chat,
+  operation,
+  state,
+  doubts,
+  reason,
+  part,
+  message_ids: ids,
+}: StoredPart): OutboxRow {
   const text = readable(part.body?.payload?.text);
   return { unit, position, chat, operation, text, state, doubts, messageId: ids?.[0] ?? null, reason };
 }

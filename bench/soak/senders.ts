@@ -1,4 +1,7 @@
-/** The outside world: people who write, and programs that call hooks until they are acknowledged. It records everything it did. */
+/**
+ * The outside world: people who write, and programs that call hooks until they are acknowledged. It records everything
+ * it did.
+ */
 import type { Platform } from "../../plugins/playground/platform/index.ts";
 import { createPeople, type Said, sentence } from "./people.ts";
 import type { Random } from "./random.ts";
@@ -50,7 +53,14 @@ export function createSenders(options: {
   function body(call: HookCall, mode: string): string {
     const text = `${call.mark} ${sentence(random, 2, 8)}`;
     if (call.endpoint === "wake") return JSON.stringify({ text, mode });
-    return JSON.stringify({ message: text, name: "Soak", channel: "botchat", to: String(call.to), deliver: true, wakeMode: mode });
+    return JSON.stringify({
+      message: text,
+      name: "Soak",
+      channel: "botchat",
+      to: String(call.to),
+      deliver: true,
+      wakeMode: mode,
+    });
   }
 
   /** One attempt; `undefined` if it is unknown whether it arrived. */
@@ -68,7 +78,8 @@ export function createSenders(options: {
       });
       const said = (await answer.json()) as { readonly eventId?: string; readonly error?: unknown };
       if (answer.ok && said.eventId !== undefined) return said.eventId;
-      if (answer.status < 500) throw new Error(`${call.endpoint} was refused: ${answer.status} ${JSON.stringify(said.error)}`);
+      if (answer.status < 500)
+        throw new Error(`${call.endpoint} was refused: ${answer.status} ${JSON.stringify(said.error)}`);
       return undefined;
     } catch (error) {
       if (error instanceof Error && error.message.includes("was refused")) throw error;
@@ -114,7 +125,9 @@ export function createSenders(options: {
     burst() {
       for (let count = random.whole(1, 3); count > 0; count -= 1) people.write(random.pick(persons));
       for (let count = random.whole(0, 2); count > 0; count -= 1) {
-        begin(call(random.pick(["wake", "agent"] as const), random.pick(["now", "next-heartbeat"]), random.chance(0.8)));
+        begin(
+          call(random.pick(["wake", "agent"] as const), random.pick(["now", "next-heartbeat"]), random.chance(0.8)),
+        );
       }
     },
     wakeNow: () => call("wake", "now"),

@@ -47,7 +47,10 @@ export interface OutboxRow {
 export interface State {
   readonly events: readonly EventRow[];
   readonly units: ReadonlyMap<number, UnitRow>;
-  /** Of two events that were accepted closer together than this, the later one may have the unit with the lower number. Milliseconds. */
+  /**
+   * Of two events that were accepted closer together than this, the later one may have the unit with the lower number.
+   * Milliseconds.
+   */
   readonly unorderedMs: number;
   readonly outbox: readonly OutboxRow[];
   /** Codes of each unit's chain of decisions. */
@@ -129,10 +132,12 @@ export function readEnds(directory: string): readonly End[] {
   const db = open(directory);
   try {
     // The second doubt about a part is its end and is no longer a doubt.
-    const unheard = "SELECT total(doubts) + total(reason IS 'send_fate_unknown') FROM outbox WHERE outbox.unit = units.id";
+    const unheard =
+      "SELECT total(doubts) + total(reason IS 'send_fate_unknown') FROM outbox WHERE outbox.unit = units.id";
     return db
       .prepare(
-        `SELECT body, outcome, reason, (${unheard}) AS unheard FROM units JOIN inbox ON inbox.id = units.event_id WHERE units.state = 2`,
+        `SELECT body, outcome, reason, (${unheard}) AS unheard FROM units JOIN inbox ON inbox.id = ` +
+          "units.event_id WHERE units.state = 2",
       )
       .all() as readonly unknown[] as readonly End[];
   } finally {
@@ -153,9 +158,13 @@ export function readState(directory: string): State {
   try {
     const all = <Row>(sql: string) => db.prepare(sql).all() as readonly unknown[] as readonly Row[];
     const codes = new Map<number, string[]>();
-    for (const { unit, entries } of all<{ unit: number; entries: string }>("SELECT unit, entries FROM decisions ORDER BY id")) {
+    for (const { unit, entries } of all<{ unit: number; entries: string }>(
+      "SELECT unit, entries FROM decisions ORDER BY id",
+    )) {
       const chain = codes.get(unit) ?? [];
-      chain.push(...(JSON.parse(entries) as (readonly string[])[]).map(([_at, _station, _plugin, _verdict, code = ""]) => code));
+      chain.push(
+        ...(JSON.parse(entries) as (readonly string[])[]).map(([_at, _station, _plugin, _verdict, code = ""]) => code),
+      );
       codes.set(unit, chain);
     }
     const units = all<UnitRow>("SELECT id, event_id, lane, state, outcome, reason, settled_at FROM units");
@@ -167,7 +176,9 @@ export function readState(directory: string): State {
       unorderedMs: 0,
       outbox: all<StoredPart>("SELECT * FROM outbox ORDER BY unit, position").map(outboxRow),
       codes,
-      numbers: new Map(all<{ name: string; value: number }>("SELECT name, value FROM numbers").map(({ name, value }) => [name, value])),
+      numbers: new Map(
+        all<{ name: string; value: number }>("SELECT name, value FROM numbers").map(({ name, value }) => [name, value]),
+      ),
       integrity: String(db.prepare("PRAGMA integrity_check").get()?.integrity_check),
     };
   } finally {

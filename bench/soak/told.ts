@@ -61,7 +61,8 @@ export function checkGathering(state: State, said: readonly Said[], { eventsOf, 
   for (const [unit, parts] of units) {
     const wholes = new Set(parts.map(({ whole }) => whole));
     if (wholes.size > 1) violations.push(`unit ${unit.id} holds ${[...wholes].join(" and ")}`);
-    if (parts.length > 1 && parts.some(({ kind }) => kind === "press")) violations.push(`unit ${unit.id} holds a press and more`);
+    if (parts.length > 1 && parts.some(({ kind }) => kind === "press"))
+      violations.push(`unit ${unit.id} holds a press and more`);
   }
   const madeBefore = unitsMadeAfter(state);
   for (const parts of Map.groupBy(said, ({ whole }) => whole).values()) {
@@ -89,8 +90,8 @@ export function checkGathering(state: State, said: readonly Said[], { eventsOf, 
 }
 
 /**
- * The first unit that was certainly created after an event arrived: one whose leader arrived later. Any unit with a higher number was
- * created when that event was in the inbox.
+ * The first unit that was certainly created after an event arrived: one whose leader arrived later. Any unit with a
+ * higher number was created when that event was in the inbox.
  */
 function unitsMadeAfter({ events, units, unorderedMs }: State): (event: EventRow) => number {
   const leaders = events.filter((event) => event.unit !== null && units.get(event.unit)?.event_id === event.id);

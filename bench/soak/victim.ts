@@ -70,7 +70,9 @@ function spawnStandby({ configFile, preload, plugin, env, program = thisProgram 
   });
   // A killed process does not read what was written to it.
   child.stdin.on("error", () => {});
-  const ended = new Promise<number | string>((resolve) => child.once("exit", (code, signal) => resolve(code ?? signal ?? "unknown")));
+  const ended = new Promise<number | string>((resolve) =>
+    child.once("exit", (code, signal) => resolve(code ?? signal ?? "unknown")),
+  );
   return {
     child,
     ended,

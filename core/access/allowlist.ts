@@ -33,7 +33,8 @@ export function allows(list: Allowlist, senderId: string): boolean {
 }
 
 /**
- * Entries of an account's lists that are not ids, with the path of their list. They admit no sender, so the operator should learn of them.
+ * Entries of an account's lists that are not ids, with the path of their list. They admit no sender, so the operator
+ * should learn of them.
  */
 export function ignoredEntries(
   access: AccountAccess,
@@ -49,7 +50,10 @@ export function ignoredEntries(
 export const misnamedGroups = ({ groups = {} }: AccountAccess, { isGroupId }: IdentityRule): readonly string[] =>
   Object.keys(groups).filter((key) => key !== "*" && !isGroupId(key));
 
-/** Entries of an account's lists that another person can take over, with the path of their list. They make no one an owner. */
+/**
+ * Entries of an account's lists that another person can take over, with the path of their list. They make no one an
+ * owner.
+ */
 export async function weakEntries(
   access: AccountAccess,
   rule: IdentityRule,

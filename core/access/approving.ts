@@ -1,6 +1,6 @@
 /**
- * Shared by the command line and the management route: decides whether an approved sender becomes an owner, and answers what the sender
- * wrote before the approval.
+ * Shared by the command line and the management route: decides whether an approved sender becomes an owner, and answers
+ * what the sender wrote before the approval.
  */
 import { channelAccounts, type GatewayConfig } from "../config/index.ts";
 import type { Store } from "../state/index.ts";
@@ -9,8 +9,8 @@ import type { PairingRequest } from "./pairing.ts";
 const approvedText = "You are approved.";
 
 /**
- * Greets an approved sender, then runs the newest message that the sender wrote while waiting. Resolves with whether there is one. A
- * message that is still being refused is not run: its sender only reads the greeting.
+ * Greets an approved sender, then runs the newest message that the sender wrote while waiting. Resolves with whether
+ * there is one. A message that is still being refused is not run: its sender only reads the greeting.
  */
 export async function welcome(
   { newest }: Pick<PairingRequest, "newest">,
@@ -18,14 +18,20 @@ export async function welcome(
     store,
     now,
     say,
-  }: { readonly store: Pick<Store, "event" | "replay">; readonly now: () => number; readonly say: (text: string) => Promise<unknown> },
+  }: {
+    readonly store: Pick<Store, "event" | "replay">;
+    readonly now: () => number;
+    readonly say: (text: string) => Promise<unknown>;
+  },
 ): Promise<boolean> {
   const runs = newest !== undefined && (await store.event(newest))?.state === "settled";
   await say(`${approvedText} ${runs ? "I answer your last message now." : "Write to me whenever you like."}`);
   return runs && (await store.replay(newest, now()));
 }
 
-/** Whether the configuration names an owner. If so, a paired sender becomes a guest unless the operator says otherwise. */
+/**
+ * Whether the configuration names an owner. If so, a paired sender becomes a guest unless the operator says otherwise.
+ */
 export function namesOwner(config: GatewayConfig, channel: string, account: string): boolean {
   // When set, this list is complete even if it is empty: pairing adds no owner.
   if (config.commands.ownerAllowFrom !== undefined) return true;

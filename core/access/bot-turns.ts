@@ -1,4 +1,7 @@
-/** Counts the turns that bots cause in a chat, so that bots which talk to each other stop, and remembers the bots of open groups. */
+/**
+ * Counts the turns that bots cause in a chat, so that bots which talk to each other stop, and remembers the bots of
+ * open groups.
+ */
 import type { Inbound, Json, Refusal } from "../contract/index.ts";
 import type { Store } from "../state/index.ts";
 import { type AccountAccess, type PathOf, placeSettings } from "./place.ts";
@@ -24,8 +27,9 @@ export interface SeenBots {
 
 export interface BotTurns {
   /**
-   * Counts the turn that a bot causes, each event once, and resolves with the refusal if its chat has had all of them. A message of a
-   * person lets bots cause turns there again, whether or not it is for this bot. `refused`: the access rules do not admit the message.
+   * Counts the turn that a bot causes, each event once, and resolves with the refusal if its chat has had all of them.
+   * A message of a person lets bots cause turns there again, whether or not it is for this bot. `refused`: the access
+   * rules do not admit the message.
    */
   count(inbound: Inbound, refused: boolean): Promise<Refusal | undefined> | undefined;
 }
@@ -70,7 +74,7 @@ export function createBotTurns({
     if (remembered.has(known)) return;
     if (remembered.size >= mostRemembered) remembered.clear();
     remembered.add(known);
-    const title = chat.title === undefined ? {} : { title: chat.title };
+    const title: { readonly [key: string]: Json } = chat.title === undefined ? {} : { title: chat.title };
     const add = (value: Json | null): Json => {
       const before = (value as unknown as SeenBots | null)?.bots ?? [];
       const bots = [...new Set([sender.id, ...before])].slice(0, mostBots);

@@ -1,4 +1,7 @@
-/** Where buttons work, from the account option `capabilities.inlineButtons`. In a channel without that option they work everywhere. */
+/**
+ * Where buttons work, from the account option `capabilities.inlineButtons`. In a channel without that option they work
+ * everywhere.
+ */
 export type ButtonScope = "off" | "dm" | "group" | "all" | "allowlist";
 
 /** `capabilities` used to be a list of enabled features; that form is still accepted. */

@@ -1,4 +1,6 @@
-/** Collects what authorize() needs, decides who is an owner, and gives strangers a pairing code if the policy allows it. */
+/**
+ * Collects what authorize() needs, decides who is an owner, and gives strangers a pairing code if the policy allows it.
+ */
 
 import type { GatewayConfig } from "../config/index.ts";
 import { type Address, type Inbound, programCommand, type Refusal } from "../contract/index.ts";
@@ -48,12 +50,13 @@ export interface GateOptions {
 
 export interface Gate extends Owners {
   /**
-   * Decides whether a message is admitted and stores the reason in the visit. It has no other effect, so it may also run outside the lanes.
+   * Decides whether a message is admitted and stores the reason in the visit. It has no other effect, so it may also
+   * run outside the lanes.
    */
   check(inbound: Inbound, visit?: Visit): Refusal | undefined | Promise<Refusal | undefined>;
   /**
-   * Whether a direct chat's policy still admits its sender, for replies to webhooks and heartbeats. False for a sender whose approval was
-   * revoked, or whom the list no longer names. True while the account is not open.
+   * Whether a direct chat's policy still admits its sender, for replies to webhooks and heartbeats. False for a sender
+   * whose approval was revoked, or whom the list no longer names. True while the account is not open.
    */
   admits(recipient: Address, senderId: string): Promise<boolean>;
   /** Finds the configuration path of an option of the account. */
@@ -63,10 +66,16 @@ export interface Gate extends Owners {
   /** Whether another person can take over the sender's id. */
   hasWeakId(inbound: Inbound): Promise<boolean>;
   /** Whether an admitted sender may use a command with this role. */
-  checkCommand(inbound: Inbound, command: { readonly name: string; readonly role: CommandRole }): Promise<Refusal | undefined>;
+  checkCommand(
+    inbound: Inbound,
+    command: { readonly name: string; readonly role: CommandRole },
+  ): Promise<Refusal | undefined>;
 }
 
-/** The refusals of one sender. The others close the direct chats of an account for everyone, which does not concern its recipients. */
+/**
+ * The refusals of one sender. The others close the direct chats of an account for everyone, which does not concern its
+ * recipients.
+ */
 const refusesSender: ReadonlySet<string> = new Set(["sender_not_allowed", "pairing_required"]);
 
 export function createGate(options: GateOptions): Gate {
@@ -112,7 +121,11 @@ export function createGate(options: GateOptions): Gate {
     return isListed({ inbound, rule: live?.identity ?? identityRule(inbound.channel) }, place) ? undefined : place;
   }
 
-  function check(inbound: Inbound, visit: Visit | undefined, sentByAccount: string | undefined): ReturnType<Gate["check"]> {
+  function check(
+    inbound: Inbound,
+    visit: Visit | undefined,
+    sentByAccount: string | undefined,
+  ): ReturnType<Gate["check"]> {
     const live = account(inbound.channel, inbound.account);
     if (inbound.authority === "channel" && live === undefined) return accountGone(inbound);
     const verdict = authorize({
@@ -131,7 +144,10 @@ export function createGate(options: GateOptions): Gate {
     return verdict instanceof Promise ? verdict.then((found) => refusalOf(found, visit)) : refusalOf(verdict, visit);
   }
 
-  async function refuseCommand(inbound: Inbound, { name, role }: Parameters<Gate["checkCommand"]>[1]): Promise<Refusal | undefined> {
+  async function refuseCommand(
+    inbound: Inbound,
+    { name, role }: Parameters<Gate["checkCommand"]>[1],
+  ): Promise<Refusal | undefined> {
     if (role === "anyone") return undefined;
     if (inbound.sender.anonymous === true) return commandForPeople(name);
     if (role === "allowed") {
@@ -151,17 +167,33 @@ export function createGate(options: GateOptions): Gate {
     pathsOf,
     check(inbound, visit) {
       const sentBy = options.sentByAccount(inbound);
-      return sentBy instanceof Promise ? sentBy.then((found) => check(inbound, visit, found)) : check(inbound, visit, sentBy);
+      return sentBy instanceof Promise
+        ? sentBy.then((found) => check(inbound, visit, found))
+        : check(inbound, visit, sentBy);
     },
     async admits({ channel, account: id, chat, thread }, senderId) {
       const live = account(channel, id);
       if (live === undefined) return true;
       const { access, identity: rule } = live;
       const approved = (sender: string) => pairing.isPaired(channel, id, sender);
-      const said = { kind: "message", text: "", media: [], mention: false, timestamp: 0, authority: "channel" } as const;
-      const place = { id: chat, kind: "direct", ...(thread === undefined ? {} : { thread }) } as const;
+      const said = {
+        kind: "message",
+        text: "",
+        media: [],
+        mention: false,
+        timestamp: 0,
+        authority: "channel",
+      } as const;
+      const place = { id: chat, kind: "direct", thread } as const;
       const inbound: Inbound = { id: "", channel, account: id, chat: place, sender: { id: senderId }, ...said };
-      const verdict = await authorize({ inbound, access, rule, path: pathsOf({ channel, account: id }), approved, mentioned: () => false });
+      const verdict = await authorize({
+        inbound,
+        access,
+        rule,
+        path: pathsOf({ channel, account: id }),
+        approved,
+        mentioned: () => false,
+      });
       return verdict.pass || !refusesSender.has(verdict.refusal.code);
     },
     async offer(inbound, refusal) {
@@ -170,15 +202,18 @@ export function createGate(options: GateOptions): Gate {
       if (refusal.code !== "pairing_required" || inbound.kind !== "message") return refusal;
       const weak = await hasWeakId(inbound);
       const offer = await pairing.request({
-        address: { channel, account: inbound.account, chat: chat.id, ...(chat.thread === undefined ? {} : { thread: chat.thread }) },
+        address: { channel, account: inbound.account, chat: chat.id, thread: chat.thread },
         senderId: sender.id,
         unit: inbound.id,
         weak,
-        ...(sender.name === undefined ? {} : { senderName: sender.name }),
+        senderName: sender.name,
       });
       if (offer === null) return pairingFull(inbound, refusal);
       const limit = weak ? weakApproval : "";
-      const explained = { ...refusal, hint: `Approve the sender: ${programCommand} pairing approve ${channel} ${offer.code}${limit}` };
+      const explained = {
+        ...refusal,
+        hint: `Approve the sender: ${programCommand} pairing approve ${channel} ${offer.code}${limit}`,
+      };
       if (offer.notify) return { ...explained, notice: pairingNotice(inbound, offer.code) };
       return offer.waits === true ? { ...explained, notice: pairingWaits } : explained;
     },

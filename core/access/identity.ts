@@ -1,4 +1,7 @@
-/** How a channel's ids are written and compared. A channel in a worker answers with promises where one in this thread answers at once. */
+/**
+ * How a channel's ids are written and compared. A channel in a worker answers with promises where one in this thread
+ * answers at once.
+ */
 import type { ChannelIdentity } from "../sdk/contract.ts";
 
 /** What a channel declares, as the core calls it. */
@@ -23,7 +26,11 @@ export interface IdentityRule {
 }
 
 /** `forms`: the ids of the configuration, each with its form. */
-export function identityRule(channel: string, declared: CalledIdentity = {}, forms: ReadonlyMap<string, string> = new Map()): IdentityRule {
+export function identityRule(
+  channel: string,
+  declared: CalledIdentity = {},
+  forms: ReadonlyMap<string, string> = new Map(),
+): IdentityRule {
   const { fold = (id) => id, weak = false } = declared;
   const group = wholly(declared.groupPattern ?? "[\\s\\S]+");
   return {
@@ -56,7 +63,10 @@ function attempt<T>(call: () => T): T | undefined {
 }
 
 /** The id in an entry of a list, without its prefix, or `*`; `null` if it is neither. */
-export function bareId(entry: string | number, { prefixes, pattern }: Pick<IdentityRule, "prefixes" | "pattern">): string | null {
+export function bareId(
+  entry: string | number,
+  { prefixes, pattern }: Pick<IdentityRule, "prefixes" | "pattern">,
+): string | null {
   const text = String(entry).trim();
   if (text === "*") return text;
   const colon = text.indexOf(":");
@@ -64,7 +74,12 @@ export function bareId(entry: string | number, { prefixes, pattern }: Pick<Ident
   return pattern.test(bare) ? bare : null;
 }
 
-/** The form of each id. Rejects if the worker of the channel does not answer: an id without its form would match no one. */
-export async function formsOf(ids: Iterable<string>, { fold }: Pick<IdentityRule, "fold">): Promise<ReadonlyMap<string, string>> {
+/**
+ * The form of each id. Rejects if the worker of the channel does not answer: an id without its form would match no one.
+ */
+export async function formsOf(
+  ids: Iterable<string>,
+  { fold }: Pick<IdentityRule, "fold">,
+): Promise<ReadonlyMap<string, string>> {
   return new Map(await Promise.all([...new Set(ids)].map(async (id) => [id, await fold(id)] as const)));
 }

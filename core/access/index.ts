@@ -7,7 +7,15 @@ export { buttonScope } from "./button-scope.ts";
 export { createGate, type Gate } from "./gate.ts";
 export { type CalledIdentity, type IdentityRule, identityRule } from "./identity.ts";
 export { createPairing, type Pairing } from "./pairing.ts";
-export { type AccountAccess, groupKey, groupKeysOf, openPlaces, type PathOf, type PlaceSettings, placeSettings } from "./place.ts";
+export {
+  type AccountAccess,
+  groupKey,
+  groupKeysOf,
+  openPlaces,
+  type PathOf,
+  type PlaceSettings,
+  placeSettings,
+} from "./place.ts";
 export { channelMeant, type NamedChannel } from "./platform-names.ts";
 export { settingPath } from "./setting-path.ts";
 export { createStrangerIds, type StrangerIds } from "./stranger-ids.ts";

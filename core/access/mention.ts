@@ -3,8 +3,8 @@
 import { type GatewayConfig, type LinearPattern, linearPatterns } from "../config/index.ts";
 
 /**
- * Upper bound on pattern size times text length. The engine never backtracks, but each character costs time in proportion to the pattern.
- * This limit corresponds to some tens of milliseconds at most.
+ * Upper bound on pattern size times text length. The engine never backtracks, but each character costs time in
+ * proportion to the pattern. This limit corresponds to some tens of milliseconds at most.
  */
 const maxWork = 1_000_000;
 /** Even the largest pattern scans a whole message of ordinary length. */
@@ -25,7 +25,8 @@ export function createMentionMatcher(patterns: readonly string[]): MentionMatche
       const engine = linearPatterns();
       const search = engine.compile(pattern, engine.CASE_INSENSITIVE);
       const size = search.programSize();
-      if (size > maxPatternSize) invalid.push({ pattern, reason: `it is too large: ${size} steps, at most ${maxPatternSize}` });
+      if (size > maxPatternSize)
+        invalid.push({ pattern, reason: `it is too large: ${size} steps, at most ${maxPatternSize}` });
       else compiled.push({ search, maxChars: Math.max(alwaysScannedChars, Math.floor(maxWork / size)) });
     } catch (error) {
       invalid.push({ pattern, reason: error instanceof Error ? error.message : String(error) });

@@ -8,8 +8,9 @@ import type { AccountAccess } from "./place.ts";
 
 export interface Owners {
   /**
-   * Whether the sender is an owner: named in `commands.ownerAllowFrom` if that is set, else by an explicit id in the account's `allowFrom`,
-   * or made an owner of the account by pairing. Never a bot, and never a sender whose id another person can take over.
+   * Whether the sender is an owner: named in `commands.ownerAllowFrom` if that is set, else by an explicit id in the
+   * account's `allowFrom`, or made an owner of the account by pairing. Never a bot, and never a sender whose id another
+   * person can take over.
    */
   isOwner(inbound: Inbound): Promise<boolean>;
   /** Ids of the owners of an account, by the same rules. */

@@ -28,8 +28,8 @@ export interface PairingRequest {
   readonly createdAt: number;
   readonly toldAt: number;
   /**
-   * The unit of work that sent the code. It is recorded before the notice is in the outbox, so that the unit sends the notice again after a
-   * crash between the two.
+   * The unit of work that sent the code. It is recorded before the notice is in the outbox, so that the unit sends the
+   * notice again after a crash between the two.
    */
   readonly toldBy: string;
   /** The event of the sender's newest message, which the approval runs. Absent in requests of earlier versions. */
@@ -61,10 +61,11 @@ export interface PairingOffer {
 
 export interface Pairing {
   /**
-   * Returns a code for this sender; the same one until it expires. `notify` is true if `unit` must send the code, for example because an
-   * earlier send failed; `waits` if it must say, once, that the request waits for an owner. `unit` is the newest message of the sender, which
-   * the approval runs. If too many requests are pending, the oldest one gives way, so that strangers cannot keep out a sender for long. It
-   * keeps its place for ten minutes, so that strangers cannot push out a request that an owner is about to approve; `null` if all are younger.
+   * Returns a code for this sender; the same one until it expires. `notify` is true if `unit` must send the code, for
+   * example because an earlier send failed; `waits` if it must say, once, that the request waits for an owner. `unit`
+   * is the newest message of the sender, which the approval runs. If too many requests are pending, the oldest one
+   * gives way, so that strangers cannot keep out a sender for long. It keeps its place for ten minutes, so that
+   * strangers cannot push out a request that an owner is about to approve; `null` if all are younger.
    */
   request(who: {
     readonly address: Address;
@@ -77,13 +78,18 @@ export interface Pairing {
   paired(channel: string, account?: string): Promise<readonly PairedSender[]>;
   isPaired(channel: string, account: string, senderId: string): Promise<boolean>;
   /**
-   * Approves a code. The first sender approved for an account becomes its owner, unless `ownerNamed` says that the configuration names one.
-   * With `owner`, the sender becomes an owner in any case. An id that another person can take over never does, and its approval expires.
+   * Approves a code. The first sender approved for an account becomes its owner, unless `ownerNamed` says that the
+   * configuration names one. With `owner`, the sender becomes an owner in any case. An id that another person can take
+   * over never does, and its approval expires.
    */
   approve(
     channel: string,
     code: string,
-    options?: { readonly account?: string; readonly owner?: boolean; readonly ownerNamed?: (account: string) => boolean },
+    options?: {
+      readonly account?: string;
+      readonly owner?: boolean;
+      readonly ownerNamed?: (account: string) => boolean;
+    },
   ): Promise<ApproveResult>;
   deny(channel: string, code: string, account?: string): Promise<PairingRequest | null>;
   /** Withdraws approval and ownership, for one account or for all. */
@@ -135,7 +141,8 @@ export function createPairing({ store, now }: { readonly store: Store; readonly 
       const before = alive(await store.get(pairingNamespace(address.channel), pendingKey(address.account))).find(
         (one) => one.senderId === senderId,
       );
-      // A code whose delivery failed is sent with the next message. A delivery that is still being retried is not repeated.
+      // A code whose delivery failed is sent with the next message. A delivery that is still being retried is not
+      // repeated.
       const lost = before !== undefined && (await store.failedPart(before.toldBy)) !== null ? before.toldBy : undefined;
       await store.update(pairingNamespace(address.channel), pendingKey(address.account), (value) => {
         const pending = alive(value);
@@ -160,7 +167,7 @@ export function createPairing({ store, now }: { readonly store: Store; readonly 
           code,
           account: address.account,
           senderId,
-          ...(senderName === undefined ? {} : { senderName }),
+          senderName,
           address,
           createdAt: now(),
           toldAt: now(),
@@ -176,7 +183,9 @@ export function createPairing({ store, now }: { readonly store: Store; readonly 
       return (await accounts(channel, account)).flat().sort((a, b) => a.createdAt - b.createdAt);
     },
     async paired(channel, account) {
-      const rows = await store.list(pairingNamespace(channel), { prefix: account === undefined ? "approved:" : `approved:${account}:` });
+      const rows = await store.list(pairingNamespace(channel), {
+        prefix: account === undefined ? "approved:" : `approved:${account}:`,
+      });
       return rows.map((row) => row.value as unknown as PairedSender);
     },
     async isPaired(channel, account, senderId) {
@@ -192,14 +201,19 @@ export function createPairing({ store, now }: { readonly store: Store; readonly 
       const sender: PairedSender = {
         account: request.account,
         senderId: request.senderId,
-        ...(request.senderName === undefined ? {} : { senderName: request.senderName }),
+        senderName: request.senderName,
         approvedAt: now(),
         ...(request.weak && { expiresAt: now() + weakApprovalMs }),
       };
-      await store.set(pairingNamespace(channel), approvedKey(request.account, request.senderId), sender as unknown as Json, {
-        durable: true,
-        ...(sender.expiresAt === undefined ? {} : { expiresAt: sender.expiresAt }),
-      });
+      await store.set(
+        pairingNamespace(channel),
+        approvedKey(request.account, request.senderId),
+        sender as unknown as Json,
+        {
+          durable: true,
+          expiresAt: sender.expiresAt,
+        },
+      );
       if (sender.expiresAt !== undefined) return { ok: true, request, madeOwner: false, expiresAt: sender.expiresAt };
       const madeOwner = await owners.make(channel, request, {
         always: options.owner ?? false,

@@ -64,14 +64,17 @@ interface Found<T> {
 }
 
 /**
- * The settings of a place. A group inherits missing fields from `*`, a topic from its group. `path` is the account's path, or a function
- * that finds the path of each option.
+ * The settings of a place. A group inherits missing fields from `*`, a topic from its group. `path` is the account's
+ * path, or a function that finds the path of each option.
  */
 export function placeSettings(access: AccountAccess, path: string | PathOf, chat: InboundChat): PlaceSettings {
   const { topics, groups } = layersOf(access, chat);
   const layers = [...topics, ...groups];
   const narrowest = layers[0]?.keys ?? ["groups", "*"];
-  const say = <K extends keyof PlaceAccess>(field: K, among: readonly Layer[] = layers): Found<NonNullable<PlaceAccess[K]>> | undefined => {
+  const say = <K extends keyof PlaceAccess>(
+    field: K,
+    among: readonly Layer[] = layers,
+  ): Found<NonNullable<PlaceAccess[K]>> | undefined => {
     const layer = among.find(({ own }) => own[field] !== undefined);
     return layer && { value: layer.own[field] as NonNullable<PlaceAccess[K]>, keys: layer.keys };
   };
@@ -89,7 +92,7 @@ export function placeSettings(access: AccountAccess, path: string | PathOf, chat
   return {
     listed: access.groups === undefined || chat.kind === "direct" || groups.length > 0,
     enabled: off === undefined,
-    ...(off === undefined ? {} : { off }),
+    off,
     requireMention: mention?.value ?? chat.kind !== "direct",
     groupPolicy: policy?.value ?? access.groupPolicy ?? "allowlist",
     allowFrom: senders?.value ?? access.groupAllowFrom ?? access.allowFrom ?? [],
@@ -123,13 +126,11 @@ export function openPlaces(access: AccountAccess): readonly (readonly string[])[
       own: topic,
       keys: ["groups", id, "topics", thread],
     }));
-    const places: readonly { readonly thread?: string; readonly own: PlaceAccess; readonly keys: readonly string[] }[] = [
-      { own: group, keys: ["groups", id] },
-      ...topics,
-    ];
+    const places: readonly { readonly thread?: string; readonly own: PlaceAccess; readonly keys: readonly string[] }[] =
+      [{ own: group, keys: ["groups", id] }, ...topics];
     return places
       .filter(({ own, thread }) => {
-        const chat = { id, kind: "group", ...(thread === undefined ? {} : { thread }) } as const;
+        const chat = { id, kind: "group", thread } as const;
         return own.allowFrom !== undefined && placeSettings(access, "", chat).groupPolicy === "open";
       })
       .map(({ keys }) => keys);
@@ -143,7 +144,10 @@ export function pathsBelow(path: string): PathOf {
 }
 
 /** The matching entries, most specific first: the group's topic, the topic of `*`, the group, `*`. */
-function layersOf(access: AccountAccess, { id, kind, thread }: InboundChat): Record<"topics" | "groups", readonly Layer[]> {
+function layersOf(
+  access: AccountAccess,
+  { id, kind, thread }: InboundChat,
+): Record<"topics" | "groups", readonly Layer[]> {
   if (kind === "direct") return { topics: [], groups: [] };
   const all = access.groups;
   const groups = [groupKey(access, id) ?? id, "*"].flatMap((key) => {
@@ -163,7 +167,10 @@ export function groupKey({ groups = {}, groupKeys }: AccountAccess, id: string):
 }
 
 /** `formOf`: the form of an id that the configuration contains. Of two keys with one form, the first applies. */
-export function groupKeysOf({ groups = {} }: AccountAccess, formOf: (key: string) => string): AccountAccess["groupKeys"] {
+export function groupKeysOf(
+  { groups = {} }: AccountAccess,
+  formOf: (key: string) => string,
+): AccountAccess["groupKeys"] {
   const keys = Object.keys(groups).filter((key) => key !== "*");
   return new Map(keys.reverse().map((key) => [formOf(key), key]));
 }
@@ -173,7 +180,10 @@ function ownOf<T>(record: Readonly<Record<string, T>> | undefined, key: string):
   return record !== undefined && Object.hasOwn(record, key) ? record[key] : undefined;
 }
 
-/** The path of the list in use: `groupAllowFrom`, else `allowFrom`. If both are empty, `groupAllowFrom` is the one to fill. */
+/**
+ * The path of the list in use: `groupAllowFrom`, else `allowFrom`. If both are empty, `groupAllowFrom` is the one to
+ * fill.
+ */
 function accountSendersPath({ allowFrom = [], groupAllowFrom }: AccountAccess, pathOf: PathOf): string {
   return pathOf([groupAllowFrom === undefined && allowFrom.length > 0 ? "allowFrom" : "groupAllowFrom"]);
 }

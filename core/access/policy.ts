@@ -1,6 +1,6 @@
 /**
- * The only authorize(), for every channel and every kind of event. It is pure: callers pass the facts in and act on the refusal. Absent or
- * empty settings refuse.
+ * The only authorize(), for every channel and every kind of event. It is pure: callers pass the facts in and act on the
+ * refusal. Absent or empty settings refuse.
  */
 import type { Inbound, InboundSender, Refusal } from "../contract/index.ts";
 import { type Allowlist, allows, parseAllowlist } from "./allowlist.ts";
@@ -50,14 +50,18 @@ export interface AuthorizeInput {
 
 export type Verdict =
   /** Admitted; `code` and `path` give the reason, for the trace. */
-  { readonly pass: true; readonly code: string; readonly path?: string } | { readonly pass: false; readonly refusal: Refusal };
+  | { readonly pass: true; readonly code: string; readonly path?: string }
+  | { readonly pass: false; readonly refusal: Refusal };
 
 type Asked = Omit<AuthorizeInput, "path"> & { readonly pathOf: PathOf };
 
-const pass = (code: string, path?: string): Verdict => ({ pass: true, code, ...(path === undefined ? {} : { path }) });
+const pass = (code: string, path?: string): Verdict => ({ pass: true, code, path });
 const refuse = (refusal: Refusal): Verdict => ({ pass: false, refusal });
 
-/** Decides whether a message is admitted. Synchronous unless a pairing must be looked up, because every message passes here. */
+/**
+ * Decides whether a message is admitted. Synchronous unless a pairing must be looked up, because every message passes
+ * here.
+ */
 export function authorize({ path, ...input }: AuthorizeInput): Verdict | Promise<Verdict> {
   const { inbound } = input;
   if (inbound.authority !== "channel") return pass(inbound.authority === "hook" ? "authenticated" : "operator");
@@ -92,7 +96,8 @@ function authorizeDirect({ inbound, access, rule, pathOf, approved }: Asked): Ve
   if (policy === "open" && !list.everybody) return refuse(dmOpenWithoutStar(pathOf));
   // In a direct chat every message is for this bot, so another bot need not name it.
   if (policy === "open" && sender.isBot !== true) return pass("dm_open", pathOf(["dmPolicy"]));
-  if (sender.isBot === true ? names(list, sender) : letsIn(list, sender)) return pass("sender_allowed", pathOf(["allowFrom"]));
+  if (sender.isBot === true ? names(list, sender) : letsIn(list, sender))
+    return pass("sender_allowed", pathOf(["allowFrom"]));
   const isUnknown = sender.anonymous === true || sender.id === "";
   if (policy !== "pairing" || isUnknown) return stranger(inbound, pathOf, senderNotAllowed);
   const judge = (isPaired: boolean) =>
@@ -124,17 +129,21 @@ function authorizeGroup(asked: Asked): Verdict | Promise<Verdict> {
 }
 
 /**
- * Bots that answer each other would never end, so a bot is answered only if the operator listed it and its text names this bot, whatever
- * the place requires of people.
+ * Bots that answer each other would never end, so a bot is answered only if the operator listed it and its text names
+ * this bot, whatever the place requires of people.
  */
 function authorizeGroupBot({ inbound, rule, mentioned }: Asked, place: PlaceSettings, verdict: Verdict): Verdict {
-  if (!names(parseAllowlist(place.allowFrom, rule), inbound.sender)) return refuse(botNotListed(inbound, place.pathTo("allowFrom")));
+  if (!names(parseAllowlist(place.allowFrom, rule), inbound.sender))
+    return refuse(botNotListed(inbound, place.pathTo("allowFrom")));
   const isNamed = inbound.mentionedByName === true || mentioned(inbound.plain ?? inbound.text);
   return isNamed ? verdict : refuse(botMentionRequired());
 }
 
 /** Whether the place's list contains the sender, regardless of the place's policy. */
-export function isListed({ inbound, rule }: Pick<Asked, "inbound" | "rule">, { allowFrom }: Pick<PlaceSettings, "allowFrom">): boolean {
+export function isListed(
+  { inbound, rule }: Pick<Asked, "inbound" | "rule">,
+  { allowFrom }: Pick<PlaceSettings, "allowFrom">,
+): boolean {
   return letsIn(parseAllowlist(allowFrom, rule), inbound.sender);
 }
 
@@ -142,7 +151,9 @@ function authorizeGroupSender(asked: Asked, place: PlaceSettings): Verdict {
   const { groupPolicy, pathTo } = place;
   if (groupPolicy === "open") return pass("group_open", pathTo("groupPolicy"));
   if (groupPolicy === "disabled") return refuse(groupPolicyDisabled(place));
-  return isListed(asked, place) ? pass("group_sender_allowed", pathTo("allowFrom")) : refuse(groupSenderNotAllowed(asked.inbound, place));
+  return isListed(asked, place)
+    ? pass("group_sender_allowed", pathTo("allowFrom"))
+    : refuse(groupSenderNotAllowed(asked.inbound, place));
 }
 
 /** The refusal of a message that must address the bot and does not. */
@@ -154,5 +165,10 @@ function unaddressed(asked: Asked, place: PlaceSettings): Refusal | undefined {
 
 /** A press is always on the bot's own button, and a reaction has no text that could mention the bot. */
 function isAddressed({ inbound, mentioned }: Asked): boolean {
-  return inbound.mention || inbound.kind === "press" || inbound.kind === "reaction" || mentioned(inbound.plain ?? inbound.text);
+  return (
+    inbound.mention ||
+    inbound.kind === "press" ||
+    inbound.kind === "reaction" ||
+    mentioned(inbound.plain ?? inbound.text)
+  );
 }

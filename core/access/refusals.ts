@@ -74,9 +74,13 @@ export const groupSenderNotAllowed = ({ sender }: Inbound, { pathTo }: PlaceSett
 export const pressSenderNotListed = ({ sender }: Inbound, { pathTo }: PlaceSettings): Refusal => ({
   code: "press_sender_not_listed",
   detail:
-    sender.anonymous === true ? nobody : `Sender ${sender.id} is not listed, and buttons in groups are for listed senders and owners.`,
+    sender.anonymous === true
+      ? nobody
+      : `Sender ${sender.id} is not listed, and buttons in groups are for listed senders and owners.`,
   path: pathTo("allowFrom"),
-  hint: `${addSender(sender, pathTo("allowFrom"))} To open buttons to everyone in the group, set capabilities.inlineButtons to "all".`,
+  hint:
+    `${addSender(sender, pathTo("allowFrom"))} To open buttons to everyone in the group, set ` +
+    `capabilities.inlineButtons to "all".`,
 });
 
 export const mentionRequired = ({ pathTo }: PlaceSettings): Refusal => ({
@@ -149,8 +153,12 @@ export const commandForOwner = (name: string, { sender }: Inbound, path: string)
 export const ownerIdWeak = (name: string, { channel, sender }: Inbound): Refusal => ({
   code: "owner_identity_weak",
   detail: `/${name} is for owners only, and another person can take over the id ${sender.id}, so it is never an owner.`,
-  hint: `Use an id of ${channel} that belongs to one person for good, such as that of a registered account, or use the command line.`,
-  notice: `Only an owner may use \`/${name}\`, and your id, \`${sender.id}\`, cannot be one: another person could take it over.`,
+  hint:
+    `Use an id of ${channel} that belongs to one person for good, such as that of a registered account, ` +
+    "or use the command line.",
+  notice:
+    `Only an owner may use \`/${name}\`, and your id, \`${sender.id}\`, cannot be one: another person ` +
+    "could take it over.",
 });
 
 /** Why an approval expires, for the operator. */
@@ -185,7 +193,8 @@ export function pairingNotice({ channel, account, sender }: Inbound, code: strin
     `**${product.name}**: you are not allowed to talk to this bot yet.`,
     `Your id: \`${sender.id}\``,
     `Pairing code: \`${code}\``,
-    `The owner of the bot can approve you with:\n\`\`\`\n${programCommand} pairing approve ${channel} ${code}${named}\n\`\`\`\nThe code is valid for one hour.`,
+    `The owner of the bot can approve you with:\n\`\`\`\n${programCommand} pairing approve ${channel} ` +
+      `${code}${named}\n\`\`\`\nThe code is valid for one hour.`,
   ].join("\n\n");
 }
 

@@ -1,4 +1,7 @@
-/** Finds where an account's option is set: in the account's own entry, or at the channel's root, which every account inherits. */
+/**
+ * Finds where an account's option is set: in the account's own entry, or at the channel's root, which every account
+ * inherits.
+ */
 import { accountEntry, getPath, renderPath } from "../config/index.ts";
 import type { PathOf } from "./place.ts";
 
@@ -7,7 +10,8 @@ export function settingPath(section: unknown, channel: string, accountId: string
   const root = ["channels", channel];
   return (keys) => {
     const entry = accountEntry(section, accountId);
-    const inherited = entry === undefined || (getPath(entry.own, keys) === undefined && getPath(section, keys) !== undefined);
+    const inherited =
+      entry === undefined || (getPath(entry.own, keys) === undefined && getPath(section, keys) !== undefined);
     return renderPath(inherited ? [...root, ...keys] : [...root, "accounts", entry.key, ...keys]);
   };
 }

@@ -1,4 +1,7 @@
-/** Guessed pairing codes: ten wrong ones within ten minutes lock approving for ten minutes, in each process that shares the store. */
+/**
+ * Guessed pairing codes: ten wrong ones within ten minutes lock approving for ten minutes, in each process that shares
+ * the store.
+ */
 import type { Store } from "../state/index.ts";
 import { pairingNamespace } from "./pairing-namespace.ts";
 
@@ -18,7 +21,13 @@ export interface WrongCodeLimit {
   count(channel: string): Promise<void>;
 }
 
-export function createWrongCodeLimit({ store, now }: { readonly store: Store; readonly now: () => number }): WrongCodeLimit {
+export function createWrongCodeLimit({
+  store,
+  now,
+}: {
+  readonly store: Store;
+  readonly now: () => number;
+}): WrongCodeLimit {
   return {
     async isLocked(channel) {
       const wrong = (await store.get(pairingNamespace(channel), wrongKey)) as WrongCodes | null;

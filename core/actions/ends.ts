@@ -16,7 +16,13 @@ export interface Ends {
 
 type Listener = (end: End | undefined) => void;
 
-export function createEnds({ hooks, store }: { readonly hooks: Pick<Hooks, "tap">; readonly store: Pick<Store, "event" | "nodes"> }): Ends {
+export function createEnds({
+  hooks,
+  store,
+}: {
+  readonly hooks: Pick<Hooks, "tap">;
+  readonly store: Pick<Store, "event" | "nodes">;
+}): Ends {
   const waiting = new Map<string, Set<Listener>>();
   hooks.tap("core", "settled", (record: TurnRecord) => {
     if (waiting.size === 0) return;

@@ -1,6 +1,7 @@
 /**
- * Stores the message of an action as an event, like any other: it is stored before it is sent, waits for its platform, is sent in parts and
- * leaves a trace. Actions run in lanes of their own, so that a tool never waits for the turn that called it.
+ * Stores the message of an action as an event, like any other: it is stored before it is sent, waits for its platform,
+ * is sent in parts and leaves a trace. Actions run in lanes of their own, so that a tool never waits for the turn that
+ * called it.
  */
 import type { Address, Button, Json, OutboundMedia, RawEvent, Reply, TurnEvent } from "../contract/index.ts";
 import { controlSuffix } from "../state/index.ts";
@@ -36,7 +37,9 @@ export function actionEvent(saying: Saying, caller: ActionCaller): RawEvent {
   };
 }
 
-/** A text of the gateway itself, with buttons or in the place of an earlier message. Of two with one key, one is sent. */
+/**
+ * A text of the gateway itself, with buttons or in the place of an earlier message. Of two with one key, one is sent.
+ */
 export function sayingEvent(saying: Saying, key: string): RawEvent {
   const { channel, account, chat } = saying.address;
   return {
@@ -51,7 +54,10 @@ export function sayingEvent(saying: Saying, key: string): RawEvent {
 
 const saying = carried<Saying>("saying");
 
-/** Reads the body of an event. Earlier versions stored a button's value as `callback_data`, and a round video as `video-note`. */
+/**
+ * Reads the body of an event. Earlier versions stored a button's value as `callback_data`, and a round video as
+ * `video-note`.
+ */
 function sayingIn(body: Json): Saying {
   const said = body as unknown as Saying;
   const { media, buttons } = said;
@@ -59,11 +65,18 @@ function sayingIn(body: Json): Saying {
     text,
     value: button.value ?? button.callback_data ?? "",
   });
-  const renamed = (one: OutboundMedia) => ((one.as as string) === "video-note" ? { ...one, as: "round-video" as const } : one);
-  return { ...said, ...(media && { media: media.map(renamed) }), ...(buttons && { buttons: buttons.map((row) => row.map(fresh)) }) };
+  const renamed = (one: OutboundMedia) =>
+    (one.as as string) === "video-note" ? { ...one, as: "round-video" as const } : one;
+  return {
+    ...said,
+    ...(media && { media: media.map(renamed) }),
+    ...(buttons && { buttons: buttons.map((row) => row.map(fresh)) }),
+  };
 }
 
-/** Registers the stations for what an operator or agent sends directly: actions, and notices such as that of a pairing. */
+/**
+ * Registers the stations for what an operator or agent sends directly: actions, and notices such as that of a pairing.
+ */
 export function tapSaid(hooks: Hooks, agentId: () => string): void {
   hooks.tap("core", "ingress", (event, _gathered, visit) => {
     if (event.source !== source || (event.kind !== "notice" && event.kind !== "action")) return undefined;
@@ -101,7 +114,10 @@ export function tapSaid(hooks: Hooks, agentId: () => string): void {
   hooks.tap("core", "formatting", (reply, _context, visit) => complete(reply, visit.get(saying)), { order: "early" });
 }
 
-/** Adds what engines do not produce: the message replied to, the message replaced, and silence. `undefined` if none of these is set. */
+/**
+ * Adds what engines do not produce: the message replied to, the message replaced, and silence. `undefined` if none of
+ * these is set.
+ */
 function complete(reply: Reply, said: Saying | undefined): Reply | undefined {
   const { replyTo, silent, replaces } = said ?? {};
   if (replyTo === undefined && silent === undefined && replaces === undefined) return undefined;

@@ -1,4 +1,7 @@
-/** Decides which actions an account allows: by its options, its channel's capabilities, the reaction level and the button scope. */
+/**
+ * Decides which actions an account allows: by its options, its channel's capabilities, the reaction level and the
+ * button scope.
+ */
 import { buttonScope, type PathOf } from "../access/index.ts";
 import type { LiveAccount } from "../channels/index.ts";
 import type { ChannelCapabilities } from "../sdk/contract.ts";
@@ -18,14 +21,15 @@ const switches: Readonly<Record<ActionName, string>> = {
 /** Stickers are disabled by default. All other actions are enabled by default. */
 const offByDefault = "sticker";
 
-const needs: Readonly<Record<ActionName, { readonly capability?: keyof ChannelCapabilities; readonly what: string }>> = {
-  send: { what: "messages" },
-  edit: { capability: "edits", what: "edits of messages" },
-  delete: { capability: "edits", what: "deleting of messages" },
-  react: { capability: "reactions", what: "reactions" },
-  sticker: { capability: "stickers", what: "stickers" },
-  "sticker-search": { capability: "stickers", what: "stickers" },
-};
+const needs: Readonly<Record<ActionName, { readonly capability?: keyof ChannelCapabilities; readonly what: string }>> =
+  {
+    send: { what: "messages" },
+    edit: { capability: "edits", what: "edits of messages" },
+    delete: { capability: "edits", what: "deleting of messages" },
+    react: { capability: "reactions", what: "reactions" },
+    sticker: { capability: "stickers", what: "stickers" },
+    "sticker-search": { capability: "stickers", what: "stickers" },
+  };
 
 export interface Gated {
   readonly live: Pick<LiveAccount, "channel" | "capabilities" | "options">;
@@ -59,12 +63,19 @@ export function reactionLevel(options: LiveAccount["options"]): string {
 }
 
 /** Whether the buttons of a call are allowed in this kind of chat. */
-export function checkButtons(call: ActionCall, { live, pathOf }: Gated, kind: "direct" | "group"): ActionRefusal | undefined {
+export function checkButtons(
+  call: ActionCall,
+  { live, pathOf }: Gated,
+  kind: "direct" | "group",
+): ActionRefusal | undefined {
   if (call.buttons === undefined || call.buttons.length === 0) return undefined;
   if (!live.capabilities.buttons) return refuse("not_supported", `The channel ${live.channel} has no buttons.`);
   const scope = buttonScope(live.options.capabilities);
   if (scope === "off") return refuse("buttons_off", `${pathOf(["capabilities", "inlineButtons"])} is "off".`);
   if ((scope === "dm" && kind === "group") || (scope === "group" && kind === "direct"))
-    return refuse("buttons_off", `${pathOf(["capabilities", "inlineButtons"])} is "${scope}", and this is a ${kind} chat.`);
+    return refuse(
+      "buttons_off",
+      `${pathOf(["capabilities", "inlineButtons"])} is "${scope}", and this is a ${kind} chat.`,
+    );
   return undefined;
 }

@@ -3,7 +3,15 @@
 import type { Button, Json } from "../contract/index.ts";
 import type { ChannelCapabilities } from "../sdk/contract.ts";
 import { type ActionRefusal, refuse } from "./result.ts";
-import { type ActionCall, actionNames, type Field, type FieldKey, type FieldKind, schemaOf, shownName } from "./schema.ts";
+import {
+  type ActionCall,
+  actionNames,
+  type Field,
+  type FieldKey,
+  type FieldKind,
+  schemaOf,
+  shownName,
+} from "./schema.ts";
 
 const longestText = 100_000;
 const longestId = 500;
@@ -17,7 +25,8 @@ export function readAction(name: string, args: Json): ActionCall | ActionRefusal
   const schema = schemaOf(name);
   if (schema === undefined)
     return refuse("action_unknown", `There is no action "${name.slice(0, 64)}": there are ${actionNames.join(", ")}.`);
-  if (typeof args !== "object" || args === null || Array.isArray(args)) return invalid(`${name} takes an object of parameters.`);
+  if (typeof args !== "object" || args === null || Array.isArray(args))
+    return invalid(`${name} takes an object of parameters.`);
   const long = name === schema.also;
   const call: Partial<Record<FieldKey, unknown>> = {};
   for (const [spelling, value] of Object.entries(args)) {
@@ -45,10 +54,13 @@ export function readAction(name: string, args: Json): ActionCall | ActionRefusal
 const ids = ["messageId", "replyTo", "thread"] as const;
 
 /**
- * Checks ids against the channel's format. Otherwise an invalid id would be ignored, and the message would go to another topic or reply to
- * nothing.
+ * Checks ids against the channel's format. Otherwise an invalid id would be ignored, and the message would go to
+ * another topic or reply to nothing.
  */
-export function checkIds(call: ActionCall, { messageIds }: Pick<ChannelCapabilities, "messageIds">): ActionRefusal | undefined {
+export function checkIds(
+  call: ActionCall,
+  { messageIds }: Pick<ChannelCapabilities, "messageIds">,
+): ActionRefusal | undefined {
   if (messageIds === undefined) return undefined;
   const whole = new RegExp(`^(?:${messageIds.pattern})$`);
   const odd = ids.find((key) => call[key] !== undefined && !whole.test(call[key]));
@@ -65,12 +77,14 @@ function readValue(value: Json, kind: FieldKind, name: string): Read {
   switch (kind) {
     case "id": {
       const id = typeof value === "number" && Number.isSafeInteger(value) ? String(value) : value;
-      if (typeof id !== "string" || id.trim() === "" || id.length > longestId) return { refusal: invalid(`${name} must be an id.`) };
+      if (typeof id !== "string" || id.trim() === "" || id.length > longestId)
+        return { refusal: invalid(`${name} must be an id.`) };
       return { value: id.trim() };
     }
     case "text":
       if (typeof value !== "string") return { refusal: invalid(`${name} must be a text.`) };
-      if (value.length > longestText) return { refusal: invalid(`${name} has ${value.length} characters, at most ${longestText}.`) };
+      if (value.length > longestText)
+        return { refusal: invalid(`${name} has ${value.length} characters, at most ${longestText}.`) };
       return { value };
     case "flag":
       if (value === "true" || value === "false") return { value: value === "true" };
@@ -89,17 +103,22 @@ export function readButtons(rows: Json, name: string): Read<readonly (readonly B
   if (!Array.isArray(rows) || !rows.every((row) => Array.isArray(row)))
     return { refusal: invalid(`${name} must be a list of rows, each a list of { text, callback_data }.`) };
   const all = rows.flat() as readonly Json[];
-  if (all.length > mostButtons) return { refusal: invalid(`${name} has ${all.length} buttons, at most ${mostButtons}.`) };
+  if (all.length > mostButtons)
+    return { refusal: invalid(`${name} has ${all.length} buttons, at most ${mostButtons}.`) };
   const read: Button[][] = [];
   for (const [r, row] of (rows as readonly (readonly Json[])[]).entries()) {
     const cells: Button[] = [];
     for (const [c, cell] of row.entries()) {
       const at = `${name}[${r}][${c}]`;
-      const { text: label, callback_data: value } = (cell ?? {}) as { readonly text?: Json; readonly callback_data?: Json };
+      const { text: label, callback_data: value } = (cell ?? {}) as {
+        readonly text?: Json;
+        readonly callback_data?: Json;
+      };
       if (typeof label !== "string" || typeof value !== "string" || label.trim() === "" || value === "")
         return { refusal: invalid(`${at} needs a text and callback_data.`) };
       const bytes = Buffer.byteLength(value, "utf8");
-      if (bytes > buttonDataBytes) return { refusal: invalid(`${at}.callback_data has ${bytes} bytes, at most ${buttonDataBytes}.`) };
+      if (bytes > buttonDataBytes)
+        return { refusal: invalid(`${at}.callback_data has ${bytes} bytes, at most ${buttonDataBytes}.`) };
       cells.push({ text: label, value });
     }
     if (cells.length > 0) read.push(cells);

@@ -1,4 +1,7 @@
-/** Determines the recipient of an action. An operator may choose any; an agent is limited to the chats that the configuration allows. */
+/**
+ * Determines the recipient of an action. An operator may choose any; an agent is limited to the chats that the
+ * configuration allows.
+ */
 import { groupKey, type PathOf, parseAllowlist, placeSettings } from "../access/index.ts";
 import { parseTarget } from "../agents/index.ts";
 import type { LiveAccount } from "../channels/index.ts";
@@ -6,7 +9,10 @@ import { type Address, ChannelError, type Inbound, type Route } from "../contrac
 import { type ActionRefusal, isRefusal, refuse, sentences } from "./result.ts";
 import type { ActionCall } from "./schema.ts";
 
-/** The caller of an action: an agent during a turn, or an operator with the gateway token or access to the state directory. */
+/**
+ * The caller of an action: an agent during a turn, or an operator with the gateway token or access to the state
+ * directory.
+ */
 export type ActionCaller =
   | { readonly by: "agent"; readonly inbound: Inbound; readonly route: Route; readonly key: string }
   | { readonly by: "operator"; readonly dryRun?: boolean };
@@ -25,7 +31,7 @@ export function placeAtHand(caller: ActionCaller): Address | undefined {
   const { inbound, route } = caller;
   if (inbound.authority !== "channel") return route.to ?? undefined;
   const { channel, account, chat } = inbound;
-  return { channel, account, chat: chat.id, ...(chat.thread === undefined ? {} : { thread: chat.thread }) };
+  return { channel, account, chat: chat.id, thread: chat.thread };
 }
 
 /** The account that performs the action, in the named channel, else in the current one. */
@@ -39,7 +45,9 @@ export function accountFor(call: ActionCall, caller: ActionCaller, deps: Recipie
   const live = account === undefined ? deps.accountsOf(channel)[0] : deps.account(channel, account);
   if (live !== undefined) return live;
   const what =
-    account === undefined ? `The channel ${channel} has no account that is open` : `The account ${account} of ${channel} is not open`;
+    account === undefined
+      ? `The channel ${channel} has no account that is open`
+      : `The account ${account} of ${channel} is not open`;
   return refuse("account_not_open", `${what}: see channels.${channel}, and its status.`);
 }
 
@@ -60,17 +68,30 @@ export async function recipientFor(
   if (target === undefined) return refuse("invalid_arguments", "to is missing: there is no current chat.");
   if (isRefusal(target)) return target;
   const { chat } = target;
-  // Models often add the current topic to a target that already has one. For a user or program, two different topics are a mistake.
-  if (caller.by === "operator" && call.thread !== undefined && target.thread !== undefined && call.thread !== target.thread)
-    return refuse("invalid_arguments", `to: it names topic ${target.thread}, and thread names topic ${call.thread}: leave one out.`);
+  // Models often add the current topic to a target that already has one. For a user or program, two different topics
+  // are a mistake.
+  if (
+    caller.by === "operator" &&
+    call.thread !== undefined &&
+    target.thread !== undefined &&
+    call.thread !== target.thread
+  )
+    return refuse(
+      "invalid_arguments",
+      `to: it names topic ${target.thread}, and thread names topic ${call.thread}: leave one out.`,
+    );
   const thread = call.thread ?? target.thread ?? (nearby?.chat === chat ? nearby.thread : undefined);
-  if (thread !== undefined && !live.capabilities.threads) return refuse("not_supported", `The channel ${live.channel} has no topics.`);
-  const address: Address = { channel: live.channel, account: live.id, chat, ...(thread === undefined ? {} : { thread }) };
+  if (thread !== undefined && !live.capabilities.threads)
+    return refuse("not_supported", `The channel ${live.channel} has no topics.`);
+  const address: Address = { channel: live.channel, account: live.id, chat, thread };
   const recipient: Recipient = { address, kind: chatKindOf(address, caller, live) };
   return (caller.by === "agent" ? await keepOut(recipient, caller, live, deps) : undefined) ?? recipient;
 }
 
-async function readTarget(to: string, live: LiveAccount): Promise<{ readonly chat: string; readonly thread?: string } | ActionRefusal> {
+async function readTarget(
+  to: string,
+  live: LiveAccount,
+): Promise<{ readonly chat: string; readonly thread?: string } | ActionRefusal> {
   const { chat, ...topic } = parseTarget(to, { threads: live.capabilities.threads === true });
   try {
     return { chat: (await live.connection.resolve?.(chat)) ?? chat, ...topic };
@@ -81,7 +102,11 @@ async function readTarget(to: string, live: LiveAccount): Promise<{ readonly cha
 }
 
 /** Guesses the kind of chat. Without further information, an id that begins with a minus belongs to a group. */
-export function chatKindOf({ channel, account, chat }: Address, caller: ActionCaller, { access }: LiveAccount): Recipient["kind"] {
+export function chatKindOf(
+  { channel, account, chat }: Address,
+  caller: ActionCaller,
+  { access }: LiveAccount,
+): Recipient["kind"] {
   if (caller.by === "agent" && caller.inbound.authority === "channel") {
     const { inbound } = caller;
     if (inbound.channel === channel && inbound.account === account && inbound.chat.id === chat)
@@ -96,9 +121,9 @@ const isSame = (a: Address | null | undefined, b: Address): boolean =>
   a !== null && a !== undefined && a.channel === b.channel && a.account === b.account && a.chat === b.chat;
 
 /**
- * Limits where a turn may write. A turn caused by a webhook may only write where its reply goes, because anyone may have written its
- * content. Any other turn may also write to the current chat, to users named by the configuration or a pairing, and to groups named by the
- * configuration; `*` does not name a group.
+ * Limits where a turn may write. A turn caused by a webhook may only write where its reply goes, because anyone may
+ * have written its content. Any other turn may also write to the current chat, to users named by the configuration or a
+ * pairing, and to groups named by the configuration; `*` does not name a group.
  */
 async function keepOut(
   { address, kind }: Recipient,
@@ -117,10 +142,15 @@ async function keepOut(
 
 function groupKeptOut({ chat, thread }: Address, { access }: LiveAccount, pathOf: PathOf): ActionRefusal | undefined {
   if (groupKey(access, chat) === undefined)
-    return refuse("recipient_not_allowed", `${pathOf(["groups"])} does not name ${chat}: the agent may write to listed groups only.`);
-  const place = placeSettings(access, pathOf, { id: chat, kind: "group", ...(thread === undefined ? {} : { thread }) });
+    return refuse(
+      "recipient_not_allowed",
+      `${pathOf(["groups"])} does not name ${chat}: the agent may write to listed groups only.`,
+    );
+  const place = placeSettings(access, pathOf, { id: chat, kind: "group", thread });
   if (!place.enabled) return refuse("recipient_not_allowed", `${place.pathTo("enabled")} is false.`);
-  return place.groupPolicy === "disabled" ? refuse("recipient_not_allowed", `${place.pathTo("groupPolicy")} is "disabled".`) : undefined;
+  return place.groupPolicy === "disabled"
+    ? refuse("recipient_not_allowed", `${place.pathTo("groupPolicy")} is "disabled".`)
+    : undefined;
 }
 
 async function personKeptOut(
@@ -134,5 +164,8 @@ async function personKeptOut(
   if (parseAllowlist(access.allowFrom ?? [], identity).ids.has(chat)) return undefined;
   if (policy === "pairing" && (await deps.isPaired(channel, account, chat))) return undefined;
   const paired = policy === "pairing" ? ", and the sender is not paired" : "";
-  return refuse("recipient_not_allowed", `${pathOf(["allowFrom"])} does not name ${chat}${paired}: the agent may not write there.`);
+  return refuse(
+    "recipient_not_allowed",
+    `${pathOf(["allowFrom"])} does not name ${chat}${paired}: the agent may not write there.`,
+  );
 }

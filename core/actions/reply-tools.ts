@@ -1,6 +1,6 @@
 /**
- * Tools that add to the reply of their own turn: files and buttons. They send nothing. What they add waits in the visit until the turn has
- * ended, so a turn that is stopped or run again leaves nothing behind.
+ * Tools that add to the reply of their own turn: files and buttons. They send nothing. What they add waits in the visit
+ * until the turn has ended, so a turn that is stopped or run again leaves nothing behind.
  */
 import type { OwnTool } from "../agents/index.ts";
 import type { LiveAccount } from "../channels/index.ts";
@@ -38,13 +38,19 @@ const attachTool: Omit<OwnTool, "run"> = {
   name: "attach",
   // It changes nothing but the reply, so a turn that is run again calls it again.
   readOnly: true,
-  description: "Adds a file to your reply: a path in the workspace, or a public http(s) address. Once for each file, before you answer.",
+  description:
+    "Adds a file to your reply: a path in the workspace, or a public http(s) address. Once for each file, " +
+    "before you answer.",
   parameters: {
     type: "object",
     properties: {
       path: { type: "string", description: "A file in the workspace." },
       url: { type: "string", description: "A public address, in place of path." },
-      as: { type: "string", enum: [...kinds], description: "Shows it as that, where the platform can. Default: by its type." },
+      as: {
+        type: "string",
+        enum: [...kinds],
+        description: "Shows it as that, where the platform can. Default: by its type.",
+      },
       caption: { type: "string", description: "Words for the file. They follow the text of your reply." },
     },
     additionalProperties: false,
@@ -54,7 +60,9 @@ const attachTool: Omit<OwnTool, "run"> = {
 const buttonsTool: Omit<OwnTool, "run"> = {
   name: "buttons",
   readOnly: true,
-  description: "Puts buttons below your reply. A press arrives as the message `callback_data: <value>`. A second call replaces the first.",
+  description:
+    "Puts buttons below your reply. A press arrives as the message `callback_data: <value>`. A second call " +
+    "replaces the first.",
   parameters: {
     type: "object",
     properties: { rows: { ...(buttonRows as object), description: "Rows of buttons. []: none." } },
@@ -72,11 +80,14 @@ interface Attaching {
 const isBlank = (value: Json | undefined): boolean => value === undefined || value === null || value === "";
 
 function readAttach(args: Json): Attaching | ActionRefusal {
-  if (typeof args !== "object" || args === null || Array.isArray(args)) return invalid("attach takes an object of parameters.");
+  if (typeof args !== "object" || args === null || Array.isArray(args))
+    return invalid("attach takes an object of parameters.");
   const given = Object.entries(args as { readonly [name: string]: Json }).filter(([, value]) => !isBlank(value));
   const unknown = given.find(([name]) => !["path", "url", "as", "caption"].includes(name));
   if (unknown !== undefined)
-    return invalid(`"${unknown[0].slice(0, 64)}" is not a parameter of attach. Its parameters: path, url, as, caption.`);
+    return invalid(
+      `"${unknown[0].slice(0, 64)}" is not a parameter of attach. Its parameters: path, url, as, caption.`,
+    );
   const notText = given.find(([, value]) => typeof value !== "string");
   if (notText !== undefined) return invalid(`${notText[0]} must be a text.`);
   const { path, url, as, caption } = Object.fromEntries(given) as { readonly [name: string]: string | undefined };
@@ -123,10 +134,14 @@ export function createReplyTools({
     const { refused: _, ...rest } = before;
     visit.set(replyAdditions, {
       ...rest,
-      files: [...before.files, { media: file, ...(call.caption === undefined ? {} : { caption: call.caption }) }],
+      files: [...before.files, { media: file, caption: call.caption }],
     });
     const { fileName, mimeType, size } = file;
-    return { ok: true, note: "It will be sent with your reply.", ...JSON.parse(JSON.stringify({ fileName, mimeType, size })) };
+    return {
+      ok: true,
+      note: "It will be sent with your reply.",
+      ...JSON.parse(JSON.stringify({ fileName, mimeType, size })),
+    };
   }
 
   /** A button may be given by its text alone, which a press then sends. */
@@ -156,11 +171,15 @@ export function createReplyTools({
     if (to === null || live === undefined) return [];
     const tools: OwnTool[] = [];
     if (live.capabilities.media === true)
-      tools.push({ ...attachTool, run: async (args, signal) => (await attach(args, { route, visit, signal })) as unknown as Json });
+      tools.push({
+        ...attachTool,
+        run: async (args, signal) => (await attach(args, { route, visit, signal })) as unknown as Json,
+      });
     const gated: Gated = { live, pathOf: (keys) => keys.join("."), by: "agent" };
     const kind = chatKindOf(to, { by: "agent", inbound, route, key: "" }, live);
     const some = { action: "send", buttons: [[{ text: "x", value: "x" }]] } as const;
-    if (checkButtons(some, gated, kind) === undefined) tools.push({ ...buttonsTool, run: async (args) => setButtons(args, visit) });
+    if (checkButtons(some, gated, kind) === undefined)
+      tools.push({ ...buttonsTool, run: async (args) => setButtons(args, visit) });
     return tools;
   };
 }

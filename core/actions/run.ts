@@ -96,26 +96,35 @@ export function createActionRunner(deps: ActionsDeps): ActionRunner {
     if (end === undefined)
       return refuse(
         "action_waits",
-        `It is accepted and will be sent as soon as the platform accepts it. Event ${eventId} shows what happened to it.`,
+        `It is accepted and will be sent as soon as the platform accepts it. Event ${eventId} shows what ` +
+          "happened to it.",
       );
     // The chat that the message was actually sent to, because the group may have got a new id meanwhile.
     const sent = await deps.sentBy(eventId);
     if (end.outcome !== "answered") {
       const failure = failureOf(await deps.event(eventId), end);
       const [first] = sent;
-      return first === undefined ? failure : { ...failure, error: `${failure.error} Part of it was sent, as message ${first.messageId}.` };
+      return first === undefined
+        ? failure
+        : { ...failure, error: `${failure.error} Part of it was sent, as message ${first.messageId}.` };
     }
     // Read from the store, because an earlier process may have sent the first parts.
     const ids = sent.map(({ messageId }) => messageId);
     const [messageId] = ids;
     if (messageId === undefined) return refuse("nothing_sent", "Nothing was sent.");
-    return { ok: true, messageId, chatId: sent[0]?.chat ?? address.chat, ...(ids.length > 1 ? { messageIds: ids } : {}) };
+    return {
+      ok: true,
+      messageId,
+      chatId: sent[0]?.chat ?? address.chat,
+      ...(ids.length > 1 ? { messageIds: ids } : {}),
+    };
   }
 
   /** Changes an existing message at once, and retries where that is safe. These calls are idempotent. */
   async function change({ call, caller, live, address, signal, patience }: Doing): Promise<ActionResult> {
     const messageId = messageOf(call, caller, address);
-    if (messageId === undefined) return refuse("invalid_arguments", "messageId is missing: there is no current message in that chat.");
+    if (messageId === undefined)
+      return refuse("invalid_arguments", "messageId is missing: there is no current message in that chat.");
     const { connection } = live;
     const isThere = call.action === "delete" ? connection.remove !== undefined : connection.react !== undefined;
     if (!isThere) return refuse("not_supported", `The channel ${live.channel} cannot ${call.action} messages.`);
@@ -133,9 +142,12 @@ export function createActionRunner(deps: ActionsDeps): ActionRunner {
       } catch (error) {
         const reason = error instanceof ChannelError ? error.reason : "channel_failed";
         const wait =
-          error instanceof ChannelError ? (error.retryAfterMs ?? waitBefore(attempt, policy, deps.random)) : Number.POSITIVE_INFINITY;
+          error instanceof ChannelError
+            ? (error.retryAfterMs ?? waitBefore(attempt, policy, deps.random))
+            : Number.POSITIVE_INFINITY;
         const again = error instanceof ChannelError && (error.retryable || error.fate === "unknown");
-        if (!again || attempt >= policy.attempts || wait > longestWaitMs || !(await sleep(wait, patience))) return refused(reason, error);
+        if (!again || attempt >= policy.attempts || wait > longestWaitMs || !(await sleep(wait, patience)))
+          return refused(reason, error);
       }
     }
   }
@@ -175,7 +187,11 @@ function refused(reason: string, error: unknown): ActionResult {
 function messageOf(call: ActionCall, caller: ActionCaller, { channel, account, chat }: Address): string | undefined {
   if (call.messageId !== undefined || caller.by === "operator") return call.messageId;
   const here = placeAtHand(caller);
-  const isHere = caller.inbound.authority === "channel" && here?.channel === channel && here.account === account && here.chat === chat;
+  const isHere =
+    caller.inbound.authority === "channel" &&
+    here?.channel === channel &&
+    here.account === account &&
+    here.chat === chat;
   return isHere ? caller.inbound.messageId : undefined;
 }
 
@@ -192,21 +208,25 @@ async function sayingOf({ call, caller, live, address }: Doing): Promise<Saying 
     ...(caller.by === "agent" ? { agentId: caller.route.agentId } : {}),
     ...(given.media.length === 0 ? {} : { media: given.media }),
     // In an edit, an empty row removes the existing buttons.
-    ...(call.buttons === undefined ? {} : { buttons: call.buttons.length === 0 && replaces !== undefined ? [[]] : call.buttons }),
-    ...(given.replyTo === undefined ? {} : { replyTo: given.replyTo }),
+    ...(call.buttons === undefined
+      ? {}
+      : { buttons: call.buttons.length === 0 && replaces !== undefined ? [[]] : call.buttons }),
+    replyTo: given.replyTo,
     ...(call.silent === true ? { silent: true } : {}),
-    ...(replaces === undefined ? {} : { replaces }),
+    replaces,
   };
   if (replaces === undefined) return saying;
   const { parts } = await partsOf(saying, live);
-  return parts.length === 1 ? saying : refuse("edit_too_long", `The text would be ${parts.length} messages; an edit can change only one.`);
+  return parts.length === 1
+    ? saying
+    : refuse("edit_too_long", `The text would be ${parts.length} messages; an edit can change only one.`);
 }
 
 /** The text and files without reply tags and silence tokens, which agents sometimes write here, too. */
 function wordsOf(call: ActionCall, caller: ActionCaller, address: Address): Pick<Reply, "text" | "media" | "replyTo"> {
   const media = mediaOf(call);
   const { text = "", replyTo } = call;
-  const given: Reply = { text, media, buttons: [], ...(replyTo === undefined ? {} : { replyTo }) };
+  const given: Reply = { text, media, buttons: [], replyTo };
   if (caller.by === "operator") return given;
   const messageId = messageOf({ action: "send" }, caller, address);
   const { messageId: _other, ...inbound } = caller.inbound;
@@ -235,7 +255,7 @@ async function judgeMedia(media: readonly OutboundMedia[] = []): Promise<ActionR
   return undefined;
 }
 
-const placeOf = ({ chat, thread }: Address) => ({ chatId: chat, ...(thread === undefined ? {} : { threadId: thread }) });
+const placeOf = ({ chat, thread }: Address) => ({ chatId: chat, threadId: thread });
 
 async function partsOf({ address, text, media = [], buttons = [] }: Saying, { connection }: LiveAccount) {
   const parts = await connection.render({ text, media, buttons }, address);

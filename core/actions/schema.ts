@@ -1,4 +1,7 @@
-/** The names and parameters of the actions, as data. Each has a short name; three also have a second name with different spellings. */
+/**
+ * The names and parameters of the actions, as data. Each has a short name; three also have a second name with different
+ * spellings.
+ */
 import type { Button, Json } from "../contract/index.ts";
 
 export type ActionName = "send" | "edit" | "delete" | "react" | "sticker" | "sticker-search";
@@ -34,7 +37,10 @@ export type FieldKind = "id" | "text" | "flag" | "count" | "buttons";
 export interface Field {
   readonly key: FieldKey;
   readonly kind: FieldKind;
-  /** The spellings: that of the short name, then that of the second name if it differs. Further ones are accepted but not shown. */
+  /**
+   * The spellings: that of the short name, then that of the second name if it differs. Further ones are accepted but
+   * not shown.
+   */
   readonly names: readonly string[];
   readonly description: string;
 }
@@ -55,14 +61,23 @@ const channel: Field = {
   names: ["channel"],
   description: "Chat platform. Default: the current one.",
 };
-const account: Field = { key: "account", kind: "id", names: ["account", "accountId"], description: "Account of the channel." };
+const account: Field = {
+  key: "account",
+  kind: "id",
+  names: ["account", "accountId"],
+  description: "Account of the channel.",
+};
 const to: Field = {
   key: "to",
   kind: "id",
   names: ["to", "to", "chatId", "target"],
   description: "Chat id, or <chat>:topic:<n>. Default: the current chat.",
 };
-const chat: Field = { ...to, names: ["chatId", "chatId", "to", "target"], description: "Chat id. Default: the current chat." };
+const chat: Field = {
+  ...to,
+  names: ["chatId", "chatId", "to", "target"],
+  description: "Chat id. Default: the current chat.",
+};
 const thread: Field = {
   key: "thread",
   kind: "id",
@@ -75,7 +90,12 @@ const messageId: Field = {
   names: ["messageId", "messageId", "message_id"],
   description: "Message id. Default: the current message.",
 };
-const text = (description: string): Field => ({ key: "text", kind: "text", names: ["message", "content", "text", "caption"], description });
+const text = (description: string): Field => ({
+  key: "text",
+  kind: "text",
+  names: ["message", "content", "text", "caption"],
+  description,
+});
 const buttons = (description: string): Field => ({ key: "buttons", kind: "buttons", names: ["buttons"], description });
 const replyTo: Field = {
   key: "replyTo",
@@ -83,7 +103,12 @@ const replyTo: Field = {
   names: ["replyTo", "replyToMessageId"],
   description: "Id of the message to reply to.",
 };
-const silent: Field = { key: "silent", kind: "flag", names: ["silent"], description: "True sends it without a notification sound." };
+const silent: Field = {
+  key: "silent",
+  kind: "flag",
+  names: ["silent"],
+  description: "True sends it without a notification sound.",
+};
 
 export const actionSchemas: readonly ActionSchema[] = [
   {
@@ -104,7 +129,12 @@ export const actionSchemas: readonly ActionSchema[] = [
       { key: "fileName", kind: "id", names: ["fileName"], description: "File name that people see." },
       buttons("Rows of buttons below the message. A press arrives as `callback_data: <value>`."),
       { key: "asVoice", kind: "flag", names: ["asVoice"], description: "True sends audio as a voice note." },
-      { key: "asVideoNote", kind: "flag", names: ["asVideoNote"], description: "True sends a video as a round video note." },
+      {
+        key: "asVideoNote",
+        kind: "flag",
+        names: ["asVideoNote"],
+        description: "True sends a video as a round video note.",
+      },
       replyTo,
       thread,
       silent,
@@ -172,13 +202,16 @@ export const actionSchemas: readonly ActionSchema[] = [
 ];
 
 /** Every name of an action: each short name, followed by its second name. */
-export const actionNames: readonly string[] = actionSchemas.flatMap(({ name, also }) => (also === undefined ? [name] : [name, also]));
+export const actionNames: readonly string[] = actionSchemas.flatMap(({ name, also }) =>
+  also === undefined ? [name] : [name, also],
+);
 
 export function schemaOf(name: string): ActionSchema | undefined {
   return actionSchemas.find((schema) => schema.name === name || schema.also === name);
 }
 
-export const shownName = ({ names: [first = "", second = first] }: Field, long = false): string => (long ? second : first);
+export const shownName = ({ names: [first = "", second = first] }: Field, long = false): string =>
+  long ? second : first;
 
 /** JSON Schema of rows of buttons. */
 export const buttonRows: Json = {
@@ -210,7 +243,10 @@ export function parametersOf(schema: ActionSchema): Json {
   return {
     type: "object",
     properties: Object.fromEntries(
-      fields.map((field) => [shownName(field), { ...(types[field.kind] as object), description: field.description } as Json]),
+      fields.map((field) => [
+        shownName(field),
+        { ...(types[field.kind] as object), description: field.description } as Json,
+      ]),
     ),
     required: needed.map((field) => shownName(field)),
     additionalProperties: false,

@@ -13,18 +13,22 @@ interface Open extends ActingHint {
 
 export interface ActionTools {
   tools(inbound: Inbound, route: Route, visit: Visit): readonly OwnTool[];
-  /** What to say about the tools in the instructions; `undefined` if no action is allowed or there is no current chat. */
+  /**
+   * What to say about the tools in the instructions; `undefined` if no action is allowed or there is no current chat.
+   */
   hint(inbound: Inbound, route: Route): ActingHint | undefined;
 }
 
 /** One tool for each action, under its short name. A duplicate tool would cost tokens in every turn. */
-const declared: readonly (Omit<OwnTool, "run" | "name"> & { readonly name: ActionName })[] = actionSchemas.map((schema) => ({
-  name: schema.name,
-  description: schema.description,
-  parameters: parametersOf(schema),
-  // What is sent has the key of its call, and the other changes have the same effect twice.
-  ...(schema.name === "sticker-search" ? { readOnly: true } : { idempotent: true }),
-}));
+const declared: readonly (Omit<OwnTool, "run" | "name"> & { readonly name: ActionName })[] = actionSchemas.map(
+  (schema) => ({
+    name: schema.name,
+    description: schema.description,
+    parameters: parametersOf(schema),
+    // What is sent has the key of its call, and the other changes have the same effect twice.
+    ...(schema.name === "sticker-search" ? { readOnly: true } : { idempotent: true }),
+  }),
+);
 
 export function createActionTools(options: {
   readonly runner: ActionRunner;

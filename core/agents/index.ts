@@ -2,7 +2,14 @@
 export { type Activation, activationCommand, createActivation } from "./commands/activation.ts";
 export { approvalCommands, pressedCommand } from "./commands/approval-commands.ts";
 export { budgetCommands } from "./commands/budget-commands.ts";
-export { type CommandMatch, type Commands, commandIn, commandTextOf, createCommands, usedCommand } from "./commands/commands.ts";
+export {
+  type CommandMatch,
+  type Commands,
+  commandIn,
+  commandTextOf,
+  createCommands,
+  usedCommand,
+} from "./commands/commands.ts";
 export { configCommand } from "./commands/config-command.ts";
 export { firstMessage, messageForModel } from "./commands/first-message.ts";
 export { type NativeCommandsOptions, nativeCommands } from "./commands/native-commands.ts";

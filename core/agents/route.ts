@@ -25,13 +25,16 @@ export interface RouterOptions {
 export interface Router {
   /** Routes a message. Synchronous unless the store or the channel must be asked, because every message passes here. */
   route(inbound: Inbound): Route | Promise<Route>;
-  /** The address of the last direct message in the agent's main session; `undefined` also if its sender may no longer write there. */
+  /**
+   * The address of the last direct message in the agent's main session; `undefined` also if its sender may no longer
+   * write there.
+   */
   lastRecipient(agentId: string): Promise<Address | undefined>;
 }
 
 /**
- * How long a stored recipient is not read again: messages arrive in bursts. Then it is, because the command line may have erased it, or
- * another node may have stored another one.
+ * How long a stored recipient is not read again: messages arrive in bursts. Then it is, because the command line may
+ * have erased it, or another node may have stored another one.
  */
 const trustedMs = 1_000;
 
@@ -47,7 +50,8 @@ const anyAccount = "";
 const addressOf = ({ senderId: _senderId, ...address }: LastRecipient): Address => address;
 
 function isSame(a: LastRecipient | undefined, b: LastRecipient): boolean {
-  const sameChat = a !== undefined && a.channel === b.channel && a.account === b.account && a.chat === b.chat && a.thread === b.thread;
+  const sameChat =
+    a !== undefined && a.channel === b.channel && a.account === b.account && a.chat === b.chat && a.thread === b.thread;
   return sameChat && a.senderId === b.senderId;
 }
 
@@ -73,7 +77,10 @@ export function createRouter(options: RouterOptions): Router {
   /** In a record without a sender, the chat of a direct message stands for the sender, as it does on most platforms. */
   const isAdmitted = (last: LastRecipient) => options.admits(addressOf(last), last.senderId ?? last.chat);
 
-  /** When many messages arrive at once, only the last recipient is written. The next message makes up for a failed write. */
+  /**
+   * When many messages arrive at once, only the last recipient is written. The next message makes up for a failed
+   * write.
+   */
   function write(): void {
     for (const agentId of unwritten) {
       const writing = latest.get(agentId);
@@ -127,7 +134,8 @@ export function createRouter(options: RouterOptions): Router {
       return (await isAdmitted(last)) ? { to: addressOf(last) } : { to: null, undeliverable: "recipient_refused" };
     }
     // The target of a heartbeat may be a channel that never was there, and then its events must not wait for it.
-    if (request.heartbeat !== undefined && !isLast && !options.isKnown(name)) return { to: null, undeliverable: "no_recipient" };
+    if (request.heartbeat !== undefined && !isLast && !options.isKnown(name))
+      return { to: null, undeliverable: "no_recipient" };
     const account = (isLast ? last?.account : options.defaultAccount(name)) ?? anyAccount;
     const { chat, ...topic } = parseTarget(request.to, { threads: options.threads(name) });
     return { to: { channel: name, account, chat: await options.resolve(chat, name, account), ...topic } };
@@ -141,14 +149,14 @@ export function createRouter(options: RouterOptions): Router {
     route(inbound) {
       const agentId = agentFor(config(), inbound);
       const dmScope = config().session?.dmScope;
-      const sessionKey = sessionKeyFor({ agentId, inbound, ...(dmScope === undefined ? {} : { dmScope }) });
+      const sessionKey = sessionKeyFor({ agentId, inbound, dmScope });
       const { request } = inbound;
       if (request !== undefined) {
         const isolated = request.sessionMode !== "persistent";
         return recipientFor(request, agentId).then((recipient) => ({ agentId, sessionKey, isolated, ...recipient }));
       }
       const { channel, account, chat } = inbound;
-      const to: Address = { channel, account, chat: chat.id, ...(chat.thread === undefined ? {} : { thread: chat.thread }) };
+      const to: Address = { channel, account, chat: chat.id, thread: chat.thread };
       const route: Route = { agentId, sessionKey, isolated: false, to };
       return remember(inbound, agentId)?.then(() => route) ?? route;
     },

@@ -5,9 +5,15 @@ export interface Target {
   readonly thread?: string;
 }
 
-/** Accepts any chat, because the word `topic` makes the meaning clear. Topics are numbered from 1; platforms treat 0 as no topic. */
+/**
+ * Accepts any chat, because the word `topic` makes the meaning clear. Topics are numbered from 1; platforms treat 0 as
+ * no topic.
+ */
 const worded = /^(.+):topic:(0*[1-9]\d{0,19})$/is;
-/** The short form requires a numeric id or a username, perhaps with a prefix such as `tg:`. Only then must a second number be a topic. */
+/**
+ * The short form requires a numeric id or a username, perhaps with a prefix such as `tg:`. Only then must a second
+ * number be a topic.
+ */
 const short = /^((?:[a-z]+:)*(?:-?\d{1,20}|@\w+)):(0*[1-9]\d{0,19})$/i;
 
 /** Parses `<chat>`, `<chat>:topic:<n>` or `<chat>:<n>`. If the channel has no topics, the whole text is the chat. */

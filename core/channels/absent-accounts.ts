@@ -17,7 +17,9 @@ export function createAway({
   readonly configured: Following["configured"];
 }): AwayAccounts {
   const isOpen = (channel: string, account: string) =>
-    account === "" ? open.all().some(({ live }) => live.channel === channel) : open.find(channel, account) !== undefined;
+    account === ""
+      ? open.all().some(({ live }) => live.channel === channel)
+      : open.find(channel, account) !== undefined;
 
   const away: AwayAccounts["away"] = (channel, account) => {
     if (isOpen(channel, account)) return undefined;
@@ -46,7 +48,10 @@ export function createAway({
 
 /** Whether a section, or its part for the account, says `enabled: false`. */
 function isDisabled(section: unknown, account: string): boolean {
-  const { enabled, accounts } = (section ?? {}) as { readonly enabled?: unknown; readonly accounts?: Readonly<Record<string, unknown>> };
+  const { enabled, accounts } = (section ?? {}) as {
+    readonly enabled?: unknown;
+    readonly accounts?: Readonly<Record<string, unknown>>;
+  };
   const own = accounts !== undefined && Object.hasOwn(accounts, account) ? accounts[account] : undefined;
   return enabled === false || (own as { readonly enabled?: unknown } | undefined)?.enabled === false;
 }

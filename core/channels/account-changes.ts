@@ -6,7 +6,11 @@ import type { AccountSettings } from "./account-settings.ts";
 import type { OpenAccount, OpenAccountOptions } from "./open-account.ts";
 
 /** The new settings apply from the next event on. */
-export function retainAccount(account: OpenAccount, { access, identity, options: values }: AccountSettings, log: Log): void {
+export function retainAccount(
+  account: OpenAccount,
+  { access, identity, options: values }: AccountSettings,
+  log: Log,
+): void {
   account.access = access;
   account.identity = identity;
   if (isDeepStrictEqual(account.options, values)) return;
@@ -30,6 +34,9 @@ export function updateMenu(
   if (account.menu === undefined || !capabilities.menu || menu === account.menu) return;
   account.menu = menu;
   account.connection.menu?.(commands).catch((error: unknown) => {
-    log.warn({ channel, account: id, plugin, error: reasonOf(error) }, "the menu could not be updated after a configuration change");
+    log.warn(
+      { channel, account: id, plugin, error: reasonOf(error) },
+      "the menu could not be updated after a configuration change",
+    );
   });
 }

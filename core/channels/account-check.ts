@@ -1,4 +1,7 @@
-/** The check that a channel makes of its own accounts: what no schema can know, such as two accounts that exclude each other. */
+/**
+ * The check that a channel makes of its own accounts: what no schema can know, such as two accounts that exclude each
+ * other.
+ */
 import type { PathOf } from "../access/index.ts";
 import type { Problem } from "../config/index.ts";
 import { reasonOf } from "../contract/index.ts";
@@ -35,8 +38,9 @@ export const uncheckable = (path: string, error: unknown): Problem => ({
 });
 
 /**
- * Calls `check` for each account, with the accounts before it that have no error. All are checked at once, so that a channel that does not
- * answer costs one deadline. When that finds an error in an account, those behind it are checked again, without it.
+ * Calls `check` for each account, with the accounts before it that have no error. All are checked at once, so that a
+ * channel that does not answer costs one deadline. When that finds an error in an account, those behind it are checked
+ * again, without it.
  */
 export async function checkAll<A extends Checkable>(
   accounts: readonly A[],
@@ -46,9 +50,13 @@ export async function checkAll<A extends Checkable>(
   let checked: readonly Checked[] = [];
   for (let isDone = false; !isDone; ) {
     const known = checked;
-    const runs = accounts.map((account, index) => errorsIn(problemsOf(account, known[index]?.problems ?? [])).length === 0);
+    const runs = accounts.map(
+      (account, index) => errorsIn(problemsOf(account, known[index]?.problems ?? [])).length === 0,
+    );
     const asked = accounts.map(async (account, index): Promise<Checked> => {
-      const before = accounts.slice(0, index).flatMap(({ settings }, other) => (runs[other] === true ? [settings] : []));
+      const before = accounts
+        .slice(0, index)
+        .flatMap(({ settings }, other) => (runs[other] === true ? [settings] : []));
       const last = known[index];
       if (last !== undefined && (last.failed === true || isSameList(last.before, before))) return last;
       return { before, ...(account.isUnjudged ? { problems: [] } : await contradictions(account, before)) };
@@ -68,7 +76,10 @@ async function contradictions(
   before: readonly Settings[],
 ): Promise<Omit<Checked, "before">> {
   try {
-    const surroundings = { path, before: before.map(({ path: other, options: taken }) => ({ path: other, options: taken as never })) };
+    const surroundings = {
+      path,
+      before: before.map(({ path: other, options: taken }) => ({ path: other, options: taken as never })),
+    };
     const found = (await definition.check?.(options as never, surroundings)) ?? [];
     const problems = found.map(
       ({ option, message, hint, warning }): Problem => ({

@@ -21,8 +21,8 @@ export interface CredentialSources {
 }
 
 /**
- * Resolves secrets. Credentials at the root and in the environment belong to the account `default` alone, and only if it has none of its
- * own.
+ * Resolves secrets. Credentials at the root and in the environment belong to the account `default` alone, and only if
+ * it has none of its own.
  */
 export function withCredentials(
   definition: CalledChannel,
@@ -74,8 +74,8 @@ function withoutPath(message: string, path: string): string {
 }
 
 /**
- * The place of an account's credential: an option, wherever it is inherited from, otherwise an environment variable. For a channel without
- * credentials, such as one that signs in by a name alone, it is the account itself.
+ * The place of an account's credential: an option, wherever it is inherited from, otherwise an environment variable.
+ * For a channel without credentials, such as one that signs in by a name alone, it is the account itself.
  */
 export function credentialPlace(
   { credentials = [], secretFiles = {}, environment = {} }: CalledChannel,

@@ -4,14 +4,19 @@ import type { PathOf } from "../access/index.ts";
 import { changeMarked, nodeOf, type Problem } from "../config/index.ts";
 import type { CalledChannel } from "../host/index.ts";
 
-/** The problem of an account whose option for encryption (`serverOptions` of the SDK) is off, although the account has a secret. */
+/**
+ * The problem of an account whose option for encryption (`serverOptions` of the SDK) is off, although the account has a
+ * secret.
+ */
 export function unencryptedSecret(
   { options: schema, secrets = [] }: CalledChannel,
   options: Readonly<Record<string, unknown>>,
   pathOf: PathOf,
 ): readonly Problem[] {
   const { properties = {} } = nodeOf(schema);
-  const off = Object.keys(properties).find((name) => properties[name]?.protectsSecrets === true && options[name] === false);
+  const off = Object.keys(properties).find(
+    (name) => properties[name]?.protectsSecrets === true && options[name] === false,
+  );
   if (off === undefined || isLocal(options.server)) return [];
   let hasSecret = secrets.some((name) => options[name] !== undefined);
   changeMarked(nodeOf(schema), options, [], {
@@ -33,4 +38,5 @@ export function unencryptedSecret(
 }
 
 const isLocal = (server: unknown): boolean =>
-  typeof server === "string" && (server === "localhost" || server === "::1" || (isIP(server) === 4 && server.startsWith("127.")));
+  typeof server === "string" &&
+  (server === "localhost" || server === "::1" || (isIP(server) === 4 && server.startsWith("127.")));

@@ -30,8 +30,8 @@ export function placeOf(
 }
 
 /**
- * A colon in an id would read as the end of it, so a lane that names the chat, or the chat and its thread, does so in their encoded form. A
- * lane of the channel's own rules stays as it is.
+ * A colon in an id would read as the end of it, so a lane that names the chat, or the chat and its thread, does so in
+ * their encoded form. A lane of the channel's own rules stays as it is.
  */
 function laneOf(
   chat: InboundChat | undefined,

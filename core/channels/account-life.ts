@@ -1,6 +1,6 @@
 /**
- * The life of an account from its connection to its close. It connects once no closing account blocks it; other accounts continue
- * meanwhile.
+ * The life of an account from its connection to its close. It connects once no closing account blocks it; other
+ * accounts continue meanwhile.
  */
 import { codeOf, reasonOf } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
@@ -97,7 +97,10 @@ export function createAccountLife(options: {
     account.closed = true;
     account.stop.abort();
     return account.connection.close().catch((error: unknown) => {
-      log.error({ channel, account: id, plugin, error: reasonOf(error) }, "the connection did not close properly and was given up");
+      log.error(
+        { channel, account: id, plugin, error: reasonOf(error) },
+        "the connection did not close properly and was given up",
+      );
     });
   }
 
@@ -116,7 +119,9 @@ export function createAccountLife(options: {
     begin(name, account) {
       if (account.started) return;
       account.started = true;
-      const before = [...closing].filter((other) => other.channel === account.live.channel && isInTheWay(other, name, account));
+      const before = [...closing].filter(
+        (other) => other.channel === account.live.channel && isInTheWay(other, name, account),
+      );
       if (before.length === 0) connectAsDuty(account);
       else
         void Promise.all(before.map(({ ended }) => ended)).then(() => {

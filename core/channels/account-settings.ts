@@ -77,10 +77,14 @@ interface Draft {
 }
 
 /**
- * The enabled accounts, in the order of the file. All are read at once, so that a channel that does not answer costs one deadline, and not one
- * for each account.
+ * The enabled accounts, in the order of the file. All are read at once, so that a channel that does not answer costs
+ * one deadline, and not one for each account.
  */
-export async function readAccounts(definition: CalledChannel, section: unknown, from: ReadFrom): Promise<readonly ReadAccount[]> {
+export async function readAccounts(
+  definition: CalledChannel,
+  section: unknown,
+  from: ReadFrom,
+): Promise<readonly ReadAccount[]> {
   const accounts = channelAccounts(section, definition.credentials).filter(({ enabled }) => enabled);
   const read = await Promise.all(accounts.map((account) => readDraft(definition, account, { section, from })));
   const seen: SeenAccounts = new Map();
@@ -110,13 +114,21 @@ async function readDraft(
   const { settings: written, problems: own } = readSettings(definition, account, path, from);
   // The check of the file itself does not know which channels sign in with root keys.
   const open =
-    account.key === undefined && isRecord(section) && section.accounts !== undefined ? checkOpen(["channels", definition.id], account) : [];
+    account.key === undefined && isRecord(section) && section.accounts !== undefined
+      ? checkOpen(["channels", definition.id], account)
+      : [];
   const { settings, problems: unjudged } = await judged(written, from.owners ?? []);
   return { account, path, pathOf, settings, own, more: [...open, ...unjudged], isUnjudged: unjudged.length > 0 };
 }
 
-/** Every problem of an account. Each rule is checked whatever the others found, but an option that is already wrong is not reported twice. */
-function problemsOf({ settings, account, path, pathOf, own, more, twin }: Draft, between: readonly Problem[] = []): readonly Problem[] {
+/**
+ * Every problem of an account. Each rule is checked whatever the others found, but an option that is already wrong is
+ * not reported twice.
+ */
+function problemsOf(
+  { settings, account, path, pathOf, own, more, twin }: Draft,
+  between: readonly Problem[] = [],
+): readonly Problem[] {
   const wrong = errorsIn(own).map((problem) => problem.path);
   const isWrong = (place: string) =>
     wrong.includes(place) ||
@@ -162,7 +174,9 @@ function ignoredSenders({ access, identity }: AccountSettings, pathOf: PathOf): 
     severity: "warning",
     path,
     message: `${JSON.stringify(entry)} is not a sender id and admits no one`,
-    hint: "Names can change hands, so only ids are compared. The refusal of a sender contains the id, and /whoami prints it.",
+    hint:
+      "Names can change hands, so only ids are compared. The refusal of a sender contains the id, and " +
+      "/whoami prints it.",
   }));
 }
 
@@ -172,7 +186,9 @@ function listsWithoutEffect({ access }: AccountSettings, pathOf: PathOf): readon
     severity: "warning",
     path: pathOf([...keys, "allowFrom"]),
     message: 'keeps nobody out, because groupPolicy is "open" here',
-    hint: `Set ${pathOf([...keys, "groupPolicy"])} to "allowlist". With "open" the list decides only who may use commands and buttons.`,
+    hint:
+      `Set ${pathOf([...keys, "groupPolicy"])} to "allowlist". With "open" the list decides only who ` +
+      "may use commands and buttons.",
   }));
 }
 
@@ -183,7 +199,11 @@ function ownPath(place: string, { channel, path }: { readonly channel: string; r
 }
 
 /** Texts that look like a variable. Secrets are excluded, because resolving them fails with a reason of its own. */
-function unexpandedTexts({ secrets = [] }: CalledChannel, { raw }: ChannelAccountSection, pathOf: PathOf): readonly Problem[] {
+function unexpandedTexts(
+  { secrets = [] }: CalledChannel,
+  { raw }: ChannelAccountSection,
+  pathOf: PathOf,
+): readonly Problem[] {
   const plain = Object.fromEntries(Object.entries(raw).filter(([name]) => !secrets.includes(name)));
   return unexpanded(plain, []).map(({ at, path: _, ...problem }) => ({ ...problem, path: pathOf(at.map(String)) }));
 }
@@ -204,14 +224,16 @@ function readSettings(
   });
   // A secret that cannot be read is set, so it is not also missing.
   const unread = new Set(unresolved.map((problem) => problem.path));
-  for (const [file, name] of Object.entries(definition.secretFiles ?? {})) if (unread.has(`${path}.${file}`)) unread.add(`${path}.${name}`);
+  for (const [file, name] of Object.entries(definition.secretFiles ?? {}))
+    if (unread.has(`${path}.${file}`)) unread.add(`${path}.${name}`);
   const problems = [...unresolved, ...access.problems, ...own.problems.filter((problem) => !unread.has(problem.path))];
   const ownValue = changeMarked(nodeOf(definition.options), own.value, [], {
     mark: "file",
     change: (file) => (typeof file === "string" ? expandPath(file, from.secrets.directory) : file),
   }) as Values;
-  // An option that both schemas declare keeps the host's meaning and is also passed to the channel. Other values that the host's schema
-  // allowed are unchanged, without defaults and with unresolved secrets, so only `own` is used for those.
+  // An option that both schemas declare keeps the host's meaning and is also passed to the channel. Other values that
+  // the host's schema allowed are unchanged, without defaults and with unresolved secrets, so only `own` is used for
+  // those.
   const options: Values = { ...ownValue, ...accessOptions(access.value) };
   const settings: AccountSettings = {
     definition,
@@ -230,7 +252,9 @@ function fingerprintOf({ connectionOptions }: CalledChannel, own: Values): strin
   return JSON.stringify(connectionOptions === undefined ? own : connectionOptions.map((name) => own[name] ?? null));
 }
 
-/** The credentials and identities of the accounts before this one, each with the place of its credential in the file. */
+/**
+ * The credentials and identities of the accounts before this one, each with the place of its credential in the file.
+ */
 type SeenAccounts = Map<string, string>;
 
 /** Two accounts with one credential, or of one bot, would take each other's events. */
@@ -238,7 +262,9 @@ function twinProblem(
   { definition, options, path, signsInAs: id }: AccountSettings,
   { seen, at }: { readonly seen: SeenAccounts; readonly at: string },
 ): Problem | undefined {
-  const values = (definition.credentials ?? []).flatMap((name) => options[name] ?? []).filter((value) => typeof value === "string");
+  const values = (definition.credentials ?? [])
+    .flatMap((name) => options[name] ?? [])
+    .filter((value) => typeof value === "string");
   const same = values.map((value) => seen.get(`credential ${value}`)).find((place) => place !== undefined);
   const other = same ?? (id === undefined ? undefined : seen.get(`id ${id}`));
   if (other === undefined) {
@@ -247,20 +273,30 @@ function twinProblem(
     return undefined;
   }
   const message = same === undefined ? `signs in as ${id}, and so does ${other}` : `is the same as ${other}`;
-  const hint = `Two accounts of the same bot take messages from each other. Give ${path} another credential, or remove it.`;
+  const hint =
+    `Two accounts of the same bot take messages from each other. Give ${path} another ` + "credential, or remove it.";
   return { severity: "error", path: at, message, hint };
 }
 
 /**
- * What only one account may hold: its credential, the identity it signs in as, and for channels without either, its connection settings. An
- * account that shares one of them with a closing account waits for that account.
+ * What only one account may hold: its credential, the identity it signs in as, and for channels without either, its
+ * connection settings. An account that shares one of them with a closing account waits for that account.
  */
 export function heldAlone({ definition, options, fingerprint, signsInAs: id }: AccountSettings): readonly string[] {
-  const values = (definition.credentials ?? []).flatMap((name) => options[name] ?? []).filter((value) => typeof value === "string");
-  return [...values.map((value) => `credential ${value}`), ...(id === undefined ? [] : [`id ${id}`]), `settings ${fingerprint}`];
+  const values = (definition.credentials ?? [])
+    .flatMap((name) => options[name] ?? [])
+    .filter((value) => typeof value === "string");
+  return [
+    ...values.map((value) => `credential ${value}`),
+    ...(id === undefined ? [] : [`id ${id}`]),
+    `settings ${fingerprint}`,
+  ];
 }
 
-/** If a channel cannot determine the identity, the platform has to detect duplicates. Rejects if the worker of the channel does not answer. */
+/**
+ * If a channel cannot determine the identity, the platform has to detect duplicates. Rejects if the worker of the
+ * channel does not answer.
+ */
 function signedInAs(definition: CalledChannel, options: Values): string | undefined | Promise<string | undefined> {
   try {
     return definition.signsInAs?.(options as never);

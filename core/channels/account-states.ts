@@ -43,7 +43,7 @@ export function createAccountStates({
   return {
     note({ channel, id, path }, { state, code, detail, hint, identity }) {
       if (state !== "connecting") tried.add(accountKey(channel, id));
-      const reason = { ...(code !== undefined && { code }), ...(detail !== undefined && { detail }), ...(hint !== undefined && { hint }) };
+      const reason = { code, detail, hint };
       const known = identity === undefined ? {} : { identity: identity.id };
       const change: AccountChange = { channel, account: id, path, state, ...reason, ...known, since: now() };
       store.set(accountsNamespace, accountKey(channel, id), change as unknown as Json).catch((error: unknown) => {

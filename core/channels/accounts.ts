@@ -1,4 +1,7 @@
-/** Opens the accounts of the channels, adapts them to the configuration, and closes them. A failure of one does not affect the others. */
+/**
+ * Opens the accounts of the channels, adapts them to the configuration, and closes them. A failure of one does not
+ * affect the others.
+ */
 
 import { isDeepStrictEqual } from "node:util";
 import type { GatewayConfig, Secrets } from "../config/index.ts";
@@ -48,15 +51,18 @@ export interface Accounts extends AwayAccounts {
   /** For the `ingress` station: parses a platform event, together with those gathered with it. */
   parse(event: StoredEvent, gathered: readonly StoredEvent[]): ReturnType<typeof parseEvent>;
   /**
-   * Opens, closes and restarts accounts as the configuration requires. It does not wait for connections. An account that needs something a
-   * closing account still holds starts once that account has closed or was given up.
+   * Opens, closes and restarts accounts as the configuration requires. It does not wait for connections. An account
+   * that needs something a closing account still holds starts once that account has closed or was given up.
    */
   apply(config: GatewayConfig, disabled: ReadonlySet<string>): Promise<void>;
-  /** Reads the accounts of a configuration. The returned function then does what `apply` does, and adapts them before it returns. */
+  /**
+   * Reads the accounts of a configuration. The returned function then does what `apply` does, and adapts them before it
+   * returns.
+   */
   prepare(config: GatewayConfig, disabled: ReadonlySet<string>): Promise<() => Promise<void>>;
   /**
-   * Opens the accounts of a plugin's channels with the definitions of its new instance, without connecting them. Throws `PluginError`
-   * where an account that is open now could not be opened: then nothing has changed.
+   * Opens the accounts of a plugin's channels with the definitions of its new instance, without connecting them. Throws
+   * `PluginError` where an account that is open now could not be opened: then nothing has changed.
    */
   renew(channels: AccountsOptions["channels"]): Promise<RenewedAccounts>;
   /** Connects those that are not yet started; does not wait for the platforms. */
@@ -88,7 +94,10 @@ function createAccountsLog(log: Log): (open: readonly OpenAccount[], failures: r
   };
 }
 
-function reportOf({ live: { channel, id, path }, status, standby }: OpenAccount, contact: Contacts["of"]): AccountReport {
+function reportOf(
+  { live: { channel, id, path }, status, standby }: OpenAccount,
+  contact: Contacts["of"],
+): AccountReport {
   const waitingSends = contact(channel, id).waiting();
   return {
     channel,
@@ -110,7 +119,10 @@ export function createAccounts(options: AccountsOptions): Accounts {
   const logAccounts = createAccountsLog(log);
   const duties = createDuties(options.store.nodes);
   const life = createAccountLife({ log, commands: options.commands, duties, states, isStarted: () => started });
-  const { of: contact } = createContacts({ connection: (channel, account) => open.find(channel, account)?.connection, log });
+  const { of: contact } = createContacts({
+    connection: (channel, account) => open.find(channel, account)?.connection,
+    log,
+  });
 
   function fail({ channel, account, path }: Omit<FailedAccount, "detail">, reason: Omit<ChannelStatus, "state">): void {
     const status: ChannelStatus = { ...reason, state: "failed" };
@@ -134,7 +146,10 @@ export function createAccounts(options: AccountsOptions): Accounts {
       const { id, path, definition } = settings;
       const status = explainedStatus({ state: "failed", detail: reasonOf(error), ...codeOf(error) }, definition.codes);
       fail({ channel: definition.id, account: id, path }, status);
-      log.error({ channel: definition.id, account: id, plugin: channels.get(definition.id)?.plugin, path }, reasonOfStatus(status));
+      log.error(
+        { channel: definition.id, account: id, plugin: channels.get(definition.id)?.plugin, path },
+        reasonOfStatus(status),
+      );
     }
     if (existing !== undefined) life.shut(name, existing);
   }
@@ -150,7 +165,8 @@ export function createAccounts(options: AccountsOptions): Accounts {
     for (const [name] of open.entries()) if (!next.has(name)) close(name);
     for (const [name, settings] of next) {
       const existing = open.named(name);
-      if (existing?.fingerprint === settings.fingerprint && existing.stale !== true) retainAccount(existing, settings, log);
+      if (existing?.fingerprint === settings.fingerprint && existing.stale !== true)
+        retainAccount(existing, settings, log);
       else reopen(name, settings);
     }
     if (started) beginAll();
@@ -188,7 +204,8 @@ export function createAccounts(options: AccountsOptions): Accounts {
           if (started) beginAll();
           return followed;
         },
-        openOne: (settings) => openAccount(settings, { ...options, channels: renewed, states, holds: heldAlone(settings), contact }),
+        openOne: (settings) =>
+          openAccount(settings, { ...options, channels: renewed, states, holds: heldAlone(settings), contact }),
       }),
     prepare,
     async apply(config, disabled) {

@@ -3,7 +3,10 @@ import { programCommand } from "../contract/index.ts";
 
 /** An account that events or replies wait for. */
 export interface AwayAccount {
-  /** `account_not_open`, or `account_replaced` if the account signs in as another bot than the one that received the event. */
+  /**
+   * `account_not_open`, or `account_replaced` if the account signs in as another bot than the one that received the
+   * event.
+   */
   readonly code: "account_not_open" | "account_replaced";
   /** Without a final full stop. */
   readonly detail: string;
@@ -22,8 +25,8 @@ export interface ReceivedBy {
 /** The accounts that events and replies may wait for. */
 export interface AwayAccounts {
   /**
-   * Why an account cannot be used now; `undefined` if it is open. An empty account means any one of the channel. What waits for it goes on
-   * once this changes; see `AccountsOptions.onOpened`.
+   * Why an account cannot be used now; `undefined` if it is open. An empty account means any one of the channel. What
+   * waits for it goes on once this changes; see `AccountsOptions.onOpened`.
    */
   away(channel: string, account: string): AwayAccount | undefined;
   /** The same for the account that received an event, which must still be the same bot. */
@@ -60,18 +63,29 @@ export function awayAccount({ channel, account, hasPlugin, section, failed, reas
   if (section === "absent") return of("is not configured", `Configure it in channels.${channel}.`);
   if (section === "disabled") return of("is disabled", `Remove enabled: false from ${path}.`);
   if (!hasPlugin)
-    return of("has no plugin that provides the channel", `Load the plugin of ${channel}: \`${programCommand} plugins list\`.`);
-  if (failed) return of(`is configured, but not open${reason === undefined ? "" : `: ${reason.replace(/\.$/, "")}`}`, `Correct ${path}.`);
+    return of(
+      "has no plugin that provides the channel",
+      `Load the plugin of ${channel}: \`${programCommand} plugins list\`.`,
+    );
+  if (failed)
+    return of(
+      `is configured, but not open${reason === undefined ? "" : `: ${reason.replace(/\.$/, "")}`}`,
+      `Correct ${path}.`,
+    );
   return of("is not configured", `Configure it in ${path}.`);
 }
 
-/** Another bot must not reply in the chats of the one that received the event: the same ids may name other chats there. */
+/**
+ * Another bot must not reply in the chats of the one that received the event: the same ids may name other chats there.
+ */
 export function replacedAccount(channel: string, account: string): AwayAccount {
   const { path } = awayAccount({ channel, account, hasPlugin: true, section: "present", failed: false });
   return {
     code: "account_replaced",
     detail: `${channel}:${account} signs in as another bot than the one that received the event`,
-    hint: `Set the credentials of the former bot again. ${waits}: \`${programCommand} events drop --channel ${channel}\`.`,
+    hint:
+      `Set the credentials of the former bot again. ${waits}: \`${programCommand} events drop --channel ` +
+      `${channel}\`.`,
     path,
   };
 }

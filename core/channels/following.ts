@@ -1,4 +1,7 @@
-/** Which configuration the accounts follow. Reading takes time, in which the file or a channel may change again: the last one wins. */
+/**
+ * Which configuration the accounts follow. Reading takes time, in which the file or a channel may change again: the
+ * last one wins.
+ */
 import type { GatewayConfig } from "../config/index.ts";
 import type { WantedAccounts } from "./wanted-accounts.ts";
 
@@ -10,7 +13,10 @@ export interface Configured {
 
 export interface Following {
   configured(): Configured;
-  /** Reads the accounts. The returned function makes them follow before it returns, unless a channel was replaced meanwhile. */
+  /**
+   * Reads the accounts. The returned function makes them follow before it returns, unless a channel was replaced
+   * meanwhile.
+   */
   prepare(next: Required<Configured>): Promise<() => Promise<void>>;
   /** A channel was replaced, so what was read before no longer applies. Resolves when the accounts follow again. */
   replaced(): Promise<void>;

@@ -1,4 +1,7 @@
-/** Fetches the files of an admitted message through its channel, or marks them with the reason why not. The text is kept in any case. */
+/**
+ * Fetches the files of an admitted message through its channel, or marks them with the reason why not. The text is kept
+ * in any case.
+ */
 import { lstat, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { ChannelError, type Inbound, type InboundMedia } from "../contract/index.ts";
@@ -10,7 +13,10 @@ type Describe = NonNullable<Parameters<FetchMedia>[1]["describe"]>;
 
 /** Used if the account does not set a limit. */
 const defaultMaxMb = 5;
-/** Time limit for all files of one message, and of the message it replies to. The reply is written without files that take longer. */
+/**
+ * Time limit for all files of one message, and of the message it replies to. The reply is written without files that
+ * take longer.
+ */
 const patienceMs = 5 * 60_000;
 const atOnce = 4;
 const keepMediaMs = 7 * 24 * 60 * 60_000;
@@ -31,7 +37,10 @@ function whyNot(thrown: unknown, late: boolean): string {
   return words.length > 200 ? `${words.slice(0, 199)}…` : words;
 }
 
-/** A failed file does not affect the others or the text. Never rejects. `onUnavailable` reports what the operator should know. */
+/**
+ * A failed file does not affect the others or the text. Never rejects. `onUnavailable` reports what the operator should
+ * know.
+ */
 export async function completeMedia(
   inbound: Inbound,
   options: {
@@ -48,7 +57,7 @@ export async function completeMedia(
   if (account === undefined || fetchMedia === undefined) return inbound;
   const patience = AbortSignal.timeout(patienceMs);
   const signal = AbortSignal.any([options.signal, patience]);
-  const how = { maxBytes: maxBytes(account.options), signal, ...(describe === undefined ? {} : { describe }) };
+  const how = { maxBytes: maxBytes(account.options), signal, describe };
 
   async function complete(media: InboundMedia): Promise<InboundMedia> {
     // Animated stickers are described by their emoji; a file that the channel has already fetched is not fetched again.
@@ -79,8 +88,8 @@ interface KeptFile {
 }
 
 /**
- * Removes files that channels fetched more than seven days ago, and the oldest files of an account with more than 2 GiB. Covers the folder
- * `media` of each account, including accounts that are no longer configured.
+ * Removes files that channels fetched more than seven days ago, and the oldest files of an account with more than 2
+ * GiB. Covers the folder `media` of each account, including accounts that are no longer configured.
  */
 export async function removeOldMedia(options: {
   readonly stateDirectory: string;
@@ -114,7 +123,10 @@ async function filesOf(folder: string): Promise<readonly KeptFile[]> {
   return files;
 }
 
-/** Files that are too old, or that exceed the limit. New files are kept whatever their size, because they are about to be read. */
+/**
+ * Files that are too old, or that exceed the limit. New files are kept whatever their size, because they are about to
+ * be read.
+ */
 function tooMany(files: readonly KeptFile[], now: number): readonly KeptFile[] {
   let left = mostBytes;
   return files

@@ -1,4 +1,7 @@
-/** An account's connection in a process that is not a gateway: it answers a few questions and is closed, and receives nothing. */
+/**
+ * An account's connection in a process that is not a gateway: it answers a few questions and is closed, and receives
+ * nothing.
+ */
 import { join } from "node:path";
 import { misnamedGroups } from "../access/index.ts";
 import { reasonOf } from "../contract/index.ts";
@@ -27,7 +30,11 @@ export interface LookOptions {
 }
 
 /** Opens a connection, calls `ask` with it, and closes it. */
-export async function lookInto<T>(settings: AccountSettings, options: LookOptions, ask: (live: LiveAccount) => Promise<T>): Promise<T> {
+export async function lookInto<T>(
+  settings: AccountSettings,
+  options: LookOptions,
+  ask: (live: LiveAccount) => Promise<T>,
+): Promise<T> {
   const { definition, id, path, access, identity } = settings;
   const stop = new AbortController();
   const account: ChannelAccount = {
@@ -77,7 +84,10 @@ export async function lookInto<T>(settings: AccountSettings, options: LookOption
   }
 }
 
-export async function lookAtAccount(settings: AccountSettings, options: LookOptions & ProbeOptions): Promise<ProbeReport> {
+export async function lookAtAccount(
+  settings: AccountSettings,
+  options: LookOptions & ProbeOptions,
+): Promise<ProbeReport> {
   const { definition, id, path, access, identity } = settings;
   try {
     return await lookInto(settings, options, (live) => probeAccount(live, options));

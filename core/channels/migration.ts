@@ -42,7 +42,10 @@ export interface MigrationOptions {
   readonly environment: Environment;
   readonly account: (channel: string, account: string) => LiveAccount | undefined;
   /** The sessions of the old chat, and their keys in the new one. */
-  readonly sessionsOf: (move: ChatMove, knownKeys: readonly string[]) => readonly { readonly from: string; readonly to: string }[];
+  readonly sessionsOf: (
+    move: ChatMove,
+    knownKeys: readonly string[],
+  ) => readonly { readonly from: string; readonly to: string }[];
   /** Moves what is stored about a session outside the store. */
   readonly onMoved: (session: { readonly from: string; readonly to: string }) => Promise<unknown>;
   /** Looks for the lanes in which the moved work waits. */
@@ -74,7 +77,11 @@ export function createMigrations(options: MigrationOptions): Migrations {
     );
     await Promise.all(sessions.map(options.onMoved));
     const { moved } = await store.moveChat({ ...move, sessions, at: options.now() });
-    if (first) log.info({ channel, account, from, to, waiting: moved }, "a group has a new id; its settings and conversation move with it");
+    if (first)
+      log.info(
+        { channel, account, from, to, waiting: moved },
+        "a group has a new id; its settings and conversation move with it",
+      );
     await renameInConfig(move, options);
     await options.rescan();
   }
@@ -138,11 +145,18 @@ async function renameInConfig(move: ChatMove, options: MigrationOptions): Promis
   if (groups.length + bindings.length === 0) return;
   const report = (why: string) => {
     for (const path of groups)
-      log.warn({ channel, account, path: renderPath(path), hint: `Rename this key to "${to}".` }, `a group has a new id: ${why}`);
+      log.warn(
+        { channel, account, path: renderPath(path), hint: `Rename this key to "${to}".` },
+        `a group has a new id: ${why}`,
+      );
     for (const path of bindings)
-      log.warn({ channel, account, path: renderPath(path), hint: `Set it to "${to}".` }, `a group has a new id: ${why}`);
+      log.warn(
+        { channel, account, path: renderPath(path), hint: `Set it to "${to}".` },
+        `a group has a new id: ${why}`,
+      );
   };
-  if (options.account(channel, account)?.options.configWrites === false) return report("configWrites is false, so the file is not changed");
+  if (options.account(channel, account)?.options.configWrites === false)
+    return report("configWrites is false, so the file is not changed");
   try {
     for (const path of groups) await renameConfigKey(configFile, path, to, { env });
     for (const path of bindings) await editConfig(configFile, path, to, { env });
@@ -151,5 +165,6 @@ async function renameInConfig(move: ChatMove, options: MigrationOptions): Promis
   }
   // Events of the new chat are checked against its settings, so they wait until those are in effect.
   const end = performance.now() + longestReloadMs;
-  while (performance.now() < end && groupPaths(config(), move).length + bindingPaths(config(), move).length > 0) await wait(20);
+  while (performance.now() < end && groupPaths(config(), move).length + bindingPaths(config(), move).length > 0)
+    await wait(20);
 }

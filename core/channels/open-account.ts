@@ -98,7 +98,8 @@ export function openAccount(
       return receiveUpdate({ holder, channel, account: id, raw, at, options });
     },
     async check(raw) {
-      if (holder.open?.closed === true) return { allowed: false, code: "account_closed", notice: "This cannot be answered right now." };
+      if (holder.open?.closed === true)
+        return { allowed: false, code: "account_closed", notice: "This cannot be answered right now." };
       const { parsed } = await readUpdate(holder.open, raw, options);
       return checkUpdate(parsed, { channel, account: id, id: options.newId(), check: options.check });
     },
@@ -108,7 +109,10 @@ export function openAccount(
       const status = explainedStatus(reported, definition.codes);
       const { code, detail, hint, ...before } = holder.open.status;
       holder.open.status = { ...before, ...status };
-      if (isDeepStrictEqual([status.state, status.code, status.detail, status.hint], [before.state, code, detail, hint])) return;
+      if (
+        isDeepStrictEqual([status.state, status.code, status.detail, status.hint], [before.state, code, detail, hint])
+      )
+        return;
       if (status.code !== undefined && findCode(status.code, { plugin: definition.codes ?? {} }) === undefined)
         accountLog.warn(
           { plugin, code: status.code },
@@ -120,7 +124,8 @@ export function openAccount(
     judgeCaller: createJudgeCaller({
       elapsed: options.elapsed,
       clientAddress: createClientAddress(options.trustedProxies),
-      onLimited: (client, seconds) => accountLog.warn({ client, seconds }, "callers with a wrong secret are refused for a while"),
+      onLimited: (client, seconds) =>
+        accountLog.warn({ client, seconds }, "callers with a wrong secret are refused for a while"),
     }),
     debounceMs: options.debounceMs,
     room: options.room,
@@ -190,7 +195,13 @@ export function openConnection(definition: CalledChannel, account: ChannelAccoun
   return connection;
 }
 
-const states: readonly string[] = ["connecting", "connected", "waiting", "stopped", "failed"] satisfies readonly ChannelStatus["state"][];
+const states: readonly string[] = [
+  "connecting",
+  "connected",
+  "waiting",
+  "stopped",
+  "failed",
+] satisfies readonly ChannelStatus["state"][];
 
 function isStatus(status: unknown): status is ChannelStatus {
   if (typeof status !== "object" || status === null) return false;
@@ -206,7 +217,7 @@ export function logStatus(log: Log, status: ChannelStatus, path: string): void {
   const line = {
     state: status.state,
     ...(bad ? { path } : {}),
-    ...(status.code === undefined ? {} : { reason: status.code }),
+    reason: status.code,
     ...(status.identity === undefined ? {} : { identity: status.identity.username ?? status.identity.id }),
   };
   const reason = reasonOfStatus(status);

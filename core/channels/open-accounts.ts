@@ -14,7 +14,10 @@ export interface OpenAccounts {
 
 export function createOpenAccounts(): OpenAccounts {
   const open = new Map<string, OpenAccount>();
-  /** The same accounts by channel and id. Each message looks its account up a dozen times, so building a combined key would be wasteful. */
+  /**
+   * The same accounts by channel and id. Each message looks its account up a dozen times, so building a combined key
+   * would be wasteful.
+   */
   const index = new Map<string, Map<string, OpenAccount>>();
   return {
     find: (channel, account) => index.get(channel)?.get(account),

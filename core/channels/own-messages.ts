@@ -1,4 +1,7 @@
-/** Recognises messages that another account of this gateway sent: two of its accounts in one chat must not answer each other. */
+/**
+ * Recognises messages that another account of this gateway sent: two of its accounts in one chat must not answer each
+ * other.
+ */
 import type { Inbound, Json } from "../contract/index.ts";
 import type { ChannelStatus } from "../sdk/contract.ts";
 import type { Store } from "../state/index.ts";
@@ -6,7 +9,9 @@ import { accountKey, accountsNamespace } from "./account-states.ts";
 import type { Accounts } from "./accounts.ts";
 import type { LiveAccount } from "./live-account.ts";
 
-/** Names that cannot be taken twice are enough: on IRC, the id depends on whether the bot is signed in to an account. */
+/**
+ * Names that cannot be taken twice are enough: on IRC, the id depends on whether the bot is signed in to an account.
+ */
 function isSame({ id, username }: Inbound["sender"], bot: ChannelStatus["identity"]): boolean {
   if (bot === undefined) return false;
   const name = bot.username?.toLowerCase();

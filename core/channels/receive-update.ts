@@ -1,5 +1,13 @@
 /** A platform event on its way to the inbox: read once, to find its lane and whether it needs a reply. */
-import { type Accepted, type Inbound, type Json, type RawEvent, type Refusal, reasonOf, type Silent } from "../contract/index.ts";
+import {
+  type Accepted,
+  type Inbound,
+  type Json,
+  type RawEvent,
+  type Refusal,
+  reasonOf,
+  type Silent,
+} from "../contract/index.ts";
 import { type CompleteInbound, type CompleteParsed, type GuardedConnection, whenKnown } from "../host/index.ts";
 import type { Log } from "../log/index.ts";
 import type { ChannelAccount } from "../sdk/contract.ts";
@@ -15,7 +23,9 @@ export interface ReceivingOptions {
   readonly receive: (event: RawEvent, options: { readonly silent?: Silent }) => Promise<Accepted>;
   /** Checks whether the event would be admitted; has no effect. */
   readonly check: (inbound: Inbound) => Promise<Refusal | undefined>;
-  /** Must agree with the turn: a text that is not a command there is an ordinary turn, which has to wait in its lane. */
+  /**
+   * Must agree with the turn: a text that is not a command there is an ordinary turn, which has to wait in its lane.
+   */
   readonly isControlCommand: (parsed: CompleteInbound, account: LiveAccount) => boolean;
 }
 
@@ -39,10 +49,14 @@ interface Read {
 }
 
 /**
- * An event that its channel cannot read is accepted anyway, and fails on its own. If it were refused, it would be delivered again and block
- * those after it.
+ * An event that its channel cannot read is accepted anyway, and fails on its own. If it were refused, it would be
+ * delivered again and block those after it.
  */
-export function readUpdate(account: Receiving | undefined, raw: Json, { log, isControlCommand }: ReceivingOptions): Read | Promise<Read> {
+export function readUpdate(
+  account: Receiving | undefined,
+  raw: Json,
+  { log, isControlCommand }: ReceivingOptions,
+): Read | Promise<Read> {
   if (account === undefined) return { parsed: undefined, control: false };
   const { live, connection } = account;
   const unreadable = (error: unknown): Read => {
@@ -74,7 +88,11 @@ export async function checkUpdate(
   }
   const refused = await check({ ...parsed, ...of, authority: "channel" });
   if (refused === undefined) return { allowed: true };
-  return { allowed: false, code: refused.code, notice: refused.code === "owner_required" ? ownersOnly : "You may not use this here." };
+  return {
+    allowed: false,
+    code: refused.code,
+    notice: refused.code === "owner_required" ? ownersOnly : "You may not use this here.",
+  };
 }
 
 /** Why an event needs no reply, if that is known already. */
@@ -84,7 +102,10 @@ function silentOf(parsed: CompleteParsed, known: string | undefined): Silent | u
   return parsed !== undefined && "silent" in parsed ? parsed : undefined;
 }
 
-/** Parsed once here, only to find its lane and whether it needs a reply. The stored event is exactly what the platform sent. */
+/**
+ * Parsed once here, only to find its lane and whether it needs a reply. The stored event is exactly what the platform
+ * sent.
+ */
 export async function receiveUpdate({
   holder,
   channel,
@@ -104,7 +125,11 @@ export async function receiveUpdate({
   const { parsed, control } = read instanceof Promise ? await read : read;
   const silent = silentOf(parsed, at.silent);
   const { fold = String } = holder.open?.live.identity ?? {};
-  const placing = placeOf(isInbound(parsed) ? parsed : undefined, at, { lead: `${channel}:${account}`, fold, newId: options.newId });
+  const placing = placeOf(isInbound(parsed) ? parsed : undefined, at, {
+    lead: `${channel}:${account}`,
+    fold,
+    newId: options.newId,
+  });
   const place = placing instanceof Promise ? await placing : placing;
   const { eventId, duplicate } = await options.receive(
     {
@@ -114,7 +139,7 @@ export async function receiveUpdate({
       lane: control ? `${place.lane}${controlSuffix}` : place.lane,
       authority: "channel",
       dedupeKey: `${channel}:${at.identity ?? account}:${place.id}`,
-      ...(at.gather === undefined ? {} : { gather: at.gather }),
+      gather: at.gather,
       body: raw,
     },
     silent === undefined ? {} : { silent },

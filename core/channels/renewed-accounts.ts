@@ -1,4 +1,7 @@
-/** The accounts of a plugin's channels while the plugin is replaced: opened before anything changes, then put in the place of the old ones. */
+/**
+ * The accounts of a plugin's channels while the plugin is replaced: opened before anything changes, then put in the
+ * place of the old ones.
+ */
 import { PluginError, reasonOf } from "../contract/index.ts";
 import type { Owned } from "../host/index.ts";
 import type { ChannelDefinition } from "../sdk/contract.ts";
@@ -14,8 +17,8 @@ type Channels = ReadonlyMap<string, Owned<ChannelDefinition>>;
 /** Accounts that may take the place of those that are open. */
 export interface RenewedAccounts {
   /**
-   * Once the channels are registered; takes effect before it returns. The old ones let their calls end, and close; then the new ones
-   * connect. Resolves when accounts that are no longer wanted have begun to close.
+   * Once the channels are registered; takes effect before it returns. The old ones let their calls end, and close; then
+   * the new ones connect. Resolves when accounts that are no longer wanted have begun to close.
    */
   commit(): Promise<void>;
   discard(): Promise<void>;
@@ -45,13 +48,19 @@ export async function renewAccounts(
   if (config !== undefined) {
     const { accounts, failed } = await wantedAccounts({ config, disabled }, { ...parts.options, channels });
     const wrong = failed.find(({ channel, account }) => open.find(channel, account) !== undefined);
-    if (wrong !== undefined) throw cannotOpen(channels, { id: wrong.account, channel: wrong.channel, reason: wrong.detail });
+    if (wrong !== undefined)
+      throw cannotOpen(channels, { id: wrong.account, channel: wrong.channel, reason: wrong.detail });
     for (const [name, settings] of accounts) {
       try {
         opened.set(name, parts.openOne(settings));
       } catch (thrown) {
         void discard();
-        throw cannotOpen(channels, { id: settings.id, channel: settings.definition.id, reason: reasonOf(thrown), thrown });
+        throw cannotOpen(channels, {
+          id: settings.id,
+          channel: settings.definition.id,
+          reason: reasonOf(thrown),
+          thrown,
+        });
       }
     }
   }
@@ -70,7 +79,12 @@ export async function renewAccounts(
 
 function cannotOpen(
   channels: Channels,
-  { channel, id, reason, thrown }: { readonly channel: string; readonly id: string; readonly reason: string; readonly thrown?: unknown },
+  {
+    channel,
+    id,
+    reason,
+    thrown,
+  }: { readonly channel: string; readonly id: string; readonly reason: string; readonly thrown?: unknown },
 ): PluginError {
   const plugin = channels.get(channel)?.plugin ?? channel;
   return new PluginError("plugin_tap_failed", { plugin, hook: `open of ${channel}:${id}`, reason }, { cause: thrown });

@@ -36,12 +36,18 @@ export async function wantedAccounts(
   });
   // At once: a channel that does not answer holds up no other.
   const read = await Promise.all(
-    sections.map(({ channel, definition, section }) => (isBroken(channel) ? [] : readAccounts(definition, section, from))),
+    sections.map(({ channel, definition, section }) =>
+      isBroken(channel) ? [] : readAccounts(definition, section, from),
+    ),
   );
   for (const [index, { channel }] of sections.entries()) {
     const fail = (account: string, path: string, detail: string) => failed.push({ channel, account, path, detail });
     if (isBroken(channel)) {
-      fail("default", `channels.${channel}`, `its section has an error: \`${programCommand} config validate\` names it`);
+      fail(
+        "default",
+        `channels.${channel}`,
+        `its section has an error: \`${programCommand} config validate\` names it`,
+      );
       continue;
     }
     for (const { id, path, problems, settings } of read[index] ?? []) {
@@ -51,7 +57,12 @@ export async function wantedAccounts(
       }
       for (const problem of problems) logProblem(options.log, { channel, account: id }, problem);
       if (settings !== undefined) accounts.set(accountKey(channel, id), settings);
-      else fail(id, path, problems.map(({ path: at, message, hint }) => `${at}: ${message}. ${hint ?? ""}`.trim()).join(" "));
+      else
+        fail(
+          id,
+          path,
+          problems.map(({ path: at, message, hint }) => `${at}: ${message}. ${hint ?? ""}`.trim()).join(" "),
+        );
     }
   }
   return { accounts, failed };

@@ -1,6 +1,6 @@
 /**
- * The accounts named in the configuration, and what their platforms report. A running gateway asks the platforms; without one, this process
- * does.
+ * The accounts named in the configuration, and what their platforms report. A running gateway asks the platforms;
+ * without one, this process does.
  */
 
 import { type AccountSettings, accountPath, readAccounts } from "../channels/account-settings.ts";
@@ -32,23 +32,28 @@ export async function configuredAccounts(
 ): Promise<readonly ConfiguredAccount[]> {
   const { config, directory, disabled } = loaded;
   const from = { secrets: createSecrets({ env, directory }), environment: env, owners: config.commands.ownerAllowFrom };
-  const known = new Map(readyPlugins(declared).flatMap(({ channel }) => (channel === undefined ? [] : [[channel.id, channel] as const])));
-  const accounts = Object.entries(config.channels).map(async ([channel, section]): Promise<readonly ConfiguredAccount[]> => {
-    const definition = known.get(channel);
-    const read = definition === undefined ? [] : await readAccounts(definition, section, from);
-    return channelAccounts(section, definition?.credentials).map((account) => {
-      const { id, enabled } = account;
-      const path = accountPath(channel, account);
-      const base = { channel, account: id, path };
-      const off = [`channels.${channel}`, path].find((one) => disabled.has(one));
-      const found = read.find((one) => one.id === id);
-      if (off !== undefined) return { ...base, state: "broken", problems: loaded.problems.filter((problem) => problem.section === off) };
-      if (!enabled) return { ...base, state: "off", problems: [] };
-      if (definition === undefined) return { ...base, state: "broken", problems: [noPlugin(channel)] };
-      if (found?.settings === undefined) return { ...base, state: "broken", problems: found?.problems ?? [] };
-      return { ...base, state: "ready", problems: found.problems, settings: found.settings };
-    });
-  });
+  const known = new Map(
+    readyPlugins(declared).flatMap(({ channel }) => (channel === undefined ? [] : [[channel.id, channel] as const])),
+  );
+  const accounts = Object.entries(config.channels).map(
+    async ([channel, section]): Promise<readonly ConfiguredAccount[]> => {
+      const definition = known.get(channel);
+      const read = definition === undefined ? [] : await readAccounts(definition, section, from);
+      return channelAccounts(section, definition?.credentials).map((account) => {
+        const { id, enabled } = account;
+        const path = accountPath(channel, account);
+        const base = { channel, account: id, path };
+        const off = [`channels.${channel}`, path].find((one) => disabled.has(one));
+        const found = read.find((one) => one.id === id);
+        if (off !== undefined)
+          return { ...base, state: "broken", problems: loaded.problems.filter((problem) => problem.section === off) };
+        if (!enabled) return { ...base, state: "off", problems: [] };
+        if (definition === undefined) return { ...base, state: "broken", problems: [noPlugin(channel)] };
+        if (found?.settings === undefined) return { ...base, state: "broken", problems: found?.problems ?? [] };
+        return { ...base, state: "ready", problems: found.problems, settings: found.settings };
+      });
+    },
+  );
   return (await Promise.all(accounts)).flat();
 }
 
@@ -64,8 +69,8 @@ const gatewayPatienceMs = 120_000;
 const progressAfterMs = 1_000;
 
 /**
- * Collects what the platforms report. A running gateway uses its own connections and secrets; accounts that it has not opened are probed
- * from this process.
+ * Collects what the platforms report. A running gateway uses its own connections and secrets; accounts that it has not
+ * opened are probed from this process.
  */
 export async function probeAccounts(
   context: CommandContext,
@@ -75,7 +80,10 @@ export async function probeAccounts(
   if (accounts.length === 0) return [];
   const progress = setTimeout(() => context.terminal.note("Asking the platforms ..."), progressAfterMs);
   try {
-    const answer = await (await context.gateway())?.call("POST", "/gateway/probe", { body: { names }, patienceMs: gatewayPatienceMs });
+    const answer = await (await context.gateway())?.call("POST", "/gateway/probe", {
+      body: { names },
+      patienceMs: gatewayPatienceMs,
+    });
     const known = answer?.ok === true ? (answer.body as { readonly accounts: readonly ProbeReport[] }).accounts : [];
     const stateDirectory = await context.stateDirectory();
     return await Promise.all(

@@ -82,7 +82,9 @@ async function keptStates(context: CommandContext): Promise<ReadonlyMap<string, 
   if (!(await context.hasState())) return new Map();
   const store = await context.openState();
   try {
-    return new Map((await store.list(accountsNamespace)).map(({ key, value }) => [key, value as unknown as AccountChange]));
+    return new Map(
+      (await store.list(accountsNamespace)).map(({ key, value }) => [key, value as unknown as AccountChange]),
+    );
   } finally {
     await store.close();
   }
@@ -97,7 +99,8 @@ function viewOf(
   },
 ): AccountView {
   const base = { channel, account, path };
-  const is = (other: { readonly channel: string; readonly account: string }) => other.channel === channel && other.account === account;
+  const is = (other: { readonly channel: string; readonly account: string }) =>
+    other.channel === channel && other.account === account;
   const probe = from.probes.find(is);
   const change = from.changes.get(accountKey(channel, account));
   const asked = probe === undefined ? {} : { probe };
@@ -149,7 +152,9 @@ function show(
       view.identity?.username === undefined ? "" : `@${visibleLine(view.identity.username, 64)}`,
       style("dim", contactOf(view, now())),
       visibleLine(
-        [waitingLine(view.waitingSends), reasonOfStatus(view) ?? lastOf(view, now())].filter((line) => line !== "").join("; "),
+        [waitingLine(view.waitingSends), reasonOfStatus(view) ?? lastOf(view, now())]
+          .filter((line) => line !== "")
+          .join("; "),
         500,
       ),
     ]),
@@ -185,7 +190,8 @@ function showProbe(
   const rows: (readonly string[])[] = [];
   if (probe === undefined) rows.push([style("dim", "-"), "platform", "this channel has no way to ask"]);
   else rows.push([probe.ok ? good : bad, "platform", visibleLine(probe.detail, 500)]);
-  for (const { name, reason, fix } of probe?.findings ?? []) rows.push([style("yellow", "!"), name, `${visibleLine(reason, 500)}. ${fix}`]);
+  for (const { name, reason, fix } of probe?.findings ?? [])
+    rows.push([style("yellow", "!"), name, `${visibleLine(reason, 500)}. ${fix}`]);
   for (const { chat, ok, detail } of groups) rows.push([ok ? good : bad, `group ${chat}`, visibleLine(detail, 500)]);
   for (const key of unprobed)
     rows.push([
@@ -201,12 +207,17 @@ function whyUnprobed(
   { path, asked, misnamed }: { readonly path: string; readonly asked: boolean; readonly misnamed: readonly string[] },
 ): string {
   if (key === "*") return "means every group, so there is none to check";
-  if (misnamed.includes(key)) return `is not a group id, so it matches no group: write the group's id as the key of ${path}`;
+  if (misnamed.includes(key))
+    return `is not a group id, so it matches no group: write the group's id as the key of ${path}`;
   return asked ? "was not checked: too many groups, or the channel cannot check this" : "was not checked";
 }
 
 /** Which channel a word means that is the name of a platform, as a sentence; `undefined` for other words. */
-export async function channelMeantIn(context: CommandContext, loaded: CheckedConfig, word: string): Promise<string | undefined> {
+export async function channelMeantIn(
+  context: CommandContext,
+  loaded: CheckedConfig,
+  word: string,
+): Promise<string | undefined> {
   const declared = await readDeclarations(loaded, await context.stateDirectory(), { note() {} });
   const meant = channelMeant(
     word,

@@ -26,7 +26,14 @@ import { findStore } from "../host/find-store.ts";
 import { isEmbedded } from "../stores/place.ts";
 import type { Synced } from "../stores/shared-config.ts";
 import type { CommandContext } from "./context.ts";
-import { type Declared, declaredSchemas, loadDeclared, offSections, readDeclarations, readyPlugins } from "./plugins/declarations.ts";
+import {
+  type Declared,
+  declaredSchemas,
+  loadDeclared,
+  offSections,
+  readDeclarations,
+  readyPlugins,
+} from "./plugins/declarations.ts";
 import { isStateForbidden } from "./running-gateway.ts";
 
 interface ConfigOptions {
@@ -47,14 +54,22 @@ export async function getConfig(
   return 0;
 }
 
-export async function setConfig(context: CommandContext, [path, text]: readonly [string, string], options: ConfigOptions): Promise<number> {
+export async function setConfig(
+  context: CommandContext,
+  [path, text]: readonly [string, string],
+  options: ConfigOptions,
+): Promise<number> {
   await sync(context);
   const { declared } = await loadDeclared(context);
   const value = parseConfigValue(path, text, declaredSchemas(declared));
   return await change(context, options, { path, value, declared, done: "is set", already: "already has this value" });
 }
 
-export async function unsetConfig(context: CommandContext, [path]: readonly [string], options: ConfigOptions): Promise<number> {
+export async function unsetConfig(
+  context: CommandContext,
+  [path]: readonly [string],
+  options: ConfigOptions,
+): Promise<number> {
   await sync(context);
   const { declared } = await loadDeclared(context);
   const words = { done: "is removed; its default applies", already: "is not set in the file" };
@@ -107,9 +122,12 @@ async function sync(context: CommandContext): Promise<void> {
   if ((await context.load()).config.state.config !== "store") return;
   try {
     const { kept } = await syncWithStore(context, file);
-    if (kept !== undefined) context.terminal.note(`Another node has changed the configuration. The former text of ${file} is in ${kept}.`);
+    if (kept !== undefined)
+      context.terminal.note(`Another node has changed the configuration. The former text of ${file} is in ${kept}.`);
   } catch (error) {
-    context.terminal.note(`Only ${file} was used; a running gateway shares it with the other nodes later. ${reasonOf(error)}`);
+    context.terminal.note(
+      `Only ${file} was used; a running gateway shares it with the other nodes later. ${reasonOf(error)}`,
+    );
   }
 }
 
@@ -149,7 +167,8 @@ export async function validateConfig(context: CommandContext, _: readonly [], op
 async function validateBroken(context: CommandContext, broken: HostError, { json }: ConfigOptions): Promise<number> {
   const { terminal, env, configFile } = context;
   const text = broken.code === "config_syntax" ? await readConfigText(configFile.file) : undefined;
-  const problems = text === undefined ? undefined : await damagedProblems(context, { text, file: configFile.file, env });
+  const problems =
+    text === undefined ? undefined : await damagedProblems(context, { text, file: configFile.file, env });
   if (problems === undefined && json !== true) throw broken;
   const shown = problems ?? [unreadable(broken)];
   if (json === true) terminal.json({ file: configFile.file, ok: false, problems: shown });
@@ -174,7 +193,13 @@ async function damagedProblems(
 /** An unreadable file has a single problem, in the same form as the others. */
 function unreadable({ message, hint, details: { line, column, reason } }: HostError): Problem {
   const place = typeof line === "number" && typeof column === "number" ? { line, column } : {};
-  return { severity: "error", path: "", message: typeof reason === "string" ? reason : message.replace(/\.$/, ""), hint, ...place };
+  return {
+    severity: "error",
+    path: "",
+    message: typeof reason === "string" ? reason : message.replace(/\.$/, ""),
+    hint,
+    ...place,
+  };
 }
 
 export async function printSchema(context: CommandContext): Promise<number> {
@@ -193,13 +218,17 @@ export async function pluginProblems(
   const own = declared.map(async ({ definition, state, reason, id, hint }): Promise<readonly Problem[]> => {
     if (definition === undefined) {
       const message = reason ?? `the plugin ${id} cannot be loaded`;
-      return [{ severity: "error", path: "plugins.load", message, ...(hint === undefined ? {} : { hint }) }];
+      return [{ severity: "error", path: "plugins.load", message, hint }];
     }
     // A plugin that is off because of an error is still checked.
     const enabled = getPath(checked.written, ["plugins", "entries", id, "enabled"]);
     if (state === "off" && (enabled === false || enabled === undefined)) return [];
     const accounts = definition.channel === undefined ? [] : await accountProblems(definition.channel, checked, env);
-    return [...optionProblems(definition, checked.checkable), ...(await sectionProblems(definition, checked, now)), ...accounts];
+    return [
+      ...optionProblems(definition, checked.checkable),
+      ...(await sectionProblems(definition, checked, now)),
+      ...accounts,
+    ];
   });
   const ready = readyPlugins(declared);
   const found = [

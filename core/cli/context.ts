@@ -30,12 +30,13 @@ export interface CommandContext {
   /** Where the state is: the state directory and the store. */
   place(): Promise<StatePlace>;
   /**
-   * Whether a gateway has ever run on this state. A database that a store's plugin opens counts as used. Throws `state_forbidden`, as
-   * `gateway` does, if the state directory belongs to another user.
+   * Whether a gateway has ever run on this state. A database that a store's plugin opens counts as used. Throws
+   * `state_forbidden`, as `gateway` does, if the state directory belongs to another user.
    */
   hasState(): Promise<boolean>;
   /**
-   * Opens the state, even if a gateway is running on it. Throws `state_missing` if no gateway has ever run there, unless `create` is true.
+   * Opens the state, even if a gateway is running on it. Throws `state_missing` if no gateway has ever run there,
+   * unless `create` is true.
    */
   openState(options?: { readonly create?: boolean }): Promise<Store>;
   /** Opens the state at another place, or this one as its owner, which holds the lock of the state directory. */
@@ -85,7 +86,7 @@ export function createContext({ terminal, config, state, looks }: ContextOptions
   const place = async (): Promise<StatePlace> => {
     const [found, { state: section, node }] = await Promise.all([stateDirectory(), glance()]);
     const { store, url } = section;
-    return { directory: found, store, ...(url === undefined ? {} : { url }), ...(node === undefined ? {} : { node }) };
+    return { directory: found, store, url, node };
   };
   const hasState = async (): Promise<boolean> => {
     requireAccess(await stateDirectory());
@@ -93,7 +94,11 @@ export function createContext({ terminal, config, state, looks }: ContextOptions
   };
   const options = async (at?: StatePlace): Promise<StateOptions> => {
     const [found, { stateOptions }] = await Promise.all([at ?? place(), import("./state-options.ts")]);
-    return stateOptions(found, { env, configDirectory: dirname(configFile.file), load: async () => (await glance()).plugins });
+    return stateOptions(found, {
+      env,
+      configDirectory: dirname(configFile.file),
+      load: async () => (await glance()).plugins,
+    });
   };
   return {
     terminal,
@@ -128,15 +133,21 @@ export function createContext({ terminal, config, state, looks }: ContextOptions
 }
 
 /**
- * The configuration of the gateway running on the state directory, whichever file that was started with. Otherwise `--state` selects the
- * configuration file in that directory, if there is one, because by default both are in the same directory.
+ * The configuration of the gateway running on the state directory, whichever file that was started with. Otherwise
+ * `--state` selects the configuration file in that directory, if there is one, because by default both are in the same
+ * directory.
  */
 function configFlag(
   config: string | undefined,
-  { directory, looks, home }: { readonly directory: string | undefined; readonly looks: boolean; readonly home: string },
+  {
+    directory,
+    looks,
+    home,
+  }: { readonly directory: string | undefined; readonly looks: boolean; readonly home: string },
 ): { readonly flag?: string } {
   if (config !== undefined) return { flag: config };
-  // Applies to the default state too: a command that the bot printed must use the configuration of the gateway that printed it.
+  // Applies to the default state too: a command that the bot printed must use the configuration of the gateway that
+  // printed it.
   const named = directory ?? namedState(process.env) ?? join(home, product.homeDirectory);
   const running = !looks || process.env[configVariable] ? undefined : runningConfigFile(named);
   const own = directory === undefined ? undefined : join(directory, product.configFile);
@@ -145,8 +156,8 @@ function configFlag(
 }
 
 /**
- * If the user has only ever run `dev`, commands apply to its state, so the commands that it prints and those in the bot's replies work
- * unchanged. This never applies once the user has a configuration or a state of their own.
+ * If the user has only ever run `dev`, commands apply to its state, so the commands that it prints and those in the
+ * bot's replies work unchanged. This never applies once the user has a configuration or a state of their own.
  */
 function developmentState({
   terminal,

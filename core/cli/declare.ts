@@ -3,7 +3,11 @@ import { Command } from "commander";
 import { HostError } from "../contract/errors.ts";
 import type { CommandContext } from "./context.ts";
 
-export type Run<A extends readonly unknown[], O> = (context: CommandContext, args: A, options: O) => Promise<number | undefined>;
+export type Run<A extends readonly unknown[], O> = (
+  context: CommandContext,
+  args: A,
+  options: O,
+) => Promise<number | undefined>;
 
 export interface Described {
   readonly summary: string;
@@ -21,7 +25,9 @@ export type Handle = <A extends readonly unknown[], O>(
   options?: { readonly looks?: boolean },
 ) => (...received: readonly unknown[]) => Promise<void>;
 
-/** A command that answers an unknown option with those that it has, where no spelling is near enough for a suggestion. */
+/**
+ * A command that answers an unknown option with those that it has, where no spelling is near enough for a suggestion.
+ */
 export class ProgramCommand extends Command {
   override createCommand(name?: string): Command {
     return new ProgramCommand(name);
@@ -34,7 +40,9 @@ export class ProgramCommand extends Command {
 
   #optionNames(): string {
     const help = this.createHelp();
-    return [...help.visibleOptions(this), ...help.visibleGlobalOptions(this)].map(({ long, short }) => long ?? short).join(", ");
+    return [...help.visibleOptions(this), ...help.visibleGlobalOptions(this)]
+      .map(({ long, short }) => long ?? short)
+      .join(", ");
   }
 }
 

@@ -14,7 +14,9 @@ export async function findByPrefix(
 ): Promise<EventReport | null> {
   const exact = await store.event(wanted);
   if (exact !== null) return exact;
-  const matching = (await store.events({ ...filter, limit: prefixSearch })).filter((event) => event.id.startsWith(wanted));
+  const matching = (await store.events({ ...filter, limit: prefixSearch })).filter((event) =>
+    event.id.startsWith(wanted),
+  );
   if (matching.length > 1) {
     throw new HostError("usage", { reason: `${matching.length} events begin with "${wanted}"; write more of the id` });
   }

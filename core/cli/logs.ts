@@ -51,7 +51,10 @@ function printer({ terminal }: CommandContext, options: LogsOptions): (line: str
 }
 
 /** Skips broken lines, such as one torn by a crash. */
-function fits(line: string, { least, since = 0 }: { readonly least: number; readonly since?: number | undefined }): boolean {
+function fits(
+  line: string,
+  { least, since = 0 }: { readonly least: number; readonly since?: number | undefined },
+): boolean {
   try {
     const { level, time } = JSON.parse(line) as { readonly level?: unknown; readonly time?: unknown };
     return Number(level) >= least && Number(time) >= since;
@@ -82,7 +85,10 @@ function readTail(file: string, bytes: number): Past {
   const text = readRange(file, from, size);
   const whole = from === 0 ? text : text.slice(text.indexOf("\n") + 1);
   const complete = whole.slice(0, whole.lastIndexOf("\n") + 1);
-  return { lines: complete.split("\n").filter((line) => line !== ""), end: size - Buffer.byteLength(whole.slice(complete.length)) };
+  return {
+    lines: complete.split("\n").filter((line) => line !== ""),
+    end: size - Buffer.byteLength(whole.slice(complete.length)),
+  };
 }
 
 function readRange(file: string, from: number, to: number): string {
@@ -96,7 +102,10 @@ function readRange(file: string, from: number, to: number): string {
   }
 }
 
-/** Runs until it is interrupted. It polls, because a watcher misses changes on some file systems and the renaming of the file. */
+/**
+ * Runs until it is interrupted. It polls, because a watcher misses changes on some file systems and the renaming of the
+ * file.
+ */
 async function follow(file: string, from: number, print: (line: string) => void): Promise<void> {
   let followed = openFollowed(file, from);
   let isReplaced = false;

@@ -4,7 +4,12 @@ import { programCommand } from "../contract/command.ts";
 import { type Add, group, type Handle } from "./declare.ts";
 
 export function addOperations(program: Command, add: Add, handle: Handle): void {
-  const channels = group(program, "channels", "Show the accounts of chat platforms.", `${programCommand} channels status --probe`);
+  const channels = group(
+    program,
+    "channels",
+    "Show the accounts of chat platforms.",
+    `${programCommand} channels status --probe`,
+  );
   add(channels, "status", {
     summary: "Show the state, bot and last contact of each account. Exits with 1 if a probe finds a problem.",
     example: `${programCommand} channels status\n${programCommand} channels status --probe --json`,
@@ -12,10 +17,19 @@ export function addOperations(program: Command, add: Add, handle: Handle): void 
   })
     .option("--probe", "ask the platforms for the bot's identity, how it receives updates and its groups")
     .action(handle(async () => (await import("./channels.ts")).showChannels));
-  const tokens = group(program, "tokens", "Replace the tokens of the gateway.", `${programCommand} tokens rotate hooks`);
+  const tokens = group(
+    program,
+    "tokens",
+    "Replace the tokens of the gateway.",
+    `${programCommand} tokens rotate hooks`,
+  );
   add(tokens, "rotate <which>", {
-    summary: "Replace the token of the webhooks (hooks) or the management routes (gateway). The old token stays valid for a while.",
-    example: `${programCommand} tokens rotate hooks\n${programCommand} tokens rotate hooks --keep 7d\n${programCommand} tokens rotate gateway --keep 0`,
+    summary:
+      "Replace the token of the webhooks (hooks) or the management routes (gateway). The old token stays " +
+      "valid for a while.",
+    example:
+      `${programCommand} tokens rotate hooks\n${programCommand} tokens rotate hooks --keep ` +
+      `7d\n${programCommand} tokens rotate gateway --keep 0`,
     json: true,
   })
     .option("--keep <time>", "how long the old token stays valid, such as 30m or 7d; 0: not at all", "24h")
@@ -27,11 +41,18 @@ export function addOperations(program: Command, add: Add, handle: Handle): void 
     `${programCommand} state copy --to postgres://user@host/database`,
   );
   add(state, "copy", {
-    summary: "Copy the whole state to an empty database or directory. All gateways must be stopped. An interrupted copy continues.",
-    example: `${programCommand} state copy --to postgres://user@host/database --dry-run\n${programCommand} state copy --to ~/.service`,
+    summary:
+      "Copy the whole state to an empty database or directory. All gateways must be stopped. An interrupted " +
+      "copy continues.",
+    example:
+      `${programCommand} state copy --to postgres://user@host/database --dry-run\n${programCommand} ` +
+      "state copy --to ~/.service",
     json: true,
   })
-    .requiredOption("--to <target>", "the address of a database, whose scheme is the store (state.store), or a directory for SQLite")
+    .requiredOption(
+      "--to <target>",
+      "the address of a database, whose scheme is the store (state.store), or a directory for SQLite",
+    )
     .option("--dry-run", "only print what would be copied")
     .action(handle(async () => (await import("./state/copy.ts")).copyStateTo));
   const say = (line: string) => `${programCommand} privacy ${line}`;
@@ -43,7 +64,9 @@ export function addOperations(program: Command, add: Add, handle: Handle): void 
     .option("--out <file>", "write it to a new file, with mode 0600")
     .action(handle(async () => (await import("./privacy/run.ts")).exportPerson));
   add(privacy, "erase <sender>", {
-    summary: "Erase the stored data of a person and list what remains. This cannot be undone. Exits with 1 while events are pending.",
+    summary:
+      "Erase the stored data of a person and list what remains. This cannot be undone. Exits with 1 while " +
+      "events are pending.",
     example: `${say("erase CHANNEL:1001 --dry-run")}\n${say("erase CHANNEL:1001")}`,
     json: true,
   })

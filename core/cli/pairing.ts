@@ -1,6 +1,15 @@
-/** `pairing`: who may write to the agent in direct chats. Works on the store, and makes a running gateway look for the changes. */
+/**
+ * `pairing`: who may write to the agent in direct chats. Works on the store, and makes a running gateway look for the
+ * changes.
+ */
 import { namesOwner, welcome } from "../access/approving.ts";
-import { createPairing, type PairedSender, type Pairing, type PairingRequest, pairingLifetimeMs } from "../access/pairing.ts";
+import {
+  createPairing,
+  type PairedSender,
+  type Pairing,
+  type PairingRequest,
+  pairingLifetimeMs,
+} from "../access/pairing.ts";
 import { withdrawGrants } from "../agents/tools/tool-grants.ts";
 import { channelAccounts, normalizeAccountId } from "../config/checking/merge.ts";
 import type { GatewayConfig } from "../config/schema.ts";
@@ -27,7 +36,10 @@ interface ChannelPairing {
   readonly approved: readonly (PairedSender & { readonly owner: boolean })[];
 }
 
-async function withPairing<T>(context: CommandContext, run: (pairing: Pairing, store: Store) => Promise<T>): Promise<T> {
+async function withPairing<T>(
+  context: CommandContext,
+  run: (pairing: Pairing, store: Store) => Promise<T>,
+): Promise<T> {
   const store = await context.openState();
   try {
     return await run(createPairing({ store, now: context.now }), store);
@@ -40,11 +52,22 @@ async function withPairing<T>(context: CommandContext, run: (pairing: Pairing, s
 const accountOf = ({ account }: PairingOptions): string | undefined =>
   account === undefined ? undefined : (normalizeAccountId(account) ?? account);
 
-/** A mistyped name finds no request, which would look as if there were none. Leftovers of a removed channel can still be listed. */
-function warnUnknown({ terminal }: CommandContext, config: GatewayConfig, channel: string, options: PairingOptions): void {
+/**
+ * A mistyped name finds no request, which would look as if there were none. Leftovers of a removed channel can still be
+ * listed.
+ */
+function warnUnknown(
+  { terminal }: CommandContext,
+  config: GatewayConfig,
+  channel: string,
+  options: PairingOptions,
+): void {
   const channels = Object.keys(config.channels);
   if (channels.length > 0 && !channels.includes(channel)) {
-    terminal.note(`There is no channel ${visibleLine(channel, 80)} in the configuration. Configured channels: ${channels.join(", ")}.`);
+    terminal.note(
+      `There is no channel ${visibleLine(channel, 80)} in the configuration. Configured channels: ` +
+        `${channels.join(", ")}.`,
+    );
     return;
   }
   const account = accountOf(options);
@@ -61,7 +84,9 @@ export async function listPairing(
 ): Promise<number> {
   const { config } = await context.load();
   const channels = channel === undefined ? Object.keys(config.channels) : [channel];
-  const found = await withPairing(context, (pairing) => Promise.all(channels.map((one) => look(pairing, one, accountOf(options)))));
+  const found = await withPairing(context, (pairing) =>
+    Promise.all(channels.map((one) => look(pairing, one, accountOf(options)))),
+  );
   if (channel !== undefined) warnUnknown(context, config, channel, options);
   if (options.json === true) context.terminal.json(channel === undefined ? found : found[0]);
   else if (found.length === 0) context.terminal.line("No channel is configured.");
@@ -71,8 +96,13 @@ export async function listPairing(
 
 async function look(pairing: Pairing, channel: string, account: string | undefined): Promise<ChannelPairing> {
   const [waiting, approved] = await Promise.all([pairing.pending(channel, account), pairing.paired(channel, account)]);
-  const isOwner = async (sender: PairedSender) => (await pairing.owners(channel, sender.account)).includes(sender.senderId);
-  return { channel, waiting, approved: await Promise.all(approved.map(async (sender) => ({ ...sender, owner: await isOwner(sender) }))) };
+  const isOwner = async (sender: PairedSender) =>
+    (await pairing.owners(channel, sender.account)).includes(sender.senderId);
+  return {
+    channel,
+    waiting,
+    approved: await Promise.all(approved.map(async (sender) => ({ ...sender, owner: await isOwner(sender) }))),
+  };
 }
 
 function show({ channel, waiting, approved }: ChannelPairing, { terminal, now }: CommandContext): void {
@@ -95,7 +125,9 @@ function show({ channel, waiting, approved }: ChannelPairing, { terminal, now }:
       ],
       { indent: "  " },
     );
-    terminal.line(`  ${style("dim", "to approve")}  ${programCommand} pairing approve ${channel} ${waiting[0]?.code ?? "CODE"}`);
+    terminal.line(
+      `  ${style("dim", "to approve")}  ${programCommand} pairing approve ${channel} ${waiting[0]?.code ?? "CODE"}`,
+    );
   }
   terminal.line();
   if (approved.length === 0) {
@@ -131,7 +163,7 @@ export async function approvePairing(
   const account = accountOf(options);
   const { request, madeOwner, expiresAt } = await withPairing(context, async (pairing, store) => {
     const result = await pairing.approve(channel, code, {
-      ...(account === undefined ? {} : { account }),
+      account,
       owner: options.owner === true,
       ownerNamed: (of) => namesOwner(config, channel, of),
     });
@@ -142,7 +174,8 @@ export async function approvePairing(
     if (!notify) return result;
     // The gateway delivers it through the account that received the request, through the outbox like any reply.
     const { address } = result.request;
-    const say = (text: string) => store.accept({ id: createIds(context.now)(), at: context.now(), event: noticeEvent({ address, text }) });
+    const say = (text: string) =>
+      store.accept({ id: createIds(context.now)(), at: context.now(), event: noticeEvent({ address, text }) });
     await welcome(result.request, { store, now: context.now, say });
     return result;
   });
@@ -158,9 +191,12 @@ export async function approvePairing(
   const owner = madeOwner ? ", and is an owner now" : "";
   context.terminal.line(`${nameOf(request)} may write to ${channel} (account ${request.account})${owner}.`);
   if (expiresAt !== undefined)
-    context.terminal.line("The approval expires after 24 hours and makes no owner, because another person can take this id over.");
+    context.terminal.line(
+      "The approval expires after 24 hours and makes no owner, because another person can take this id over.",
+    );
   if (!notify) context.terminal.line("They are not notified.");
-  else context.terminal.line(notified ? "The bot notifies them." : "The bot notifies them when the gateway runs again.");
+  else
+    context.terminal.line(notified ? "The bot notifies them." : "The bot notifies them when the gateway runs again.");
   return 0;
 }
 
@@ -174,7 +210,8 @@ export async function denyPairing(
     warnUnknown(context, (await context.load()).config, channel, options);
     throw new HostError("pairing_code_unknown", { channel, code });
   }
-  if (options.json === true) context.terminal.json({ denied: { channel, account: request.account, senderId: request.senderId } });
+  if (options.json === true)
+    context.terminal.json({ denied: { channel, account: request.account, senderId: request.senderId } });
   else context.terminal.line(`The request of ${nameOf(request)} was denied. They can ask again.`);
   return 0;
 }

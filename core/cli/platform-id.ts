@@ -6,8 +6,10 @@ import type { PlatformId } from "../state/report.ts";
 export function parsePlatformId(flag: string, text: string): PlatformId {
   const trimmed = text.trim();
   const [, channel, id = trimmed] = /^([a-z][a-z0-9_-]*):(.+)$/is.exec(trimmed) ?? [];
-  if (id === "") throw new HostError("usage", { reason: `${flag} is empty: write an id, or a channel, a colon and an id` });
+  if (id === "")
+    throw new HostError("usage", { reason: `${flag} is empty: write an id, or a channel, a colon and an id` });
   return channel === undefined ? { id } : { channel: channel.toLowerCase(), id };
 }
 
-export const renderPlatformId = ({ channel, id }: PlatformId): string => (channel === undefined ? id : `${channel}:${id}`);
+export const renderPlatformId = ({ channel, id }: PlatformId): string =>
+  channel === undefined ? id : `${channel}:${id}`;

@@ -1,4 +1,7 @@
-/** Defines the commands: names, arguments, options and help. Each implementation is in its own file, imported when it runs. */
+/**
+ * Defines the commands: names, arguments, options and help. Each implementation is in its own file, imported when it
+ * runs.
+ */
 import { type Command, CommanderError, Option } from "commander";
 import { programCommand } from "../contract/command.ts";
 import { HostError, reasonOf } from "../contract/errors.ts";
@@ -40,7 +43,8 @@ export async function runCommandLine(argv: readonly string[]): Promise<number> {
     await program.parseAsync(argv.length === 0 ? ["--help"] : [...argv], { from: "user" });
     return exitCode;
   } catch (thrown) {
-    // Help and the version end here too, with exit code 0. A group without a subcommand shows help, which is wrong usage.
+    // Help and the version end here too, with exit code 0. A group without a subcommand shows help, which is wrong
+    // usage.
     if (thrown instanceof CommanderError && thrown.exitCode === 0) return 0;
     const failure = failureOf(thrown);
     // With `--json`, failures are printed as JSON too.
@@ -50,15 +54,28 @@ export async function runCommandLine(argv: readonly string[]): Promise<number> {
   }
 }
 
-function failureOf(thrown: unknown): { readonly ok: false; readonly error: string; readonly code: string; readonly hint?: string } {
+function failureOf(thrown: unknown): {
+  readonly ok: false;
+  readonly error: string;
+  readonly code: string;
+  readonly hint?: string;
+} {
   if (thrown instanceof HostError) {
     const { message, code, hint } = thrown;
     return { ok: false, error: message, code, ...(hint === "" ? {} : { hint }) };
   }
   // The parser has already printed the error, or a group's help, on standard error.
   if (!(thrown instanceof CommanderError)) return { ok: false, error: `${reasonOf(thrown)}.`, code: "internal" };
-  const said = thrown.code === "commander.help" ? "the command is missing" : thrown.message.replace(/^error: /, "").replace(/\.$/, "");
-  return { ok: false, error: `${said.charAt(0).toUpperCase()}${said.slice(1)}.`, code: "usage", hint: "Run the command with --help." };
+  const said =
+    thrown.code === "commander.help"
+      ? "the command is missing"
+      : thrown.message.replace(/^error: /, "").replace(/\.$/, "");
+  return {
+    ok: false,
+    error: `${said.charAt(0).toUpperCase()}${said.slice(1)}.`,
+    code: "usage",
+    hint: "Run the command with --help.",
+  };
 }
 
 interface Program {
@@ -80,7 +97,8 @@ export function createProgram(terminal: Terminal & { serve?(): void }, onExit: (
     .exitOverride()
     .configureHelp({ showGlobalOptions: true, styleTitle: (title) => terminal.style("bold", title), subcommandTerm })
     .configureOutput({
-      outputError: (text, write) => write(text.replace(/^error: (.)/, (_, first: string) => `error: ${first.toUpperCase()}`)),
+      outputError: (text, write) =>
+        write(text.replace(/^error: (.)/, (_, first: string) => `error: ${first.toUpperCase()}`)),
     })
     .addHelpText("after", example("Try everything without an account:", `${programCommand} dev`));
 
@@ -98,7 +116,10 @@ export function createProgram(terminal: Terminal & { serve?(): void }, onExit: (
       const command = received.at(-1) as Command;
       const options = command.optsWithGlobals() as O & { readonly config?: string; readonly state?: string };
       const [run, { createContext }] = await Promise.all([load(), import("./context.ts")]);
-      const context = await withChannelIds(createContext({ terminal, looks, config: options.config, state: options.state }), command);
+      const context = await withChannelIds(
+        createContext({ terminal, looks, config: options.config, state: options.state }),
+        command,
+      );
       onExit((await run(context, received.slice(0, -2) as unknown as A, options)) ?? 0);
     };
 
@@ -139,7 +160,10 @@ export function createProgram(terminal: Terminal & { serve?(): void }, onExit: (
 const starts = { looks: false };
 
 /** Overrides the check for a state that is lost, damaged, outdated or replaced. */
-const acceptNewState = ["--accept-new-state", "start even if the state is lost, damaged or replaced; unusable files are renamed"] as const;
+const acceptNewState = [
+  "--accept-new-state",
+  "start even if the state is lost, damaged or replaced; unusable files are renamed",
+] as const;
 
 function addRunning(program: Command, add: Add, handle: Handle): void {
   add(program, "gateway", {
@@ -149,8 +173,11 @@ function addRunning(program: Command, add: Add, handle: Handle): void {
     .option(...acceptNewState)
     .action(handle(async () => (await import("./start/gateway.ts")).runGateway, starts));
   add(program, "dev [plugin]", {
-    summary: "Run a gateway with the playground, the echo engine and hooks, and reload a plugin's folder after each change.",
-    example: `${programCommand} dev\n${programCommand} dev --state /tmp/try --port 0\n${programCommand} dev ./acme-chat --config ./config.jsonc`,
+    summary:
+      "Run a gateway with the playground, the echo engine and hooks, and reload a plugin's folder after each change.",
+    example:
+      `${programCommand} dev\n${programCommand} dev --state /tmp/try --port 0\n${programCommand} dev ` +
+      "./acme-chat --config ./config.jsonc",
   })
     .option("--port <number>", "port of the gateway; 0 picks a free port", portNumber)
     .option("--page-port <number>", "port of the playground page; 0 picks a free port", portNumber)
@@ -172,15 +199,22 @@ function addLooking(program: Command, add: Add, handle: Handle): void {
     json: true,
   }).action(handle(async () => (await import("./status.ts")).showStatus));
   add(program, "why [event]", {
-    summary: "Explain what happened to an event. The default is the newest event. The first letters of an id are enough.",
-    example: `${programCommand} why last\n${programCommand} why --chat botchat:1001\n${programCommand} why 0mwp4yhl93 --json`,
+    summary:
+      "Explain what happened to an event. The default is the newest event. The first letters of an id are enough.",
+    example:
+      `${programCommand} why last\n${programCommand} why --chat botchat:1001\n${programCommand} why ` +
+      "0mwp4yhl93 --json",
     json: true,
   })
     .option("--chat <id>", "explain the newest event of a chat, such as botchat:1001 or 1001")
     .action(handle(async () => (await import("./why/why.ts")).explainEvent));
   add(program, "usage", {
-    summary: "Show the calls of models, their tokens and their cost, and what is used of the budgets. Failed and stopped turns count, too.",
-    example: `${programCommand} usage\n${programCommand} usage --by sender --days 30\n${programCommand} usage --since 24h --json`,
+    summary:
+      "Show the calls of models, their tokens and their cost, and what is used of the budgets. Failed and " +
+      "stopped turns count, too.",
+    example:
+      `${programCommand} usage\n${programCommand} usage --by sender --days 30\n${programCommand} ` +
+      "usage --since 24h --json",
     json: true,
   })
     .option("--since <time>", `only calls since this time: ${sinceForms}`, "7d")
@@ -200,7 +234,12 @@ function addLooking(program: Command, add: Add, handle: Handle): void {
 }
 
 function addPairing(program: Command, add: Add, handle: Handle): void {
-  const pairing = group(program, "pairing", "Manage who may write to the agent in direct chats.", `${programCommand} pairing list`);
+  const pairing = group(
+    program,
+    "pairing",
+    "Manage who may write to the agent in direct chats.",
+    `${programCommand} pairing list`,
+  );
   const account = (command: Command) => command.option("--account <id>", "account, if the channel has several");
   const load = async () => await import("./pairing.ts");
   account(
@@ -238,7 +277,12 @@ function addPairing(program: Command, add: Add, handle: Handle): void {
 }
 
 function addTransforms(program: Command, add: Add, handle: Handle): void {
-  const transforms = group(program, "transforms", "List and test transform files.", `${programCommand} transforms list`);
+  const transforms = group(
+    program,
+    "transforms",
+    "List and test transform files.",
+    `${programCommand} transforms list`,
+  );
   const load = async () => await import("./transforms.ts");
   add(transforms, "list", {
     summary: "List transform files, their exports, mappings and problems. Exits with 1 if a file in use has a problem.",
@@ -247,7 +291,9 @@ function addTransforms(program: Command, add: Add, handle: Handle): void {
   }).action(handle(async () => (await load()).listTransforms));
   add(transforms, "test <module> <file>", {
     summary: "Run a transform on a payload file or a recording and print its result. Nothing is queued.",
-    example: `${programCommand} transforms test github.ts push.json --header "X-GitHub-Event: push"\n${programCommand} transforms test mail/invoice.ts mail.json --export paid`,
+    example:
+      `${programCommand} transforms test github.ts push.json --header "X-GitHub-Event: ` +
+      `push"\n${programCommand} transforms test mail/invoice.ts mail.json --export paid`,
     json: true,
   })
     .option("--export <name>", "the function to call (default: the default export)")
@@ -256,7 +302,12 @@ function addTransforms(program: Command, add: Add, handle: Handle): void {
 }
 
 function addConfig(program: Command, add: Add, handle: Handle): void {
-  const config = group(program, "config", "Read, change and check the configuration.", `${programCommand} config get gateway.port`);
+  const config = group(
+    program,
+    "config",
+    "Read, change and check the configuration.",
+    `${programCommand} config get gateway.port`,
+  );
   const load = async () => await import("./config.ts");
   add(config, "get [path]", {
     summary: "Print a value in effect, including defaults. Secrets are not shown.",
@@ -265,7 +316,9 @@ function addConfig(program: Command, add: Add, handle: Handle): void {
   }).action(handle(async () => (await load()).getConfig));
   add(config, "set <path> <value>", {
     summary: "Set a value in the file and preserve comments. The value is JSON or text.",
-    example: `${programCommand} config set gateway.port 18800\n${programCommand} config set hooks.token '{ "env": "HOOK_TOKEN" }'`,
+    example:
+      `${programCommand} config set gateway.port 18800\n${programCommand} config set hooks.token '{ ` +
+      `"env": "HOOK_TOKEN" }'`,
     json: true,
   }).action(handle(async () => (await load()).setConfig));
   add(config, "unset <path>", {
@@ -287,7 +340,9 @@ function addConfig(program: Command, add: Add, handle: Handle): void {
 /** Shows `pairing list|approve|...` in the overview, so that subcommands are visible there. */
 function subcommandTerm(command: Command): string {
   const below = command.commands.map((child) => child.name()).join("|");
-  const args = command.registeredArguments.map((argument) => (argument.required ? `<${argument.name()}>` : `[${argument.name()}]`));
+  const args = command.registeredArguments.map((argument) =>
+    argument.required ? `<${argument.name()}>` : `[${argument.name()}]`,
+  );
   return [command.name(), below, ...args].filter((part) => part !== "").join(" ");
 }
 

@@ -1,4 +1,7 @@
-/** Writes the tables of keys in `core/config/README.md`: those of the gateway and of the bundled plugins. Run `node core/cli/reference.ts`. */
+/**
+ * Writes the tables of keys in `core/config/README.md`: those of the gateway and of the bundled plugins. Run `node
+ * core/cli/reference.ts`.
+ */
 import { readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,7 +16,9 @@ import { createLoader } from "../host/load.ts";
 /** What the bundled plugins declare of the configuration. */
 export async function bundledSchemas(): Promise<PluginSchemas> {
   const loader = createLoader({ cacheDirectory: join(tmpdir(), "service-reference"), fresh: false });
-  return schemasOf(await Promise.all(bundledPlugins().map(async (source) => checkDeclaration(source.name, await loader.load(source)))));
+  return schemasOf(
+    await Promise.all(bundledPlugins().map(async (source) => checkDeclaration(source.name, await loader.load(source)))),
+  );
 }
 
 if (import.meta.main) {

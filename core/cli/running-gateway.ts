@@ -46,8 +46,8 @@ export async function findGateway(stateDirectory: string): Promise<RunningGatewa
   const file = join(stateDirectory, addressFile);
   const address = await readAddress(file);
   if (address === null || !isAlive(address.pid)) return null;
-  // The id of a killed process may belong to another one, as after a restart of the machine, or always in a container. Nothing is known
-  // about a program that listens at the address then, and it must not receive the token.
+  // The id of a killed process may belong to another one, as after a restart of the machine, or always in a container.
+  // Nothing is known about a program that listens at the address then, and it must not receive the token.
   const { isLockFree } = await import("../state/lock.ts");
   if (isLockFree(stateDirectory)) return null;
   const tokenFile = join(stateDirectory, "gateway-token");
@@ -57,7 +57,9 @@ export async function findGateway(stateDirectory: string): Promise<RunningGatewa
   );
   const found = token === "" ? "is missing or empty" : "has another token than the running gateway";
   // Not even `stop` and `restart` can reach it.
-  const refusedHint = `The file ${tokenFile} ${found}. End process ${address.pid} (SIGTERM) and start the gateway again: it reads the file, or writes a new one.`;
+  const refusedHint =
+    `The file ${tokenFile} ${found}. End process ${address.pid} (SIGTERM) and start the ` +
+    "gateway again: it reads the file, or writes a new one.";
   const authorization = `Bearer ${token}`;
   const ask = async (
     method: "GET" | "POST",
@@ -101,10 +103,16 @@ export async function findGateway(stateDirectory: string): Promise<RunningGatewa
   };
 }
 
-/** The configuration file of the gateway running on this state, if there is such a gateway and it was started with a file. */
+/**
+ * The configuration file of the gateway running on this state, if there is such a gateway and it was started with a
+ * file.
+ */
 export function runningConfigFile(stateDirectory: string): string | undefined {
   try {
-    const { pid, configFile } = JSON.parse(readFileSync(join(stateDirectory, addressFile), "utf8")) as Record<string, unknown>;
+    const { pid, configFile } = JSON.parse(readFileSync(join(stateDirectory, addressFile), "utf8")) as Record<
+      string,
+      unknown
+    >;
     return typeof pid === "number" && typeof configFile === "string" && isAlive(pid) ? configFile : undefined;
   } catch {
     return undefined;
@@ -131,13 +139,16 @@ async function* readEvents(
     lines = [];
     for (const line of complete) if (line.startsWith("data: ")) yield parseExactJson(line.slice("data: ".length));
   }
-  if (!response.ok) throw new Error((JSON.parse(problem) as { readonly error?: string }).error ?? `it answered ${response.status}`);
+  if (!response.ok)
+    throw new Error((JSON.parse(problem) as { readonly error?: string }).error ?? `it answered ${response.status}`);
 }
 
 async function readAddress(file: string): Promise<Pick<RunningGateway, "url" | "pid" | "startedAt"> | null> {
   try {
     const { url, pid, startedAt } = JSON.parse(await readFile(file, "utf8")) as Partial<RunningGateway>;
-    return typeof url === "string" && typeof pid === "number" && typeof startedAt === "number" ? { url, pid, startedAt } : null;
+    return typeof url === "string" && typeof pid === "number" && typeof startedAt === "number"
+      ? { url, pid, startedAt }
+      : null;
   } catch {
     return null;
   }
@@ -154,15 +165,19 @@ export function isAlive(pid: number): boolean {
 }
 
 /**
- * Throws `state_forbidden` if this user may not read the state directory, as without sudo beside a gateway with a user of its own.
- * Otherwise it would look as if there was no state and no gateway.
+ * Throws `state_forbidden` if this user may not read the state directory, as without sudo beside a gateway with a user
+ * of its own. Otherwise it would look as if there was no state and no gateway.
  */
 export function requireAccess(directory: string): void {
-  if (isForbidden(directory, constants.R_OK | constants.X_OK) || isForbidden(join(directory, addressFile), constants.R_OK))
+  if (
+    isForbidden(directory, constants.R_OK | constants.X_OK) ||
+    isForbidden(join(directory, addressFile), constants.R_OK)
+  )
     throw new HostError("state_forbidden", { directory });
 }
 
-export const isStateForbidden = (error: unknown): boolean => error instanceof HostError && error.code === "state_forbidden";
+export const isStateForbidden = (error: unknown): boolean =>
+  error instanceof HostError && error.code === "state_forbidden";
 
 /** A path that does not exist is not forbidden. */
 function isForbidden(path: string, mode: number): boolean {

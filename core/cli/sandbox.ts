@@ -19,6 +19,7 @@ export function openSandbox({ terminal, now }: CommandContext, { config, directo
 
 /** A transform's own output goes to standard error, so that it does not mix with data. */
 function linesFor(terminal: Terminal): Pick<PluginLog, "debug" | "info" | "warn" | "error"> {
-  const line = (fields: object | string, message?: string) => terminal.note(visible(typeof fields === "string" ? fields : (message ?? "")));
+  const line = (fields: object | string, message?: string) =>
+    terminal.note(visible(typeof fields === "string" ? fields : (message ?? "")));
   return { debug: line, info: line, warn: line, error: line };
 }

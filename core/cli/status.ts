@@ -49,7 +49,11 @@ const stateStyles: Readonly<Record<string, Style>> = {
   failed: "red",
 };
 
-export async function showStatus(context: CommandContext, _: readonly [], options: { readonly json?: boolean }): Promise<number> {
+export async function showStatus(
+  context: CommandContext,
+  _: readonly [],
+  options: { readonly json?: boolean },
+): Promise<number> {
   const status = await collect(context);
   if (options.json === true) context.terminal.json(status);
   else show(status, context);
@@ -102,7 +106,11 @@ async function work(context: CommandContext): Promise<Pick<Status, "events" | "w
       store.nodes?.reports(),
       store.events({ open: true, includeInternal: true, oldestFirst: true, limit: 1 }),
     ]);
-    const events = { ...stats, ...(nodes && { nodes }), ...(oldest === undefined ? {} : { oldestOpenAt: oldest.acceptedAt }) };
+    const events = {
+      ...stats,
+      ...(nodes && { nodes }),
+      ...(oldest === undefined ? {} : { oldestOpenAt: oldest.acceptedAt }),
+    };
     return { events, waits: oldest === undefined ? [] : await waitsIn(store) };
   } finally {
     await store.close();
@@ -115,20 +123,26 @@ function show(status: Status, { terminal, now }: CommandContext): void {
   for (const reason of status.reasons ?? []) rows.push(["", reason]);
   rows.push(["config", status.configFile]);
   if (status.configError !== undefined) rows.push(["", style("red", status.configError)]);
-  if (status.configError !== undefined && status.running) rows.push(["", "The gateway continues with the last valid configuration."]);
+  if (status.configError !== undefined && status.running)
+    rows.push(["", "The gateway continues with the last valid configuration."]);
   const waiting = status.gateway?.waiting ?? [];
   if (waiting.length > 0)
-    rows.push(["", style("yellow", `Changes of ${waiting.join(", ")} take effect after a restart: ${programCommand} restart`)]);
+    rows.push([
+      "",
+      style("yellow", `Changes of ${waiting.join(", ")} take effect after a restart: ${programCommand} restart`),
+    ]);
   rows.push(["state", status.stateDirectory]);
   if (!isEmbedded(status)) rows.push(["store", status.store]);
   if (status.events !== undefined) rows.push(...eventRows(status.events, now()));
-  for (const waits of status.waits ?? []) rows.push(["", style("yellow", `${waitsLine(waits, now())}. ${waits.fix}`.trimEnd())]);
+  for (const waits of status.waits ?? [])
+    rows.push(["", style("yellow", `${waitsLine(waits, now())}. ${waits.fix}`.trimEnd())]);
   if (status.gateway?.hooks !== undefined) {
     const { enabled, path } = status.gateway.hooks;
     rows.push(["webhooks", enabled ? `${status.url}${path}` : style("dim", "off")]);
   }
   if (status.gateway) rows.push(["engines", status.gateway.engines.join(", ")]);
-  for (const standing of status.gateway?.models ?? []) rows.push(["model", style("yellow", standingLine(standing, now()))]);
+  for (const standing of status.gateway?.models ?? [])
+    rows.push(["model", style("yellow", standingLine(standing, now()))]);
   terminal.table(rows.map(([name, text]) => [style("dim", name), text]));
   if (status.events?.nodes !== undefined) showNodes(status.events.nodes, terminal);
   if (status.gateway) showAccounts(status.gateway, { terminal, now: now() });
@@ -136,7 +150,8 @@ function show(status: Status, { terminal, now }: CommandContext): void {
 
 function standingLine({ agent, model, skipped }: GatewayDescription["models"][number], now: number): string {
   const others = skipped.map((one) => {
-    const again = one.until === undefined || one.until <= now ? "" : `; it is asked again in ${renderDuration(one.until - now)}`;
+    const again =
+      one.until === undefined || one.until <= now ? "" : `; it is asked again in ${renderDuration(one.until - now)}`;
     return `${one.model}: ${one.detail}${again}`;
   });
   return `${agent}: ${model === undefined ? "no model answers" : `${model} answers`} in place of ${others.join(". ")}`;
@@ -161,20 +176,31 @@ function gatewayLine(
   now: number,
   style: CommandContext["terminal"]["style"],
 ): string {
-  if (!running) return style("yellow", events?.nodes?.some(({ alive }) => alive) ? "not running on this machine" : "not running");
+  if (!running)
+    return style("yellow", events?.nodes?.some(({ alive }) => alive) ? "not running on this machine" : "not running");
   const verdict =
-    ready !== true ? style("yellow", "not ready") : reasons.length === 0 ? style("green", "ready") : style("yellow", "degraded");
+    ready !== true
+      ? style("yellow", "not ready")
+      : reasons.length === 0
+        ? style("green", "ready")
+        : style("yellow", "degraded");
   return `${verdict} at ${url}, process ${pid}, up ${renderDuration(now - (startedAt ?? now))}`;
 }
 
-function eventRows({ waiting, running, outboxWaiting, settled, oldestOpenAt }: Work, now: number): readonly (readonly [string, string])[] {
+function eventRows(
+  { waiting, running, outboxWaiting, settled, oldestOpenAt }: Work,
+  now: number,
+): readonly (readonly [string, string])[] {
   const since =
     oldestOpenAt === undefined
       ? ""
       : `; the oldest for ${renderDuration(now - oldestOpenAt)}: ${programCommand} events list --outcome waiting`;
   return [
     ["work", `${waiting} waiting, ${running} running, ${outboxWaiting} to be sent${since}`],
-    ["ended", `${settled.answered} answered, ${settled.silent} silent, ${settled.refused} refused, ${settled.failed} failed`],
+    [
+      "ended",
+      `${settled.answered} answered, ${settled.silent} silent, ${settled.refused} refused, ${settled.failed} failed`,
+    ],
   ];
 }
 
@@ -198,7 +224,10 @@ function showAccounts(
   terminal.table(
     things.map(({ source, account, state, reason, fix, last }) => [
       style("bold", `${source}:${account}`),
-      style(state === "ok" ? "green" : state === "standby" ? "dim" : state.startsWith("needs") ? "red" : "yellow", state),
+      style(
+        state === "ok" ? "green" : state === "standby" ? "dim" : state.startsWith("needs") ? "red" : "yellow",
+        state,
+      ),
       last === undefined ? "" : style("dim", `last ${last.what} ${renderAgo(last.at, now)}`),
       `${reason} ${fix}`.trim(),
     ]),

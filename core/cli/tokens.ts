@@ -22,7 +22,10 @@ interface Options {
   readonly json?: boolean;
 }
 
-/** Where the token is written. `file`: the file that the configuration names, or the generated token in the state directory. */
+/**
+ * Where the token is written. `file`: the file that the configuration names, or the generated token in the state
+ * directory.
+ */
 type Source = { readonly in: "config" } | { readonly in: "file"; readonly file: string };
 
 interface Rotation {
@@ -42,23 +45,40 @@ const longestKeepMs = 365 * 86_400_000;
 /** The gateway checks its file at least every two seconds. */
 const patienceMs = 10_000;
 
-export async function rotateToken(context: CommandContext, [which]: readonly [string], options: Options): Promise<number> {
-  if (which !== "hooks" && which !== "gateway") throw new HostError("usage", { reason: `"${which}" is neither hooks nor gateway` });
+export async function rotateToken(
+  context: CommandContext,
+  [which]: readonly [string],
+  options: Options,
+): Promise<number> {
+  if (which !== "hooks" && which !== "gateway")
+    throw new HostError("usage", { reason: `"${which}" is neither hooks nor gateway` });
   const keepMs = parseDuration(options.keep);
   if (keepMs === undefined || keepMs > longestKeepMs) {
-    throw new HostError("usage", { reason: `--keep is a time such as 30m, 24h or 7d, at most 365d, or 0; not "${options.keep}"` });
+    throw new HostError("usage", {
+      reason: `--keep is a time such as 30m, 24h or 7d, at most 365d, or 0; not "${options.keep}"`,
+    });
   }
   const loaded = await context.load();
   const rotation = readRotation(which, loaded, { context, stateDirectory: await context.stateDirectory() });
-  // Found before anything changes, with the old token: it either stays valid, or its refusal shows that the change has taken effect.
+  // Found before anything changes, with the old token: it either stays valid, or its refusal shows that the change has
+  // taken effect.
   const gateway = await context.gateway();
   const token = randomBytes(tokenBytes).toString("base64url");
   const until = keepMs === 0 ? undefined : new Date(context.now() + keepMs);
   await write(context, rotation, { token, until });
-  const inForce = gateway === null ? undefined : await isTakenOver(gateway, context.configFile.file, { oldEnded: until === undefined });
+  const inForce =
+    gateway === null
+      ? undefined
+      : await isTakenOver(gateway, context.configFile.file, { oldEnded: until === undefined });
   const { source, path } = rotation;
   if (options.json === true) {
-    context.terminal.json({ path, ...source, token, validUntil: until?.toISOString() ?? null, inForce: inForce ?? null });
+    context.terminal.json({
+      path,
+      ...source,
+      token,
+      validUntil: until?.toISOString() ?? null,
+      inForce: inForce ?? null,
+    });
     return inForce === false ? 1 : 0;
   }
   const { terminal } = context;
@@ -95,13 +115,16 @@ function readRotation(
   }
   const old = createSecrets({ env: context.env, directory }).resolve(setting, path);
   const source: Source =
-    typeof setting === "string" ? { in: "config" } : { in: "file", file: expandPath(named.file ?? "", directory, context.home) };
+    typeof setting === "string"
+      ? { in: "config" }
+      : { in: "file", file: expandPath(named.file ?? "", directory, context.home) };
   return { path, previousPath, old, source };
 }
 
 /**
- * The old token is recorded before the new one replaces it, so that one of the two is valid if the command is interrupted. If the token is
- * in a file, the configuration is edited last, because the gateway reads the file again when the configuration changes.
+ * The old token is recorded before the new one replaces it, so that one of the two is valid if the command is
+ * interrupted. If the token is in a file, the configuration is edited last, because the gateway reads the file again
+ * when the configuration changes.
  */
 async function write(
   { configFile, env, now }: CommandContext,
@@ -128,8 +151,15 @@ async function write(
   await set(previousPath, { token: { file: kept }, until: (until ?? new Date(now())).toISOString() });
 }
 
-/** Whether the gateway runs with the current file. The call uses the old token: if that has ended, a refusal is the answer. */
-async function isTakenOver(gateway: RunningGateway, file: string, { oldEnded }: { readonly oldEnded: boolean }): Promise<boolean> {
+/**
+ * Whether the gateway runs with the current file. The call uses the old token: if that has ended, a refusal is the
+ * answer.
+ */
+async function isTakenOver(
+  gateway: RunningGateway,
+  file: string,
+  { oldEnded }: { readonly oldEnded: boolean },
+): Promise<boolean> {
   const wanted = digestOf(await readConfigText(file));
   for (const end = performance.now() + patienceMs; performance.now() < end; await wait(100)) {
     const answer = await gateway.call("GET", "/gateway/describe");

@@ -1,4 +1,6 @@
-/** `transforms list` and `transforms test`: the transform files, and what one makes of a delivery. No gateway is needed. */
+/**
+ * `transforms list` and `transforms test`: the transform files, and what one makes of a delivery. No gateway is needed.
+ */
 import type { LoadedConfig } from "../config/reading/load.ts";
 import { reasonOf } from "../contract/errors.ts";
 import type { Json } from "../contract/types.ts";
@@ -22,7 +24,10 @@ async function withBench<T>(context: CommandContext, work: (bench: Bench) => Pro
   const loaded = await context.load();
   const transforms = openSandbox(context, loaded);
   try {
-    const root = resolveTransformsRoot({ configDirectory: loaded.directory, transformsDir: loaded.config.hooks.transformsDir });
+    const root = resolveTransformsRoot({
+      configDirectory: loaded.directory,
+      transformsDir: loaded.config.hooks.transformsDir,
+    });
     return await work({ loaded, root, transforms });
   } finally {
     await transforms.close();
@@ -38,7 +43,11 @@ interface ListedModule {
   readonly problem?: string;
 }
 
-export async function listTransforms(context: CommandContext, _: readonly [], options: { readonly json?: boolean }): Promise<number> {
+export async function listTransforms(
+  context: CommandContext,
+  _: readonly [],
+  options: { readonly json?: boolean },
+): Promise<number> {
   return await withBench(context, async ({ loaded, root, transforms }) => {
     const used = usedModules(loaded);
     const found = listModules(root);
@@ -64,19 +73,29 @@ function usedModules({ config }: LoadedConfig): ReadonlyMap<string, readonly Use
   for (const [index, { transform }] of config.hooks.mappings.entries()) {
     if (transform === undefined) continue;
     const module = transform.module.replace(/^(?:\.\/)+/, "");
-    used.set(module, [...(used.get(module) ?? []), { at: `hooks.mappings[${index}]`, export: transform.export ?? "default" }]);
+    used.set(module, [
+      ...(used.get(module) ?? []),
+      { at: `hooks.mappings[${index}]`, export: transform.export ?? "default" },
+    ]);
   }
   return used;
 }
 
-async function lookAt({ module, problem }: FoundModule, uses: readonly Use[], transforms: Transforms): Promise<ListedModule> {
+async function lookAt(
+  { module, problem }: FoundModule,
+  uses: readonly Use[],
+  transforms: Transforms,
+): Promise<ListedModule> {
   const mappings = uses.map(({ at }) => at);
   if (problem !== undefined) return { module, exports: [], mappings, problem };
   try {
     const exports = await transforms.exportsOf(module);
     const unmet = uses.find((use) => !exports.includes(use.export));
     if (unmet === undefined) return { module, exports, mappings };
-    const wanted = unmet.export === "default" ? "no function as its default export" : `no function named ${JSON.stringify(unmet.export)}`;
+    const wanted =
+      unmet.export === "default"
+        ? "no function as its default export"
+        : `no function named ${JSON.stringify(unmet.export)}`;
     return { module, exports, mappings, problem: `exports ${wanted}, which ${unmet.at} needs` };
   } catch (error) {
     return { module, exports: [], mappings, problem: reasonOf(error) };
@@ -87,11 +106,18 @@ function showList(root: string, modules: readonly ListedModule[], terminal: Term
   const { style } = terminal;
   terminal.line(style("dim", root));
   if (modules.length === 0)
-    terminal.line("There are no transforms. Put a .ts, .mts, .js or .mjs file there, and name it in hooks.mappings[].transform.module.");
+    terminal.line(
+      "There are no transforms. Put a .ts, .mts, .js or .mjs file there, and name it in " +
+        "hooks.mappings[].transform.module.",
+    );
   terminal.table(
     modules.map(({ module, exports, mappings, problem }) => {
       const [mark, colour] =
-        problem !== undefined ? (["✗", "red"] as const) : mappings.length > 0 ? (["✓", "green"] as const) : (["·", "dim"] as const);
+        problem !== undefined
+          ? (["✗", "red"] as const)
+          : mappings.length > 0
+            ? (["✓", "green"] as const)
+            : (["·", "dim"] as const);
       return [
         style(colour, mark),
         style("bold", visibleLine(module)),
@@ -126,7 +152,7 @@ export async function testTransform(
   const { recorded, headers } = await readDelivery(context, { name: "", file, header: options.header });
   const delivery = { ...recorded, headers: { ...recorded.headers, ...headers } };
   return await withBench(context, async ({ transforms }) => {
-    const about = { module, ...(options.export === undefined ? {} : { export: options.export }) };
+    const about = { module, export: options.export };
     // Loads the transform before the clock starts: users want to know how long a delivery takes, not a start.
     const warm = await transforms.exportsOf(module).catch((error: unknown) => error);
     const started = context.now();
@@ -138,7 +164,7 @@ export async function testTransform(
     } catch (error) {
       if (!(error instanceof TransformError)) throw error;
       const { kind, message, where } = error;
-      tried = { ...about, ms: context.now() - started, error: { kind, message, ...(where === undefined ? {} : { where }) } };
+      tried = { ...about, ms: context.now() - started, error: { kind, message, where } };
     }
     if (options.json === true) context.terminal.json(tried);
     else showTried(tried, context.terminal);

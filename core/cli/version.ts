@@ -5,10 +5,12 @@ import { dirname, join } from "node:path";
 /** The package's directory, whether the program runs from its source or from `dist`. */
 export function packageDirectory(): string {
   let directory = import.meta.dirname;
-  while (!existsSync(join(directory, "package.json")) && directory !== dirname(directory)) directory = dirname(directory);
+  while (!existsSync(join(directory, "package.json")) && directory !== dirname(directory))
+    directory = dirname(directory);
   return directory;
 }
 
 export function packageVersion(): string {
-  return (JSON.parse(readFileSync(join(packageDirectory(), "package.json"), "utf8")) as { readonly version: string }).version;
+  return (JSON.parse(readFileSync(join(packageDirectory(), "package.json"), "utf8")) as { readonly version: string })
+    .version;
 }

@@ -88,7 +88,10 @@ export type DmScope = "main" | "per-peer" | "per-channel-peer" | "per-account-ch
 
 /** The part of the configuration that concerns agents. The whole configuration is assignable to it. */
 export interface AgentsView {
-  readonly agents?: { readonly defaults?: AgentFields & { readonly timezone?: string }; readonly list?: readonly ListedAgent[] };
+  readonly agents?: {
+    readonly defaults?: AgentFields & { readonly timezone?: string };
+    readonly list?: readonly ListedAgent[];
+  };
   readonly bindings?: readonly Binding[];
   readonly session?: { readonly dmScope?: DmScope };
   readonly models?: {
@@ -137,7 +140,10 @@ export function agentSettings(config: AgentsView, id: string): AgentSettings {
   };
 }
 
-/** The budget of an agent, and the path of each of its keys: keys that the agent does not set are those of `agents.defaults`. */
+/**
+ * The budget of an agent, and the path of each of its keys: keys that the agent does not set are those of
+ * `agents.defaults`.
+ */
 export function budgetOf(
   config: AgentsView,
   id: string,
@@ -152,6 +158,10 @@ export function budgetOf(
 }
 
 /** The time zone for people who chose none. */
-export function timezoneOf({ agents }: { readonly agents: { readonly defaults: { readonly timezone?: string } } }): string {
+export function timezoneOf({
+  agents,
+}: {
+  readonly agents: { readonly defaults: { readonly timezone?: string } };
+}): string {
   return agents.defaults.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
 }

@@ -45,7 +45,8 @@ export function parseDamaged(source: string): DamagedDocument | undefined {
   const codes = errors.map(({ error }) => printParseErrorCode(error));
   const complete = unbalanced === undefined && codes.every((code) => harmless.includes(code) || inText.includes(code));
   const damaged = errors.filter((_, index) => !harmless.includes(codes[index] ?? "")).map(({ offset }) => offset);
-  const isWhole = ({ offset, length }: Node) => offset + length <= trusted && !damaged.some((at) => at >= offset && at <= offset + length);
+  const isWhole = ({ offset, length }: Node) =>
+    offset + length <= trusted && !damaged.some((at) => at >= offset && at <= offset + length);
   return {
     document: documentOf(text, root),
     faults: faultsOf(text, errors, codes),
@@ -76,14 +77,18 @@ function faultsOf(text: string, errors: readonly ParseError[], codes: readonly s
   return faults;
 }
 
-/** Offset of a bracket that closes nothing, or the end of the text if a bracket is still open; `undefined` if all brackets match. */
+/**
+ * Offset of a bracket that closes nothing, or the end of the text if a bracket is still open; `undefined` if all
+ * brackets match.
+ */
 function unbalancedAt(text: string): number | undefined {
   const scanner = createScanner(text, true);
   const open: number[] = [];
   for (let kind = scanner.scan(); kind !== token.end; kind = scanner.scan()) {
     if (kind === token.openBrace) open.push(token.closeBrace);
     else if (kind === token.openBracket) open.push(token.closeBracket);
-    else if ((kind === token.closeBrace || kind === token.closeBracket) && open.pop() !== kind) return scanner.getTokenOffset();
+    else if ((kind === token.closeBrace || kind === token.closeBracket) && open.pop() !== kind)
+      return scanner.getTokenOffset();
   }
   return open.length === 0 ? undefined : text.length;
 }

@@ -28,7 +28,14 @@ export { embeddedStore } from "./embedded-store.ts";
 export { isJson } from "./json-text.ts";
 export { type LinearPattern, linearPatterns } from "./linear-pattern.ts";
 export { changeMarked } from "./marked-values.ts";
-export { aliasOf, isFullModelName, type ModelChoice, type ModelTable, modelNames, resolveModel } from "./model-names.ts";
+export {
+  aliasOf,
+  isFullModelName,
+  type ModelChoice,
+  type ModelTable,
+  modelNames,
+  resolveModel,
+} from "./model-names.ts";
 export { getPath, parsePath, renderPath, type Segment } from "./path.ts";
 export { coreKeys, type PluginSchemas } from "./plugin-schemas.ts";
 export { type Problem, renderProblem } from "./problem.ts";
@@ -37,7 +44,14 @@ export { digestOf } from "./reading/digest.ts";
 export { readConfigText } from "./reading/file.ts";
 export { rememberSecrets } from "./reading/known-secrets.ts";
 export { keepLastGood } from "./reading/last-good.ts";
-export { type CheckedConfig, checkConfig, type LoadedConfig, loadConfig, requireValue, withSchemas } from "./reading/load.ts";
+export {
+  type CheckedConfig,
+  checkConfig,
+  type LoadedConfig,
+  loadConfig,
+  requireValue,
+  withSchemas,
+} from "./reading/load.ts";
 export { locateConfig, locateState } from "./reading/locate.ts";
 export { watchConfig } from "./reading/watch.ts";
 export { accessSchema } from "./schema/channels.ts";

@@ -5,20 +5,25 @@ import { propertyOf, type SchemaNode } from "./schema-node.ts";
 import { branchFor, itemsOf } from "./showing/redact.ts";
 
 /**
- * Returns the value with each marked part replaced by what `change` returns for it; `undefined` removes the part. What is not marked is
- * handed on as it is.
+ * Returns the value with each marked part replaced by what `change` returns for it; `undefined` removes the part. What
+ * is not marked is handed on as it is.
  */
 export function changeMarked(
   schema: SchemaNode,
   value: unknown,
   at: readonly Segment[],
-  { mark, change }: { readonly mark: "secret" | "file"; readonly change: (value: unknown, at: readonly Segment[]) => unknown },
+  {
+    mark,
+    change,
+  }: { readonly mark: "secret" | "file"; readonly change: (value: unknown, at: readonly Segment[]) => unknown },
 ): unknown {
   if (value === undefined) return undefined;
   if (schema[mark] === true) return change(value, at);
   if (Array.isArray(value)) {
     const items = itemsOf(schema);
-    return value.map((item, index) => changeMarked(items, item, [...at, index], { mark, change })).filter((item) => item !== undefined);
+    return value
+      .map((item, index) => changeMarked(items, item, [...at, index], { mark, change }))
+      .filter((item) => item !== undefined);
   }
   if (!isRecord(value)) return value;
   const branch = branchFor(schema);
@@ -30,7 +35,11 @@ export function changeMarked(
 }
 
 /** The schema with each marked part replaced. */
-export function changeMarkedSchemas(schema: SchemaNode, mark: "secret" | "file", change: (schema: SchemaNode) => SchemaNode): SchemaNode {
+export function changeMarkedSchemas(
+  schema: SchemaNode,
+  mark: "secret" | "file",
+  change: (schema: SchemaNode) => SchemaNode,
+): SchemaNode {
   if (schema[mark] === true) return change(schema);
   const changed = (inner: SchemaNode) => changeMarkedSchemas(inner, mark, change);
   const { properties, patternProperties, additionalProperties, items, anyOf } = schema;

@@ -9,13 +9,15 @@ export type ModelTable = readonly string[] | { readonly [model: string]: { reado
 export const isFullModelName = (name: string): boolean => /^[^/\s]+\/\S+$/.test(name);
 
 /**
- * Resolves an alias or full name to `provider/model`; `undefined` if the name is unknown or not allowed. Without a table every full name is
- * allowed; an empty table allows none.
+ * Resolves an alias or full name to `provider/model`; `undefined` if the name is unknown or not allowed. Without a
+ * table every full name is allowed; an empty table allows none.
  */
 export function resolveModel(name: string, table: ModelTable | undefined): string | undefined {
   const wanted = name.trim().toLowerCase();
   if (table === undefined) return isFullModelName(name.trim()) ? name.trim() : undefined;
-  const found = modelNames(table).find((model) => aliasOf(model, table)?.toLowerCase() === wanted || model.toLowerCase() === wanted);
+  const found = modelNames(table).find(
+    (model) => aliasOf(model, table)?.toLowerCase() === wanted || model.toLowerCase() === wanted,
+  );
   return found !== undefined && isFullModelName(found) ? found : undefined;
 }
 

@@ -10,7 +10,10 @@ const arrayIndex = /^\[(0|[1-9][0-9]{0,8})\]/;
 const quotedKey = /^\["((?:[^"\\]|\\.)*)"\]/;
 const bareKey = /^[^.[\]"'\s]+/;
 
-/** Parses a path; `undefined` if the text is not a path or contains a forbidden key. Digits after a dot are a key, in brackets an index. */
+/**
+ * Parses a path; `undefined` if the text is not a path or contains a forbidden key. Digits after a dot are a key, in
+ * brackets an index.
+ */
 export function parsePath(text: string): readonly Segment[] | undefined {
   const segments: Segment[] = [];
   let rest = text.trim();
@@ -59,7 +62,10 @@ export function renderPath(segments: readonly Segment[]): string {
   return text;
 }
 
-/** Reads the value at a path, from own properties only; `undefined` if it does not exist. A numeric key also reads an array. */
+/**
+ * Reads the value at a path, from own properties only; `undefined` if it does not exist. A numeric key also reads an
+ * array.
+ */
 export function getPath(value: unknown, path: string | readonly Segment[]): unknown {
   const segments = typeof path === "string" ? parsePath(path) : path;
   if (segments === undefined) return undefined;

@@ -6,7 +6,10 @@ import { presetSchema } from "./schema/hooks.ts";
 import { configSchema } from "./schema.ts";
 import { isMap, nodeOf, propertyOf, type SchemaNode, withProperties } from "./schema-node.ts";
 
-/** What plugins declare of the configuration. Without the schema of a channel or plugin, its section is accepted unchecked. */
+/**
+ * What plugins declare of the configuration. Without the schema of a channel or plugin, its section is accepted
+ * unchecked.
+ */
 export interface PluginSchemas {
   /** By channel id: the options of one account, and the names of those that contain a secret. */
   readonly channels?: Readonly<Record<string, { readonly options: TObject; readonly secrets?: readonly string[] }>>;
@@ -33,14 +36,18 @@ export function wholeSchema(schemas: PluginSchemas = {}): SchemaNode {
     properties: {
       ...root.properties,
       channels: { ...withoutPatterns(channels), ...channelSchemas(schemas) },
-      plugins: { ...plugins, properties: { ...plugins?.properties, entries: entrySchemas(plugins?.properties?.entries, schemas) } },
+      plugins: {
+        ...plugins,
+        properties: { ...plugins?.properties, entries: entrySchemas(plugins?.properties?.entries, schemas) },
+      },
     },
   };
 }
 
 /**
- * The schema of the gateway's own keys and of those that plugins declare beside them. `undefined`: the plugins are not known yet, so a key
- * that one of them may declare is accepted unchecked. `presets`: names that the file gives to presets, whose plugins may be missing.
+ * The schema of the gateway's own keys and of those that plugins declare beside them. `undefined`: the plugins are not
+ * known yet, so a key that one of them may declare is accepted unchecked. `presets`: names that the file gives to
+ * presets, whose plugins may be missing.
  */
 export function withDeclared(schemas: PluginSchemas | undefined, presets: readonly string[] = []): SchemaNode {
   const root = nodeOf(configSchema);
@@ -64,7 +71,11 @@ function presetOf(own: TObject | undefined): SchemaNode {
   const common = nodeOf(presetSchema);
   if (own === undefined) return common;
   const { properties, description = common.description, ...rest } = referable(own);
-  return { ...rest, ...(description !== undefined && { description }), properties: { ...properties, ...common.properties } };
+  return {
+    ...rest,
+    ...(description !== undefined && { description }),
+    properties: { ...properties, ...common.properties },
+  };
 }
 
 function agentKeys(agents: SchemaNode, schemas: PluginSchemas | undefined): SchemaNode {
@@ -74,7 +85,10 @@ function agentKeys(agents: SchemaNode, schemas: PluginSchemas | undefined): Sche
   return { ...agents, properties: { ...agents.properties, defaults: declared(defaults), list: { ...list, items } } };
 }
 
-/** The gateway's own keys of an object to which plugins may add theirs: the configuration, an agent, `hooks`, the settings of a preset. */
+/**
+ * The gateway's own keys of an object to which plugins may add theirs: the configuration, an agent, `hooks`, the
+ * settings of a preset.
+ */
 export function coreKeys(where: "top" | "agents" | "hooks" | "preset"): readonly string[] {
   const { properties = {} } = nodeOf(configSchema);
   const { defaults = anything, list = anything } = properties.agents?.properties ?? {};
@@ -98,7 +112,9 @@ function open(node: SchemaNode, declared: Readonly<Record<string, TSchema>> = {}
 const referable = (schema: TSchema): SchemaNode => changeMarkedSchemas(nodeOf(schema), "secret", secretOf);
 
 function channelSchemas({ channels = {} }: PluginSchemas): SchemaNode {
-  const known = Object.entries(channels).map(([id, { options, secrets = [] }]) => [id, channelSchema(nodeOf(options), secrets)] as const);
+  const known = Object.entries(channels).map(
+    ([id, { options, secrets = [] }]) => [id, channelSchema(nodeOf(options), secrets)] as const,
+  );
   return { properties: Object.fromEntries(known), additionalProperties: channelSchema(anything, []) };
 }
 
@@ -107,7 +123,9 @@ function channelSchema(options: SchemaNode, secrets: readonly string[]): SchemaN
     name,
     secrets.includes(name) ? secretOf(schema) : changeMarkedSchemas(schema, "secret", secretOf),
   ]);
-  const properties = { ...nodeOf(accessSchema).properties, ...Object.fromEntries(own) } as Readonly<Record<string, SchemaNode>>;
+  const properties = { ...nodeOf(accessSchema).properties, ...Object.fromEntries(own) } as Readonly<
+    Record<string, SchemaNode>
+  >;
   const free = options === anything || options.additionalProperties === true;
   const account: SchemaNode = {
     type: "object",
@@ -157,10 +175,15 @@ export function findSchema(root: SchemaNode, path: readonly Segment[]): FoundSch
   return { schema: candidates.length === 1 ? (candidates[0] ?? anything) : { anyOf: candidates } };
 }
 
-export const alternatives = (schema: SchemaNode): readonly SchemaNode[] => (schema.anyOf ? schema.anyOf.flatMap(alternatives) : [schema]);
+export const alternatives = (schema: SchemaNode): readonly SchemaNode[] =>
+  schema.anyOf ? schema.anyOf.flatMap(alternatives) : [schema];
 
 const isFree = (schema: SchemaNode) =>
-  schema.type === undefined && schema.properties === undefined && !isMap(schema) && schema.enum === undefined && schema.const === undefined;
+  schema.type === undefined &&
+  schema.properties === undefined &&
+  !isMap(schema) &&
+  schema.enum === undefined &&
+  schema.const === undefined;
 
 export function childSchema(parent: SchemaNode, segment: Segment): SchemaNode | undefined {
   if (parent.type === "array")

@@ -20,8 +20,12 @@ export interface Problem {
 
 /** Formats a problem: `error config.jsonc:3:14 gateway.port: is "x", but must be a whole number (hint)`. */
 export function renderProblem(problem: Problem, file?: string): string {
-  const place = problem.line === undefined ? file : `${file ?? "line "}${file ? ":" : ""}${problem.line}:${problem.column ?? 1}`;
+  const place =
+    problem.line === undefined ? file : `${file ?? "line "}${file ? ":" : ""}${problem.line}:${problem.column ?? 1}`;
   const where = [place, problem.path].filter(Boolean).join(" ");
   const off = problem.section === undefined ? "" : ` ${problem.section} is off until then.`;
-  return `${problem.severity}: ${where}: ${problem.message}.${problem.hint === undefined ? "" : ` ${problem.hint}`}${off}`;
+  return (
+    `${problem.severity}: ${where}: ` +
+    `${problem.message}.${problem.hint === undefined ? "" : ` ${problem.hint}`}${off}`
+  );
 }

@@ -41,7 +41,10 @@ export function propertyOf(schema: SchemaNode, key: string): SchemaNode | undefi
 
 /** Whether the schema describes a map with arbitrary keys rather than an object with known keys. */
 export function isMap(schema: SchemaNode): boolean {
-  return schema.properties === undefined && (schema.patternProperties !== undefined || typeof schema.additionalProperties === "object");
+  return (
+    schema.properties === undefined &&
+    (schema.patternProperties !== undefined || typeof schema.additionalProperties === "object")
+  );
 }
 
 /** Adds properties to a schema. Existing properties take precedence. */

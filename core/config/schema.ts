@@ -1,5 +1,6 @@
 /**
- * The schema of the configuration, one file for each section. Editors and `service config` show the descriptions as help.
+ * The schema of the configuration, one file for each section. Editors and `service config` show the descriptions as
+ * help.
  *
  * A property with a default is required in the type, because loading sets it, and optional in the file.
  */
@@ -46,7 +47,11 @@ type DeepReadonly<T> = T extends readonly (infer E)[]
 /** The configuration after loading. Defaults are applied; channel and plugin options are unchanged. */
 export type GatewayConfig = DeepReadonly<Static<typeof configSchema>>;
 
-type Mutable<T> = T extends readonly (infer E)[] ? Mutable<E>[] : T extends object ? { -readonly [K in keyof T]: Mutable<T[K]> } : T;
+type Mutable<T> = T extends readonly (infer E)[]
+  ? Mutable<E>[]
+  : T extends object
+    ? { -readonly [K in keyof T]: Mutable<T[K]> }
+    : T;
 
 /** The configuration while it is being checked. It is frozen before other code sees it. */
 export type Draft = Mutable<GatewayConfig>;

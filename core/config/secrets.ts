@@ -1,4 +1,6 @@
-/** Resolves secrets: a text, `{ env }` or `{ file }`. Every resolved value is remembered, so that the log can redact it. */
+/**
+ * Resolves secrets: a text, `{ env }` or `{ file }`. Every resolved value is remembered, so that the log can redact it.
+ */
 import { readFileSync, statSync } from "node:fs";
 import { HostError, reasonOf } from "../contract/index.ts";
 import { isRecord } from "./checking/validate.ts";
@@ -41,20 +43,27 @@ export function createSecrets(options: { readonly env: Environment; readonly dir
   };
 }
 
-function readSecret(value: unknown, path: string, from: { readonly env: Environment; readonly directory: string }): string {
+function readSecret(
+  value: unknown,
+  path: string,
+  from: { readonly env: Environment; readonly directory: string },
+): string {
   const refuse = (reason: string): never => {
     throw new HostError("secret_unavailable", { path, reason });
   };
   if (typeof value === "string") {
     const variable = variableIn(value);
-    if (variable !== undefined) refuse(`\${${variable}} is used literally; { "env": "${variable}" } reads the variable`);
+    if (variable !== undefined)
+      refuse(`\${${variable}} is used literally; { "env": "${variable}" } reads the variable`);
     return value.trim() || refuse(value === "" ? "it is empty" : "it is blank");
   }
   if (!isRecord(value)) return refuse('it must be a text, { "env": "NAME" } or { "file": "path" }');
   const name = ownText(value, "env");
   if (name !== undefined) {
     const text = Object.hasOwn(from.env, name) ? from.env[name] : undefined;
-    return text === undefined || text.trim() === "" ? refuse(`the environment variable ${name} is not set`) : text.trim();
+    return text === undefined || text.trim() === ""
+      ? refuse(`the environment variable ${name} is not set`)
+      : text.trim();
   }
   const file = ownText(value, "file");
   if (file === undefined) return refuse('it must be a text, { "env": "NAME" } or { "file": "path" }');
@@ -71,8 +80,8 @@ function readSecret(value: unknown, path: string, from: { readonly env: Environm
 }
 
 /**
- * The variable in a text that uses shell syntax, `${NAME}`, alone or within a word; `undefined` if there is none. Texts with spaces are
- * prose, which may mention one.
+ * The variable in a text that uses shell syntax, `${NAME}`, alone or within a word; `undefined` if there is none. Texts
+ * with spaces are prose, which may mention one.
  */
 export function variableIn(text: string): string | undefined {
   return /\s/.test(text.trim()) ? undefined : /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/.exec(text)?.[1];

@@ -61,4 +61,5 @@ const ownValue = (owner: object | undefined, key: string): unknown =>
   owner !== undefined && Object.hasOwn(owner, key) ? (owner as Readonly<Record<string, unknown>>)[key] : undefined;
 
 /** Where `PluginHost.section` resolves a secret: the places of agents' settings are paths already. */
-export const secretPath = ({ key, of }: SectionPlace, place: string): string => (of === "agents" ? place : `${key}.${place}`);
+export const secretPath = ({ key, of }: SectionPlace, place: string): string =>
+  of === "agents" ? place : `${key}.${place}`;

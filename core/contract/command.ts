@@ -1,6 +1,6 @@
 /**
- * The command that runs this program. Texts that tell users what to run contain it, because on many Linux systems `service` is another
- * program.
+ * The command that runs this program. Texts that tell users what to run contain it, because on many Linux systems
+ * `service` is another program.
  */
 import { existsSync, realpathSync } from "node:fs";
 import { basename, delimiter, join, sep } from "node:path";
@@ -17,11 +17,12 @@ interface Called {
 }
 
 /** Directories that npm and npx add to the search path. The user's shell does not have them. */
-const ofNpm = (directory: string) => directory.endsWith(join("node_modules", ".bin")) || directory.endsWith("node-gyp-bin");
+const ofNpm = (directory: string) =>
+  directory.endsWith(join("node_modules", ".bin")) || directory.endsWith("node-gyp-bin");
 
 /**
- * The command that a person types: `npm run` in a clone; the name used for the call if it works in a shell; else the package name; else
- * `npx`.
+ * The command that a person types: `npm run` in a clone; the name used for the call if it works in a shell; else the
+ * package name; else `npx`.
  */
 export function commandFor({ module, script, path = "", windows = false }: Called): string {
   if (module.endsWith(".ts")) return `npm run -s ${product.command} --`;
@@ -41,4 +42,9 @@ function sameFile(one: string | undefined, other: string | undefined): boolean {
 const [, script] = process.argv;
 
 /** The command for this process: `service`, `service-gateway`, `npx service-gateway` or `npm run -s service --`. */
-export const programCommand = commandFor({ module: import.meta.url, script, path: process.env.PATH, windows: sep === "\\" });
+export const programCommand = commandFor({
+  module: import.meta.url,
+  script,
+  path: process.env.PATH,
+  windows: sep === "\\",
+});

@@ -1,31 +1,47 @@
-/** Every gateway error that can reach a user, with its message and hint. `core/ERRORS.md` is generated from this table. */
+/**
+ * Every gateway error that can reach a user, with its message and hint. `core/ERRORS.md` is generated from this table.
+ */
 
 interface ErrorText {
-  /** The message, one sentence. `{name}` is replaced by that detail, `{command}` by the command that runs this program. */
+  /**
+   * The message, one sentence. `{name}` is replaced by that detail, `{command}` by the command that runs this program.
+   */
   readonly text: string;
   /** What the user can do about the error. */
   readonly hint: string;
 }
 
 export const errorTable = {
-  config_missing: { text: "The configuration file {file} does not exist.", hint: "Create it, or pass another file with --config." },
+  config_missing: {
+    text: "The configuration file {file} does not exist.",
+    hint: "Create it, or pass another file with --config.",
+  },
   config_empty: {
     text: "The configuration file {file} contains no configuration.",
     hint: "It may still be written: a complete file is read at once. To configure nothing, write {} to it.",
   },
-  config_unreadable: { text: "The configuration file {file} cannot be read: {reason}.", hint: "Check its owner and mode." },
+  config_unreadable: {
+    text: "The configuration file {file} cannot be read: {reason}.",
+    hint: "Check its owner and mode.",
+  },
   config_not_written: {
     text: "The configuration file {file} cannot be written: {reason}.",
     hint: "{fix} Nothing was changed.",
   },
-  config_syntax: { text: "{file}:{line}:{column}: {reason}.", hint: "Correct the file. `{command} config validate` lists every problem." },
+  config_syntax: {
+    text: "{file}:{line}:{column}: {reason}.",
+    hint: "Correct the file. `{command} config validate` lists every problem.",
+  },
   config_invalid: { text: "{path}: {reason}.", hint: "{fix}" },
   config_not_from_chat: {
     text: "{path} cannot be changed from a chat.",
     hint: "Change it on the gateway's machine: `{command} config set {path} VALUE`.",
   },
   config_path_unknown: { text: "The configuration key {path} does not exist.", hint: "{fix}" },
-  secret_unavailable: { text: "{path}: the secret cannot be read: {reason}.", hint: "Set the variable or the file that it names." },
+  secret_unavailable: {
+    text: "{path}: the secret cannot be read: {reason}.",
+    hint: "Set the variable or the file that it names.",
+  },
   secret_weak: { text: "{path} {reason}.", hint: "{fix}" },
   state_locked: {
     text: "Another gateway (process {pid}) uses the state directory {directory}.",
@@ -45,7 +61,9 @@ export const errorTable = {
   },
   state_no_room: {
     text: "The gateway cannot start: the disk of its state directory {directory} is full.",
-    hint: "Free space there (`df -h {directory}` shows how much is left), then start the gateway again. Nothing that was accepted is lost.",
+    hint:
+      "Free space there (`df -h {directory}` shows how much is left), then start the gateway again. " +
+      "Nothing that was accepted is lost.",
   },
   state_full: {
     text: "The event could not be stored: {reason}.",
@@ -53,7 +71,9 @@ export const errorTable = {
   },
   state_lost: { text: "The state in {directory} is lost: {reason}, but a gateway has run on it.", hint: "{restore}" },
   state_behind: {
-    text: "The state in {directory} is older than its last use: {missing} of {commits} commits are missing, because state.db-wal was cut or removed, or an older copy was put in place.",
+    text:
+      "The state in {directory} is older than its last use: {missing} of {commits} commits are missing, " +
+      "because state.db-wal was cut or removed, or an older copy was put in place.",
     hint: "{restore}",
   },
   state_replaced: { text: "{directory}/state.db is not the database that was used here: {reason}.", hint: "{restore}" },
@@ -82,14 +102,19 @@ export const errorTable = {
   },
   store_unknown: {
     text: "state.store: there is no store {store}.",
-    hint: "{meant}Known stores: {known}. The plugin of another one is a folder, file or package named store-{store}, listed in plugins.load.",
+    hint:
+      "{meant}Known stores: {known}. The plugin of another one is a folder, file or package named " +
+      "store-{store}, listed in plugins.load.",
   },
   store_not_opened: { text: "The store {store} cannot be opened at {address} (state.url): {reason}.", hint: "{fix}" },
   database_away: {
     text: "The database is not available: {reason}.",
     hint: "Check that the database runs and that state.url is right. The gateway reconnects by itself; senders retry.",
   },
-  database_unusable: { text: "The database cannot be used: {reason}.", hint: "Check state.url, and what its user may do." },
+  database_unusable: {
+    text: "The database cannot be used: {reason}.",
+    hint: "Check state.url, and what its user may do.",
+  },
   database_too_old: {
     text: "The database server has version {version}: this program needs {needed} or later.",
     hint: "Update the server, or use another one.",
@@ -99,7 +124,9 @@ export const errorTable = {
     hint: "Run the newer version, or use another database.",
   },
   database_in_use: {
-    text: "This version must change the database (to schema {needed}), and nodes of an older version still use it: {nodes}.",
+    text:
+      "This version must change the database (to schema {needed}), and nodes of an older version still " +
+      "use it: {nodes}.",
     hint: "Stop these nodes, start this one, and then start the others with the new version.",
   },
   database_foreign: {
@@ -108,9 +135,14 @@ export const errorTable = {
   },
   lease_lost: {
     text: "This node did not renew its lease in time, so another node may have taken over its work.",
-    hint: "The work continues on a node that holds a lease. Check this machine's load and its connection to the database.",
+    hint:
+      "The work continues on a node that holds a lease. Check this machine's load and its connection to " +
+      "the database.",
   },
-  port_in_use: { text: "{host}:{port} is already in use.", hint: "Stop the other program, or set gateway.port (0 takes any free port)." },
+  port_in_use: {
+    text: "{host}:{port} is already in use.",
+    hint: "Stop the other program, or set gateway.port (0 takes any free port).",
+  },
   listen_failed: { text: "Cannot listen on {host}:{port}: {reason}.", hint: "Check gateway.host and gateway.port." },
   plugin_not_found: {
     text: "The plugin {plugin} cannot be found: {reason}.",
@@ -128,12 +160,18 @@ export const errorTable = {
     text: "The plugin {plugin} was written for SDK {range}; this host provides {version}.",
     hint: "Update the plugin, or this program.",
   },
-  plugin_requires: { text: "The plugin {plugin} requires {required}, which is not loaded.", hint: "Load it, or disable {plugin}." },
+  plugin_requires: {
+    text: "The plugin {plugin} requires {required}, which is not loaded.",
+    hint: "Load it, or disable {plugin}.",
+  },
   plugin_duplicate: {
     text: "Two plugins have the id {plugin}: {first} and {second}. Only the first is loaded.",
     hint: "Remove one of the two from plugins.load, or change its id.",
   },
-  plugin_folder_used: { text: "No plugin was created in {directory}: {reason}.", hint: "Pass another folder with --dir." },
+  plugin_folder_used: {
+    text: "No plugin was created in {directory}: {reason}.",
+    hint: "Pass another folder with --dir.",
+  },
   plugin_not_created: {
     text: "The plugin in {directory} was not created: {reason}.",
     hint: "Check the owner, mode and space of the folder.",
@@ -151,7 +189,10 @@ export const errorTable = {
     hint: "Correct the value. The plugin stays off until then.",
   },
   plugin_setup_failed: { text: "The plugin {plugin} failed in setup: {reason}.", hint: "The gateway runs without it." },
-  plugin_setup_timeout: { text: "The plugin {plugin} did not finish setup within {seconds} s.", hint: "The gateway runs without it." },
+  plugin_setup_timeout: {
+    text: "The plugin {plugin} did not finish setup within {seconds} s.",
+    hint: "The gateway runs without it.",
+  },
   plugin_tap_failed: { text: "The plugin {plugin} failed at {hook}: {reason}.", hint: "Check the plugin's log lines." },
   plugin_tap_timeout: {
     text: "The plugin {plugin} did not answer at {hook} within {seconds} s.",
@@ -207,7 +248,9 @@ export const errorTable = {
   },
   token_from_environment: {
     text: "{path} is read from the environment variable {variable}, which this command cannot change.",
-    hint: 'Name a variable with the old token in {previous}: { "token": { "env": "OLD" }, "until": "<time>" }, change {variable} and restart.',
+    hint:
+      'Name a variable with the old token in {previous}: { "token": { "env": "OLD" }, "until": "<time>" ' +
+      "}, change {variable} and restart.",
   },
   token_not_written: {
     text: "The token in {file} was not replaced: {reason}.",
@@ -221,7 +264,10 @@ export const errorTable = {
     text: "The session {session} does not exist.",
     hint: "`{command} sessions list` shows the keys. Any part of a key is enough.",
   },
-  session_not_whole: { text: '"{session}" is not a complete session key.', hint: "Did you mean `{command} sessions delete {key}`?" },
+  session_not_whole: {
+    text: '"{session}" is not a complete session key.',
+    hint: "Did you mean `{command} sessions delete {key}`?",
+  },
   out_unwritable: { text: "{file} cannot be written: {reason}.", hint: "Pass another file with --out." },
   delivery_none: { text: "No webhook has been received yet.", hint: "`{command} hooks list` shows the URLs." },
   delivery_unknown: {
@@ -248,14 +294,23 @@ export const errorTable = {
     text: "No gateway is running on {directory}.",
     hint: "Start it with `{command} gateway`, or pass its state directory with --state.",
   },
-  gateway_embedded: { text: "This gateway cannot be {what} from outside.", hint: "Do that in the program that embeds it." },
+  gateway_embedded: {
+    text: "This gateway cannot be {what} from outside.",
+    hint: "Do that in the program that embeds it.",
+  },
   gateway_refused: { text: "The gateway at {url} refused: {reason}.", hint: "{fix}" },
   gateway_still_runs: {
     text: "The gateway (process {pid}) is still running after {seconds} s.",
     hint: "`{command} logs` may show why. It is safe to kill the process.",
   },
-  gateway_not_back: { text: "The gateway stopped and did not start again.", hint: "`{command} logs` and `{command} doctor` may show why." },
+  gateway_not_back: {
+    text: "The gateway stopped and did not start again.",
+    hint: "`{command} logs` and `{command} doctor` may show why.",
+  },
   gateway_silent: { text: "The gateway at {url} did not respond: {reason}.", hint: "`{command} logs` may show why." },
-  log_missing: { text: "The log {file} does not exist yet.", hint: "Start a gateway with `{command} gateway`; it creates the log." },
+  log_missing: {
+    text: "The log {file} does not exist yet.",
+    hint: "Start a gateway with `{command} gateway`; it creates the log.",
+  },
   usage: { text: "{reason}.", hint: "Run the command with --help." },
 } as const satisfies Record<string, ErrorText>;

@@ -1,4 +1,7 @@
-/** The gateway's own errors; their texts are in `error-table.ts`. Errors of platforms and models are in `plugin-errors.ts`. */
+/**
+ * The gateway's own errors; their texts are in `error-table.ts`. Errors of platforms and models are in
+ * `plugin-errors.ts`.
+ */
 import { programCommand } from "./command.ts";
 import { errorTable } from "./error-table.ts";
 
@@ -60,9 +63,13 @@ export function asSentence(text: string): string {
 }
 
 /** What made the tap of a plugin fail; any other error as it is. */
-const behind = (error: unknown): unknown => (error instanceof PluginError && error.cause !== undefined ? error.cause : error);
+const behind = (error: unknown): unknown =>
+  error instanceof PluginError && error.cause !== undefined ? error.cause : error;
 
-/** Whether nothing can be stored now: the disk is full, or the database is away. The data to be written was not at fault. */
+/**
+ * Whether nothing can be stored now: the disk is full, or the database is away. The data to be written was not at
+ * fault.
+ */
 export function cannotStore(error: unknown): error is HostError {
   const cause = behind(error);
   return cause instanceof HostError && (cause.code === "state_full" || cause.code === "database_away");
@@ -74,5 +81,8 @@ export function isLeaseLost(error: unknown): error is HostError {
   return cause instanceof HostError && cause.code === "lease_lost";
 }
 
-/** Whether the state is at fault, and neither the event nor what handles it: the event can be handled later, or elsewhere. */
+/**
+ * Whether the state is at fault, and neither the event nor what handles it: the event can be handled later, or
+ * elsewhere.
+ */
 export const isOfState = (error: unknown): boolean => cannotStore(error) || isLeaseLost(error);

@@ -1,6 +1,7 @@
 /**
- * JSON whose numbers keep all digits. A number that JavaScript cannot represent, such as an integer beyond 2^53 or `1e400`, becomes raw JSON
- * (`JSON.rawJSON`), which `JSON.stringify` writes unchanged. Other values are parsed as by `JSON.parse`.
+ * JSON whose numbers keep all digits. A number that JavaScript cannot represent, such as an integer beyond 2^53 or
+ * `1e400`, becomes raw JSON (`JSON.rawJSON`), which `JSON.stringify` writes unchanged. Other values are parsed as by
+ * `JSON.parse`.
  */
 import type { Json } from "./types.ts";
 
@@ -9,7 +10,10 @@ interface RawJson {
 }
 
 interface ExactJson {
-  parse(text: string, reviver: (key: string, value: unknown, context: { readonly source?: string }) => unknown): unknown;
+  parse(
+    text: string,
+    reviver: (key: string, value: unknown, context: { readonly source?: string }) => unknown,
+  ): unknown;
   rawJSON(text: string): RawJson;
   isRawJSON(value: unknown): value is RawJson;
 }
@@ -18,8 +22,8 @@ interface ExactJson {
 const json = JSON as unknown as ExactJson;
 
 /**
- * Matches every text that has a number which loses digits. Nearly all others have no long run of digits where a number can begin (hashes and
- * ids are strings), and no exponent of three digits.
+ * Matches every text that has a number which loses digits. Nearly all others have no long run of digits where a number
+ * can begin (hashes and ids are strings), and no exponent of three digits.
  */
 const mayLoseDigits = /(?:^|[\s:,[])-?\d[\d.]{15}|\d[eE][+-]?\d{3,}(?=[\s,}\]]|$)/;
 /** More digits of an exponent than any number needs. */
@@ -62,8 +66,8 @@ export function parseExactJson(text: string): unknown {
 export const exactCopy = (value: Json): Json => parseExactJson(JSON.stringify(value)) as Json;
 
 /**
- * The place of a number that may not be what was written, such as `id` or `list[2]`: infinite, or, with `whole`, an integer beyond 2^53 that
- * was parsed as by `JSON.parse`.
+ * The place of a number that may not be what was written, such as `id` or `list[2]`: infinite, or, with `whole`, an
+ * integer beyond 2^53 that was parsed as by `JSON.parse`.
  */
 export function inexactNumber(value: unknown, whole: boolean, place = ""): string | undefined {
   if (typeof value === "number") {
@@ -85,9 +89,13 @@ function losesDigits(value: number, source: string): boolean {
   return !Number.isFinite(value) || decimal(String(value)) !== decimal(source);
 }
 
-/** A number as its digits without zeros around them, and the power of ten of the last one: `1.50` and `15e-1` are `15e-1`. */
+/**
+ * A number as its digits without zeros around them, and the power of ten of the last one: `1.50` and `15e-1` are
+ * `15e-1`.
+ */
 function decimal(number: string): string {
-  const [, sign = "", whole = "", fraction = "", exponent = "0"] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(number) ?? [];
+  const [, sign = "", whole = "", fraction = "", exponent = "0"] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(number) ?? [];
   const digits = (whole + fraction).replace(/^0+/, "");
   const kept = digits.replace(/0+$/, "");
   if (kept === "") return "0";

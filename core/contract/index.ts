@@ -2,7 +2,16 @@
 
 export { type CodeDefinition, type CodeTable, findCode, hintOfCode } from "./codes.ts";
 export { programCommand } from "./command.ts";
-export { asSentence, cannotStore, type ErrorCode, HostError, isLeaseLost, isOfState, PluginError, reasonOf } from "./errors.ts";
+export {
+  asSentence,
+  cannotStore,
+  type ErrorCode,
+  HostError,
+  isLeaseLost,
+  isOfState,
+  PluginError,
+  reasonOf,
+} from "./errors.ts";
 export { exactCopy, exactDigits, inexactNumber, parseExactJson } from "./exact-json.ts";
 export { isNamed } from "./name-pattern.ts";
 export { ChannelError, codeOf, EngineError } from "./plugin-errors.ts";

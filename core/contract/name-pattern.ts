@@ -1,7 +1,8 @@
 /** Names in the configuration, in which `*` stands for any characters. */
 
 /** Whether one of the patterns names it. */
-export const isNamed = (patterns: readonly string[], name: string): boolean => patterns.some((pattern) => matches(pattern, name));
+export const isNamed = (patterns: readonly string[], name: string): boolean =>
+  patterns.some((pattern) => matches(pattern, name));
 
 /** Compared part by part: a regular expression made of many `*` can take exponential time. */
 function matches(pattern: string, name: string): boolean {

@@ -1,4 +1,6 @@
-/** Errors that plugins throw: channels for their platforms, engines for their models. `codes.ts` explains their codes. */
+/**
+ * Errors that plugins throw: channels for their platforms, engines for their models. `codes.ts` explains their codes.
+ */
 import { findCode, hintOfCode } from "./codes.ts";
 
 /**
@@ -15,15 +17,16 @@ export class ChannelError extends Error {
 
   override readonly name = "ChannelError";
   /**
-   * Stable reason code, such as `flood_wait` or `network`. After `blocked_by_user`, `chat_not_found`, `thread_gone` and `unauthorized` the
-   * rest of the reply is not tried and the sender gets no apology, because they could not be delivered either.
+   * Stable reason code, such as `flood_wait` or `network`. After `blocked_by_user`, `chat_not_found`, `thread_gone` and
+   * `unauthorized` the rest of the reply is not tried and the sender gets no apology, because they could not be
+   * delivered either.
    */
   readonly reason: string;
   /** True if the same call may succeed later. */
   readonly retryable: boolean;
   /**
-   * Milliseconds to wait before a retry, if the platform specified them. At most a day; a value that is not a positive number, such as a
-   * header that could not be read, counts as not specified.
+   * Milliseconds to wait before a retry, if the platform specified them. At most a day; a value that is not a positive
+   * number, such as a header that could not be read, counts as not specified.
    */
   readonly retryAfterMs: number | undefined;
   /** `not-sent` (default): the call certainly had no effect. `unknown`: it may have had one. */
@@ -31,8 +34,8 @@ export class ChannelError extends Error {
   /** The chat's new id, if the platform refused the call because the id changed. The message is then sent there. */
   readonly migratedTo: string | undefined;
   /**
-   * What the operator can do about it, as a sentence. `service why`, the log and the results of actions show it. Default: the hint in the
-   * registry of codes for `reason`.
+   * What the operator can do about it, as a sentence. `service why`, the log and the results of actions show it.
+   * Default: the hint in the registry of codes for `reason`.
    */
   readonly hint: string | undefined;
 
@@ -43,14 +46,20 @@ export class ChannelError extends Error {
       readonly migratedTo?: string;
       readonly retryAfterMs?: number;
       readonly fate?: "not-sent" | "unknown";
-      /** The message, as a sentence. Default: the meaning of the gateway's own code `reason`; for a code of the channel, write one. */
+      /**
+       * The message, as a sentence. Default: the meaning of the gateway's own code `reason`; for a code of the channel,
+       * write one.
+       */
       readonly detail?: string;
       readonly hint?: string;
       readonly cause?: unknown;
     } = {},
   ) {
     const code = findCode(reason);
-    super(options.detail ?? code?.meaning ?? reason, options.cause === undefined ? undefined : { cause: options.cause });
+    super(
+      options.detail ?? code?.meaning ?? reason,
+      options.cause === undefined ? undefined : { cause: options.cause },
+    );
     this.reason = reason;
     this.retryable = options.retryable ?? false;
     this.retryAfterMs = usableWait(options.retryAfterMs);
@@ -61,8 +70,8 @@ export class ChannelError extends Error {
 }
 
 /**
- * A send is retried for a day, so no wait is longer. A timer that gets an unusable number ends at once, and the retries would flood the
- * platform.
+ * A send is retried for a day, so no wait is longer. A timer that gets an unusable number ends at once, and the retries
+ * would flood the platform.
  */
 const longestWaitMs = 86_400_000;
 
@@ -73,7 +82,7 @@ function usableWait(ms: number | undefined): number | undefined {
 /** The code and the hint of an error, where it has them, for the status of an account. */
 export function codeOf(error: unknown): { readonly code?: string; readonly hint?: string } {
   if (!(error instanceof ChannelError)) return {};
-  return { code: error.reason, ...(error.hint !== undefined && { hint: error.hint }) };
+  return { code: error.reason, hint: error.hint };
 }
 
 /**
@@ -92,7 +101,10 @@ export class EngineError extends Error {
   }
 
   override readonly name = "EngineError";
-  /** Stable reason code, such as `model_unreachable`, `model_unauthorized`, `model_unknown`, `model_busy`, `model_stalled`. */
+  /**
+   * Stable reason code, such as `model_unreachable`, `model_unauthorized`, `model_unknown`, `model_busy`,
+   * `model_stalled`.
+   */
   readonly reason: string;
   /** True if the same call may succeed later. */
   readonly retryable: boolean;
@@ -101,10 +113,18 @@ export class EngineError extends Error {
 
   constructor(
     reason: string,
-    options: { readonly detail?: string; readonly hint?: string; readonly retryable?: boolean; readonly cause?: unknown } = {},
+    options: {
+      readonly detail?: string;
+      readonly hint?: string;
+      readonly retryable?: boolean;
+      readonly cause?: unknown;
+    } = {},
   ) {
     const code = findCode(reason);
-    super(options.detail ?? code?.meaning ?? reason, options.cause === undefined ? undefined : { cause: options.cause });
+    super(
+      options.detail ?? code?.meaning ?? reason,
+      options.cause === undefined ? undefined : { cause: options.cause },
+    );
     this.reason = reason;
     this.retryable = options.retryable ?? false;
     this.hint = options.hint ?? (code?.hint || "Read the log lines of this turn.");

@@ -16,7 +16,7 @@ export const product = {
 } as const;
 
 /**
- * Semantic version of the plugin contract. A plugin's `host` range is checked against it. Before 1.0.0, a new minor version may break
- * plugins.
+ * Semantic version of the plugin contract. A plugin's `host` range is checked against it. Before 1.0.0, a new minor
+ * version may break plugins.
  */
 export const sdkVersion = "0.1.0";

@@ -2,8 +2,9 @@
 import type { Json } from "./types.ts";
 
 /**
- * The input of a transform: one delivery. Everything is frozen. The values come from outside and may be anything. Credentials, cookies and
- * signatures of the request are removed. With `forEach`, the list in `payload` contains only the current element.
+ * The input of a transform: one delivery. Everything is frozen. The values come from outside and may be anything.
+ * Credentials, cookies and signatures of the request are removed. With `forEach`, the list in `payload` contains only
+ * the current element.
  */
 export interface TransformContext<P = Json> {
   /** The body as the mapping reads it: JSON, form fields, or a text. */
@@ -23,8 +24,9 @@ export interface TransformContext<P = Json> {
 }
 
 /**
- * Fields that override those of the mapping, after its templates. Each is validated like a request's field; unknown names are ignored. The
- * result must be plain JSON of at most 1,048,576 characters: no `Date`, class instance, getter or cycle.
+ * Fields that override those of the mapping, after its templates. Each is validated like a request's field; unknown
+ * names are ignored. The result must be plain JSON of at most 1,048,576 characters: no `Date`, class instance, getter
+ * or cycle.
  */
 export interface TransformFields {
   /** `wake`: a system event in the main session. `agent`: a separate turn. */
@@ -55,13 +57,15 @@ export interface TransformFields {
 }
 
 /**
- * The result of a transform: fields to override; `undefined` to override nothing; `null` if there is nothing to do (the sender gets 204).
+ * The result of a transform: fields to override; `undefined` to override nothing; `null` if there is nothing to do (the
+ * sender gets 204).
  */
 export type TransformResult = TransformFields | null | undefined;
 
 /**
- * A transform: the default export of a file in the transforms directory, or the export named by `transform.export`. It runs in an engine
- * without files, network or environment, for at most `hooks.transforms.timeoutSeconds`. `examples/reference/transforms.md` lists what is
- * available. An error only fails its own delivery (500 `mapping_failed`).
+ * A transform: the default export of a file in the transforms directory, or the export named by `transform.export`. It
+ * runs in an engine without files, network or environment, for at most `hooks.transforms.timeoutSeconds`.
+ * `examples/reference/transforms.md` lists what is available. An error only fails its own delivery (500
+ * `mapping_failed`).
  */
 export type Transform<P = Json> = (context: TransformContext<P>) => TransformResult | Promise<TransformResult>;

@@ -12,9 +12,11 @@
  * - *station*: a stage of the path: ingress, gating, routing, turn, formatting, delivery, settled.
  * - *hook point*: the place where plugins take part in a station; a *tap* is what a plugin adds there.
  * - *visit*: one unit on its way through the stations, with the data that one station leaves for a later one.
- * - *webhook*: an HTTP request that causes an event; a *mapping* says what to do with it, a *transform* is code for that.
+ * - *webhook*: an HTTP request that causes an event; a *mapping* says what to do with it, a *transform* is code for
+ * that.
  * - *delivery* of a webhook: one accepted request. As a station, delivery sends the parts of a reply.
- * - *channel*: a kind of chat platform; an *account*: one connection to it; a *chat*: a conversation there; a *thread*: a topic in a chat.
+ * - *channel*: a kind of chat platform; an *account*: one connection to it; a *chat*: a conversation there; a *thread*:
+ * a topic in a chat.
  * - *agent*: answers messages; an *engine* runs its turns; a *session* is the memory of a conversation.
  * - *turn*: one run of an agent or a command for a unit.
  * - *trace*: the decisions that the stations made about a unit; `why` prints it.
@@ -24,7 +26,10 @@
 /** Any value that survives `JSON.stringify` and `JSON.parse` unchanged. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
-/** The place a message came from or a reply goes to. The thread is always part of the address, so that a reply never leaves its topic. */
+/**
+ * The place a message came from or a reply goes to. The thread is always part of the address, so that a reply never
+ * leaves its topic.
+ */
 export interface Address {
   /** Channel id, such as `botchat`. */
   readonly channel: string;
@@ -37,8 +42,8 @@ export interface Address {
 }
 
 /**
- * The origin of an event, which determines what it may do. Stored when the event is accepted, never recomputed from a weaker source, and
- * checked again when the event runs.
+ * The origin of an event, which determines what it may do. Stored when the event is accepted, never recomputed from a
+ * weaker source, and checked again when the event runs.
  *
  * - `channel`: a person on a chat platform; the access policy decides when the event runs.
  * - `hook`: a request with the hook token; least authority, never owner.
@@ -50,7 +55,10 @@ export type Authority = "channel" | "hook" | "operator";
 export interface Gather {
   /** Events of one lane with the same key form one unit. */
   readonly key: string;
-  /** Epoch milliseconds before which the unit does not start. `null`: the event never starts a unit; it waits for one with the same key. */
+  /**
+   * Epoch milliseconds before which the unit does not start. `null`: the event never starts a unit; it waits for one
+   * with the same key.
+   */
   readonly due: number | null;
   /** Also postpones the waiting events with the same key to this `due` (an album whose parts are still arriving). */
   readonly extend?: true;
@@ -67,8 +75,8 @@ export interface RawEvent {
   /** Events of one lane run one at a time, in order of arrival. */
   readonly lane: string;
   /**
-   * The event waits for no turn, neither for a free place nor for others of its session: a command, or a text that is sent as it is. Its lane
-   * is separate from one of the same name without this. Not stored.
+   * The event waits for no turn, neither for a free place nor for others of its session: a command, or a text that is
+   * sent as it is. Its lane is separate from one of the same name without this. Not stored.
    */
   readonly control?: true;
   /** What the event may do. A plugin must set `hook` for everything that came from outside. */
@@ -126,8 +134,8 @@ export interface InboundSender {
   /** True for a bot. It is answered only where its id is listed and its text names this bot; see `mentionedByName`. */
   readonly isBot?: boolean;
   /**
-   * True for messages sent as a chat (a channel's post, an anonymous administrator). `id` is then that of the chat, so no user can be
-   * identified.
+   * True for messages sent as a chat (a channel's post, an anonymous administrator). `id` is then that of the chat, so
+   * no user can be identified.
    */
   readonly anonymous?: true;
 }
@@ -143,10 +151,13 @@ export interface Inbound {
    * What happened. Channels set the first five.
    *
    * - `message`: a person wrote something. Chat commands run only in this kind.
-   * - `edit`: a person changed a message; `messageId` is that of the message, `text` its new text. It is answered like a message.
-   * - `press`: a person pressed a button; `text` is `callback_data: ` and the button's value, the form that models expect, and `messageId`
+   * - `edit`: a person changed a message; `messageId` is that of the message, `text` its new text. It is answered like
+   * a message.
+   * - `press`: a person pressed a button; `text` is `callback_data: ` and the button's value, the form that models
+   * expect, and `messageId`
    *   that of the message with the button. Set `mention`.
-   * - `reaction`: a person added a reaction to the message `messageId`. It gets no reply; the agent reads `text` at its next turn, so make it
+   * - `reaction`: a person added a reaction to the message `messageId`. It gets no reply; the agent reads `text` at its
+   * next turn, so make it
    *   a sentence, such as `Reaction added: 👍 by Ada on message 7`. A removed reaction is silent.
    * - `migration`: the chat has a new id, `migratedTo`.
    */
@@ -159,15 +170,15 @@ export interface Inbound {
   readonly plain?: string;
   readonly media: readonly InboundMedia[];
   /**
-   * The channel cannot read the message, which has neither text nor files: it is of a kind that the platform added later. The person gets one
-   * sentence in place of a turn. For direct chats only.
+   * The channel cannot read the message, which has neither text nor files: it is of a kind that the platform added
+   * later. The person gets one sentence in place of a turn. For direct chats only.
    */
   readonly unreadable?: true;
   /** True if the bot was addressed (mention, reply, press). Direct chats need no mention. */
   readonly mention: boolean;
   /**
-   * True if the text itself names the bot, as in `@bot` or `/command@bot`; a reply or a press does not. Messages of other bots need it:
-   * two bots that reply to each other would never end. Set it wherever the platform reports names.
+   * True if the text itself names the bot, as in `@bot` or `/command@bot`; a reply or a press does not. Messages of
+   * other bots need it: two bots that reply to each other would never end. Set it wherever the platform reports names.
    */
   readonly mentionedByName?: boolean;
   /** Epoch milliseconds at the source. If the channel sets 0, the time of acceptance is used. */
@@ -209,7 +220,10 @@ export interface Silent {
 export interface TurnRequest {
   /** Human-readable hook name; the summary begins with it. A mapping may take it from the payload. */
   readonly name?: string;
-  /** The webhook by the configuration's name for it: the id of its mapping or preset, or `agent`. Set by the gateway alone. */
+  /**
+   * The webhook by the configuration's name for it: the id of its mapping or preset, or `agent`. Set by the gateway
+   * alone.
+   */
   readonly hook?: string;
   readonly agentId?: string;
   readonly sessionKey?: string;
@@ -228,8 +242,8 @@ export interface TurnRequest {
   /** Recipient in that channel. */
   readonly to?: string;
   /**
-   * The exact place of the reply, instead of `channel` and `to`, for events of plugins; an empty account is the first one of the channel.
-   * Whether the bot may write there is not checked.
+   * The exact place of the reply, instead of `channel` and `to`, for events of plugins; an empty account is the first
+   * one of the channel. Whether the bot may write there is not checked.
    */
   readonly address?: Pick<Address, keyof Address>;
   readonly wakeMode?: "now" | "next-heartbeat";
@@ -237,7 +251,10 @@ export interface TurnRequest {
   readonly keepReply?: boolean;
   /** The message itself is sent: no engine runs, and no summary is stored. */
   readonly deliverOnly?: boolean;
-  /** What the report of costs calls the model calls of this turn, such as `reminder`; default: `plugin`. Only for events of plugins. */
+  /**
+   * What the report of costs calls the model calls of this turn, such as `reminder`; default: `plugin`. Only for events
+   * of plugins.
+   */
   readonly purpose?: string;
   /** Events of a system turn. If there is nothing to do, no model is called. */
   readonly heartbeat?: { readonly events: readonly string[]; readonly scheduled: boolean };
@@ -281,8 +298,8 @@ export type Button = {
 };
 
 /**
- * A file that an agent sends. Exactly one of `url`, `path`, `data` and `ref` is set. The gateway fetches and checks the file and stores a
- * copy, so that a channel's `render` receives a `path` or a `ref`.
+ * A file that an agent sends. Exactly one of `url`, `path`, `data` and `ref` is set. The gateway fetches and checks the
+ * file and stores a copy, so that a channel's `render` receives a `path` or a `ref`.
  */
 export interface OutboundMedia {
   /** A public http(s) address. The gateway fetches it, never a platform. */
@@ -290,8 +307,8 @@ export interface OutboundMedia {
   /** The path of a file in the agent's workspace, or of a file that came with a message. */
   readonly path?: string;
   /**
-   * The bytes in base64, for content generated on the fly: at most 1 MB, or in a `media` event of an engine as much as another file may have,
-   * because the gateway stores it at once.
+   * The bytes in base64, for content generated on the fly: at most 1 MB, or in a `media` event of an engine as much as
+   * another file may have, because the gateway stores it at once.
    */
   readonly data?: string;
   /** The platform's own handle of a file that it already has, such as a sticker. */
@@ -300,7 +317,10 @@ export interface OutboundMedia {
   readonly fileName?: string;
   /** Show it as a voice message, a round video or a sticker, if the platform supports that. */
   readonly as?: "voice" | "round-video" | "sticker";
-  /** Size in bytes. The gateway sets it, as it sets the dimensions of an image and the type, which it detects from the content. */
+  /**
+   * Size in bytes. The gateway sets it, as it sets the dimensions of an image and the type, which it detects from the
+   * content.
+   */
   readonly size?: number;
   readonly width?: number;
   readonly height?: number;
@@ -322,18 +342,24 @@ export interface SkippedModel {
 export type TurnEvent =
   | { readonly type: "text"; readonly delta: string }
   /**
-   * The reply starts over: all text, reasoning, media and buttons so far are void, such as the beginning of a model that broke off. What
-   * still holds is yielded again. Tool calls and usage remain. `reason`: the code of the cause, such as `model_cut_off`.
+   * The reply starts over: all text, reasoning, media and buttons so far are void, such as the beginning of a model
+   * that broke off. What still holds is yielded again. Tool calls and usage remain. `reason`: the code of the cause,
+   * such as `model_cut_off`.
    */
   | { readonly type: "restart"; readonly reason: string }
   /** `preview`: shown while the turn runs, but never part of the reply. */
   | { readonly type: "reasoning"; readonly delta: string; readonly preview?: boolean }
-  | { readonly type: "tool"; readonly name: string; readonly state: "started" | "finished" | "failed"; readonly detail?: string }
+  | {
+      readonly type: "tool";
+      readonly name: string;
+      readonly state: "started" | "finished" | "failed";
+      readonly detail?: string;
+    }
   | { readonly type: "media"; readonly media: OutboundMedia }
   | { readonly type: "buttons"; readonly buttons: readonly (readonly Button[])[] }
   /**
-   * What a call of `provider/model` used. The first two are all tokens of the request and of the reply; the others are the parts of them that
-   * the server read from its cache, wrote to it, and used for reasoning.
+   * What a call of `provider/model` used. The first two are all tokens of the request and of the reply; the others are
+   * the parts of them that the server read from its cache, wrote to it, and used for reasoning.
    */
   | {
       readonly type: "usage";
@@ -377,7 +403,9 @@ export interface Part {
   readonly body: Json;
   /** Id of the preview message that this part replaces by an edit. */
   readonly replaces?: string;
-  /** Id of the message that this part replies to. If that message was deleted, the part is sent without the reference. */
+  /**
+   * Id of the message that this part replies to. If that message was deleted, the part is sent without the reference.
+   */
   readonly replyTo?: string;
   /** True if `replyTo` is the message being answered, so that a preview of the reply already refers to it. */
   readonly replyImplied?: true;
@@ -386,8 +414,8 @@ export interface Part {
   /** Edit the message in `replaces` or fail: if it is gone, no new message is sent. */
   readonly inPlace?: true;
   /**
-   * If the platform refuses the files of this part for good, its text may be sent without them. The receipt then says so in `omitted`.
-   * Without this, the part is sent complete or fails.
+   * If the platform refuses the files of this part for good, its text may be sent without them. The receipt then says
+   * so in `omitted`. Without this, the part is sent complete or fails.
    */
   readonly mayOmitFiles?: true;
 }

@@ -1,4 +1,7 @@
-/** `gateway.json` in the state directory: gives the command line the address and the configuration file of the running gateway. */
+/**
+ * `gateway.json` in the state directory: gives the command line the address and the configuration file of the running
+ * gateway.
+ */
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { writeWhole } from "../state/index.ts";

@@ -66,11 +66,19 @@ export async function openBase(
   cleanup: AsyncDisposableStack,
   onDirectory: (directory: string) => void,
 ): Promise<Base> {
-  const { environment = process.env, home = homedir(), elapsed = () => performance.now(), random = Math.random } = options;
+  const {
+    environment = process.env,
+    home = homedir(),
+    elapsed = () => performance.now(),
+    random = Math.random,
+  } = options;
   const ownClock = Date.now;
   let nodes: Nodes | undefined;
   const now = options.now ?? (() => nodes?.time() ?? ownClock());
-  const location = options.configFile === undefined ? locateConfig({ env: environment, home }) : { file: options.configFile, named: true };
+  const location =
+    options.configFile === undefined
+      ? locateConfig({ env: environment, home })
+      : { file: options.configFile, named: true };
   const current: Current = { loaded: await loadConfig({ ...location, env: environment }) };
   const config = () => current.loaded.config;
   const { directory, file: configFile } = current.loaded;
@@ -98,14 +106,20 @@ export async function openBase(
   const wait = createStateWait({
     ...{ config, log, elapsed, signal: options.signal },
     tokens: () => createGatewayTokens({ config, secrets, log, now, stateDirectory }),
-    onListening: (url) => writeAddress(stateDirectory, { url, pid: process.pid, startedAt: now(), configFile }, cleanup),
+    onListening: (url) =>
+      writeAddress(stateDirectory, { url, pid: process.pid, startedAt: now(), configFile }, cleanup),
   });
   cleanup.defer(wait.end);
   const opening = wait.until(() =>
     openState({
       ...{ place, now, owner: true },
       secrets: () => secrets,
-      plugins: () => ({ loader, load: config().plugins.load, configDirectory: directory, given: options.plugins ?? [] }),
+      plugins: () => ({
+        loader,
+        load: config().plugins.load,
+        configDirectory: directory,
+        given: options.plugins ?? [],
+      }),
       ...(options.slowFlushMs === undefined ? {} : { slowFlushMs: options.slowFlushMs }),
       ...(options.writerThread === undefined ? {} : { writerThread: options.writerThread }),
       ...(options.acceptNewState === true && { acceptNewState: acceptance(log) }),
@@ -124,7 +138,13 @@ export async function openBase(
   const syncConfig =
     config().state.config === "store"
       ? createConfigSync(
-          createSharedConfig({ store, file: configFile, stateDirectory, env: environment, schemas: () => current.schemas }),
+          createSharedConfig({
+            store,
+            file: configFile,
+            stateDirectory,
+            env: environment,
+            schemas: () => current.schemas,
+          }),
           configFile,
           log,
         )

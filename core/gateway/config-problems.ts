@@ -1,4 +1,7 @@
-/** Problems of a configuration that its own schema cannot find: options of plugins, accounts of channels, mappings of hooks. */
+/**
+ * Problems of a configuration that its own schema cannot find: options of plugins, accounts of channels, mappings of
+ * hooks.
+ */
 
 import { readAccounts } from "../channels/index.ts";
 import {
@@ -28,7 +31,9 @@ import { withMisnamed } from "./misnamed-channels.ts";
 export function optionProblems({ id, options }: PluginDefinition, config: GatewayConfig): readonly Problem[] {
   if (options === undefined) return [];
   const path = `plugins.entries.${id}.options`;
-  return validateSection(options, config.plugins.entries[id]?.options ?? {}, path).problems.map(switchingOff(`plugins.entries.${id}`));
+  return validateSection(options, config.plugins.entries[id]?.options ?? {}, path).problems.map(
+    switchingOff(`plugins.entries.${id}`),
+  );
 }
 
 /** The problems of one plugin's section. An error switches off the part of the section that it is in. */
@@ -66,7 +71,8 @@ function placedProblem(
   return { severity: "error", ...problem, ...(isEntry && { section: below(path.slice(0, 1)) }) };
 }
 
-const isNothing = (settings: unknown): boolean => typeof settings === "object" && settings !== null && Object.keys(settings).length === 0;
+const isNothing = (settings: unknown): boolean =>
+  typeof settings === "object" && settings !== null && Object.keys(settings).length === 0;
 
 /** Problems of a channel's accounts, without those that the check of the file has already reported. */
 export async function accountProblems(
@@ -92,7 +98,9 @@ export async function accountProblems(
   );
 }
 
-/** The same for accounts that an error in the file switched off: nothing opens them, so nothing else would check them. */
+/**
+ * The same for accounts that an error in the file switched off: nothing opens them, so nothing else would check them.
+ */
 async function offAccountProblems(
   channels: readonly ChannelDefinition[],
   checked: CheckedConfig,
@@ -109,11 +117,23 @@ async function offAccountProblems(
 }
 
 /** Sections of channels that no plugin provides, which would have no effect. */
-export function unknownChannels({ channels }: Pick<GatewayConfig, "channels">, provided: readonly string[]): readonly Problem[] {
+export function unknownChannels(
+  { channels }: Pick<GatewayConfig, "channels">,
+  provided: readonly string[],
+): readonly Problem[] {
   return Object.entries(channels).flatMap(([id, section]) => {
     if (provided.includes(id) || section.enabled === false) return [];
-    const hint = suggestKey(id, provided) ?? `Load its plugin with plugins.load. Available channels: ${provided.join(", ") || "none"}.`;
-    return [{ severity: "warning", path: `channels.${id}`, message: "no enabled plugin provides this channel", hint } as const];
+    const hint =
+      suggestKey(id, provided) ??
+      `Load its plugin with plugins.load. Available channels: ${provided.join(", ") || "none"}.`;
+    return [
+      {
+        severity: "warning",
+        path: `channels.${id}`,
+        message: "no enabled plugin provides this channel",
+        hint,
+      } as const,
+    ];
   });
 }
 
@@ -150,15 +170,23 @@ export async function pluginProblems(
   }));
 }
 
-export const channelDefinitions = (plugins: readonly PluginDefinition[]) => plugins.flatMap(({ channel }) => channel ?? []);
+export const channelDefinitions = (plugins: readonly PluginDefinition[]) =>
+  plugins.flatMap(({ channel }) => channel ?? []);
 
-export const channelsOf = (plugins: readonly PluginDefinition[]): readonly string[] => plugins.flatMap(({ channel }) => channel?.id ?? []);
+export const channelsOf = (plugins: readonly PluginDefinition[]): readonly string[] =>
+  plugins.flatMap(({ channel }) => channel?.id ?? []);
 
 /** Sections whose plugins are switched off, by their paths: what the file has there would have no effect. */
-export function unreadSections(off: ReadonlyMap<string, string>, { written, checkable }: CheckedConfig): readonly Problem[] {
+export function unreadSections(
+  off: ReadonlyMap<string, string>,
+  { written, checkable }: CheckedConfig,
+): readonly Problem[] {
   return [...off].flatMap(([path, plugin]) => {
     const [top, , key = ""] = path.split(".");
-    const places = top === "agents" ? placesOf({ key, of: "agents" }, checkable) : [{ path, settings: getPath(written, path.split(".")) }];
+    const places =
+      top === "agents"
+        ? placesOf({ key, of: "agents" }, checkable)
+        : [{ path, settings: getPath(written, path.split(".")) }];
     return places.flatMap((place): readonly Problem[] => {
       if (place.settings === undefined || isNothing(place.settings)) return [];
       const hint = `Enable the plugin ${plugin} with plugins.entries.${plugin}.enabled, or remove the key.`;
@@ -177,7 +205,7 @@ export function logProblem(log: Log, problem: Problem): void {
   const line = {
     path: problem.path,
     ...(problem.line === undefined ? {} : { line: problem.line, column: problem.column }),
-    ...(problem.hint === undefined ? {} : { hint: problem.hint }),
+    hint: problem.hint,
   };
   if (problem.severity === "error") log.error(line, `configuration: ${problem.message}`);
   else log.warn(line, `configuration: ${problem.message}`);

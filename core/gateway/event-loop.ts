@@ -1,4 +1,7 @@
-/** Notices when the event loop was blocked, and names the plugin whose code was running: meanwhile the gateway received nothing. */
+/**
+ * Notices when the event loop was blocked, and names the plugin whose code was running: meanwhile the gateway received
+ * nothing.
+ */
 
 import type { Log } from "../log/index.ts";
 import type { Hooks, TapRun } from "../stations/index.ts";
@@ -38,14 +41,20 @@ export function watchEventLoop({
     // A call that took at least half the time is the cause; others are candidates.
     if (longest !== undefined && longest.ms * 2 >= ms) {
       const { plugin, hook } = longest;
-      log.warn({ ms, plugin, hook, ...earlier }, `the event loop was blocked for ${seconds(ms)} by the plugin ${plugin} at ${hook}`);
+      log.warn(
+        { ms, plugin, hook, ...earlier },
+        `the event loop was blocked for ${seconds(ms)} by the plugin ${plugin} at ${hook}`,
+      );
       return;
     }
     // The core's taps wait for calls into plugins, so the plugin is the better candidate.
     const first = resumed ?? waiting.find(({ plugin }) => plugin !== "core") ?? waiting[0];
     const named = first === undefined ? {} : first;
     const others = first === undefined ? "no tap was running" : `a tap of ${first.plugin} at ${first.hook} was running`;
-    log.warn({ ms, ...named, ...listed(waiting, first), ...earlier }, `the event loop was blocked for ${seconds(ms)}; ${others}`);
+    log.warn(
+      { ms, ...named, ...listed(waiting, first), ...earlier },
+      `the event loop was blocked for ${seconds(ms)}; ${others}`,
+    );
   }, everyMs);
   timer.unref();
   cleanup.defer(() => clearInterval(timer));
@@ -55,6 +64,8 @@ const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
 
 /** The other pending taps, limited to what fits in a line. */
 function listed(waiting: readonly TapRun[], first: TapRun | undefined): { readonly waiting?: readonly string[] } {
-  const names = new Set(waiting.filter((tap) => tap.plugin !== first?.plugin).map(({ plugin, hook }) => `${plugin} at ${hook}`));
+  const names = new Set(
+    waiting.filter((tap) => tap.plugin !== first?.plugin).map(({ plugin, hook }) => `${plugin} at ${hook}`),
+  );
   return names.size === 0 ? {} : { waiting: [...names].slice(0, 10) };
 }

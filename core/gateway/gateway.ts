@@ -1,6 +1,6 @@
 /**
- * The life of a gateway: configuration, state, plugins, path and HTTP start in this order and close in reverse. Everything in it is created
- * here and gone after `close()`; two gateways in one process share nothing.
+ * The life of a gateway: configuration, state, plugins, path and HTTP start in this order and close in reverse.
+ * Everything in it is created here and gone after `close()`; two gateways in one process share nothing.
  */
 import { createHeartbeat, eventQueue, type Heartbeat } from "../agents/index.ts";
 import { type GatewayConfig, loadConfig, requireValue } from "../config/index.ts";
@@ -44,17 +44,19 @@ export interface Gateway {
   readiness(): Readiness;
   describe(): Promise<GatewayDescription>;
   /**
-   * Reads the files of a plugin again and replaces it by what they say now, while everything else goes on: events under way end on the
-   * old instance, the next event meets the new one. Throws `HostError` that says what is wrong; the old one then stays. `name`: as
-   * `plugins.load` or the option `load` names it.
+   * Reads the files of a plugin again and replaces it by what they say now, while everything else goes on: events under
+   * way end on the old instance, the next event meets the new one. Throws `HostError` that says what is wrong; the old
+   * one then stays. `name`: as `plugins.load` or the option `load` names it.
    */
   replacePlugin(name: string): Promise<ReplacedPlugin>;
   /**
-   * Logs an uncaught error, such as one that a plugin's timer threw. `ending`: the process ends because of it, so the line is written at
-   * once.
+   * Logs an uncaught error, such as one that a plugin's timer threw. `ending`: the process ends because of it, so the
+   * line is written at once.
    */
   logStray(error: unknown, options: { readonly ending: boolean }): void;
-  /** Stops accepting events, finishes or hands back running turns within `gateway.drainSeconds`, and closes. Idempotent. */
+  /**
+   * Stops accepting events, finishes or hands back running turns within `gateway.drainSeconds`, and closes. Idempotent.
+   */
   close(): Promise<void>;
 }
 
@@ -78,7 +80,11 @@ export async function createGateway(options: GatewayOptions = {}): Promise<Gatew
   }
 }
 
-async function compose(options: GatewayOptions, cleanup: AsyncDisposableStack, onDirectory: (directory: string) => void): Promise<Gateway> {
+async function compose(
+  options: GatewayOptions,
+  cleanup: AsyncDisposableStack,
+  onDirectory: (directory: string) => void,
+): Promise<Gateway> {
   const base = await openBase(options, cleanup, onDirectory);
   const { current, config, stateDirectory, log, store, now } = base;
   const telemetry: Telemetry = createTelemetry({ store, now, running: () => runtime.path.lanes.running() });
@@ -99,7 +105,14 @@ async function compose(options: GatewayOptions, cleanup: AsyncDisposableStack, o
   const life: Life = { up: false, closing: false, tried: false };
   const hookTokens = createHookTokens(base);
   const hookSide = createHookSide({ ...base, loaded: () => current.loaded, runtime });
-  const { readiness, describe, found } = createDescribing(base, { runtime, plugins, hookSide, hookTokens, life, address });
+  const { readiness, describe, found } = createDescribing(base, {
+    runtime,
+    plugins,
+    hookSide,
+    hookTokens,
+    life,
+    address,
+  });
   for (const problem of await found()) logProblem(log, problem);
   const http = createHttpSide({ ...base, runtime, telemetry, readiness, hookTokens, life, hookSide });
   const { server, handIn } = http;
@@ -133,12 +146,30 @@ async function compose(options: GatewayOptions, cleanup: AsyncDisposableStack, o
   door.handIn = handIn;
   await plugins.ready();
   watchEventLoop({ hooks: runtime.hooks, log, cleanup });
-  startPruning({ store, duties, log, now, cleanup, stateDirectory, channels: () => [...runtime.registry.channels.keys()], config });
+  startPruning({
+    store,
+    duties,
+    log,
+    now,
+    cleanup,
+    stateDirectory,
+    channels: () => [...runtime.registry.channels.keys()],
+    config,
+  });
   following.reload = followConfig({ ...base, runtime, heartbeat, found, results: hookSide.results });
   if (base.syncConfig !== undefined) followSharedConfig(base.syncConfig, log, cleanup);
   const drainMs = () => config().gateway.drainSeconds * 1_000;
   const replacePlugin = createReplacing({ ...base, plugins, runtime, http, hookSide, drainMs });
-  const gateway = createHandle({ base, runtime, heartbeat, life, url: address.url, readiness, describe, replacePlugin });
+  const gateway = createHandle({
+    base,
+    runtime,
+    heartbeat,
+    life,
+    url: address.url,
+    readiness,
+    describe,
+    replacePlugin,
+  });
   watchOwnership({ ...base, onLost: options.onLost ?? (() => void gateway.close()) });
   life.up = true;
   // Loads the engine's lazy parts before the first message needs them.
@@ -196,7 +227,12 @@ function registerRoutes(
     end: (how) => options.onAsked?.(how) ?? false,
     checkStart: async () => {
       const { schemas } = current;
-      const next = await loadConfig({ file: current.loaded.file, named: current.loaded.found, env: base.environment, schemas });
+      const next = await loadConfig({
+        file: current.loaded.file,
+        named: current.loaded.found,
+        env: base.environment,
+        schemas,
+      });
       requireValue(next, current.loaded);
       checkStateSettings(next, base.secrets);
       const { host, port } = next.config.gateway;
@@ -228,7 +264,8 @@ function createHandle(parts: {
     // Sources are closed first, so that no new events arrive while running turns finish.
     heartbeat.close();
     await runtime.accounts.pause();
-    // What a tool sends is in the outbox and goes out at the next start at the latest, so its turn must not wait for it.
+    // What a tool sends is in the outbox and goes out at the next start at the latest, so its turn must not wait for
+    // it.
     runtime.actions.close();
     const drained = await runtime.path.lanes.drain(config().gateway.drainSeconds * 1_000);
     runtime.path.interrupt();

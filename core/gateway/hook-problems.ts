@@ -2,7 +2,13 @@
 
 import { channelMeant } from "../access/index.ts";
 import { readAccounts } from "../channels/index.ts";
-import { type CheckedConfig, createSecrets, type Environment, type GatewayConfig, type Problem } from "../config/index.ts";
+import {
+  type CheckedConfig,
+  createSecrets,
+  type Environment,
+  type GatewayConfig,
+  type Problem,
+} from "../config/index.ts";
 import type { PluginDefinition } from "../sdk/contract.ts";
 import { checkModule } from "../transforms/index.ts";
 import { compileMappings, hookPolicies, type MappingTable } from "../webhooks/index.ts";
@@ -15,7 +21,10 @@ export interface HookDeclarations {
 interface CompileOptions {
   /** Default: without the sections that have an error. */
   readonly config?: GatewayConfig;
-  /** True: an account with an error counts as one that will run. Its error is reported in its own place, and it says what to do. */
+  /**
+   * True: an account with an error counts as one that will run. Its error is reported in its own place, and it says
+   * what to do.
+   */
   readonly ignoreBroken?: boolean;
 }
 
@@ -26,7 +35,9 @@ export async function compileHooks(
   { config = checked.config, ignoreBroken = false }: CompileOptions = {},
 ): Promise<HookDeclarations> {
   const { directory } = checked;
-  const channels = new Map(plugins.flatMap(({ channel }) => (channel === undefined ? [] : [[channel.id, channel] as const])));
+  const channels = new Map(
+    plugins.flatMap(({ channel }) => (channel === undefined ? [] : [[channel.id, channel] as const])),
+  );
   const secrets = createSecrets({ env, directory });
   const available = new Set<string>();
   const read = [...channels].map(async ([id, channel]) => {

@@ -5,7 +5,13 @@ import type { GatewayConfig, LoadedConfig, Problem, Secrets } from "../config/in
 import { reasonOf } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
 import type { Store } from "../state/index.ts";
-import { checkModule, createTransforms, resolveTransformsRoot, type Transforms, withPlace } from "../transforms/index.ts";
+import {
+  checkModule,
+  createTransforms,
+  resolveTransformsRoot,
+  type Transforms,
+  withPlace,
+} from "../transforms/index.ts";
 import {
   compileMappings,
   createRecordings,
@@ -26,7 +32,10 @@ export interface HookSide {
   readonly recompile: () => void;
   readonly policies: ReturnType<typeof hookPolicies>;
   readonly transforms: Transforms;
-  /** Loads the transforms that mappings name, so that the first delivery does not wait for them, and logs those that fail. */
+  /**
+   * Loads the transforms that mappings name, so that the first delivery does not wait for them, and logs those that
+   * fail.
+   */
   readonly prepare: () => Promise<void>;
   /** Close before the server. */
   readonly results: Results;
@@ -79,7 +88,11 @@ export function createHookSide(parts: {
 }
 
 function currentMappings(
-  { loaded, runtime, secrets }: { readonly loaded: () => LoadedConfig; readonly runtime: Runtime; readonly secrets: Secrets },
+  {
+    loaded,
+    runtime,
+    secrets,
+  }: { readonly loaded: () => LoadedConfig; readonly runtime: Runtime; readonly secrets: Secrets },
   policies: HookSide["policies"],
 ): Pick<HookSide, "mappings" | "problems" | "recompile"> {
   const compile = (of: LoadedConfig, hooks: GatewayConfig["hooks"]): MappingTable => {
@@ -94,7 +107,9 @@ function currentMappings(
     });
     return { ...table, problems: table.problems.map((problem) => ({ ...of.locate(problem.path), ...problem })) };
   };
-  let known: { readonly of: LoadedConfig; readonly table: MappingTable; readonly problems: readonly Problem[] } | undefined;
+  let known:
+    | { readonly of: LoadedConfig; readonly table: MappingTable; readonly problems: readonly Problem[] }
+    | undefined;
   const current = () => {
     const of = loaded();
     if (known?.of === of) return known;

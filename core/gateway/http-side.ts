@@ -34,7 +34,11 @@ function deviceTokens(checks: Runtime["registry"]["devices"], log: Log): (token:
   return async (token) => {
     for (const { plugin, definition } of checks) {
       try {
-        if ((await callPlugin({ plugin, doing: "a check of a device's token" }, pluginDeadlines.device, () => definition(token))) === true)
+        if (
+          (await callPlugin({ plugin, doing: "a check of a device's token" }, pluginDeadlines.device, () =>
+            definition(token),
+          )) === true
+        )
           return true;
       } catch (error) {
         log.error({ plugin, error: reasonOf(error) }, "a token of a device could not be checked");
@@ -44,7 +48,9 @@ function deviceTokens(checks: Runtime["registry"]["devices"], log: Log): (token:
   };
 }
 
-/** A handler that is late, returns an unusable answer, or fails during its answer is reported with its plugin's name. */
+/**
+ * A handler that is late, returns an unusable answer, or fails during its answer is reported with its plugin's name.
+ */
 function guardRoute(
   plugin: string,
   definition: RouteDefinition,
@@ -64,7 +70,9 @@ function guardRoute(
       const { body, events } = answer;
       if (events !== undefined) return { ...answer, events: guardStream(asked, events, { timed }) };
       if (!(body instanceof Readable)) return answer;
-      const guarded = Readable.from(guardStream(asked, body, { timed, ms: pluginDeadlines.route }), { objectMode: false });
+      const guarded = Readable.from(guardStream(asked, body, { timed, ms: pluginDeadlines.route }), {
+        objectMode: false,
+      });
       onEvent<readonly [unknown]>(guarded, "error", {
         source: `a response of the plugin ${plugin}`,
         handle: (error) => log.error({ plugin, error: reasonOf(error) }, "a response of a route was cut off"),
@@ -169,11 +177,17 @@ export function createHttpSide(parts: {
     elapsed: parts.elapsed,
     log,
     recordings,
-    onRefused: (refused) => refusals.add({ ...refused, subPath: redact(refused.subPath), detail: redact(refused.detail) }),
+    onRefused: (refused) =>
+      refusals.add({ ...refused, subPath: redact(refused.subPath), detail: redact(refused.detail) }),
     onRepeated: (eventId) => repetitions.add(eventId),
     onShown(shown) {
-      log.info({ hook: shown.hook, client: shown.client }, `a platform sent a value to copy: \`${programCommand} hooks challenges\``);
-      addShownChallenge(store, shown).catch((error: unknown) => log.warn({ error: reasonOf(error) }, "the value could not be stored"));
+      log.info(
+        { hook: shown.hook, client: shown.client },
+        `a platform sent a value to copy: \`${programCommand} hooks challenges\``,
+      );
+      addShownChallenge(store, shown).catch((error: unknown) =>
+        log.warn({ error: reasonOf(error) }, "the value could not be stored"),
+      );
     },
   };
   registerWebhooks(server.app, hooks);

@@ -46,10 +46,14 @@ function textsAt(value: unknown, [key, ...rest]: Pattern, path: readonly Segment
 }
 
 export function misnamedChannels(config: unknown, channels: readonly NamedChannel[]): readonly MisnamedChannel[] {
-  const keys = Object.keys((config as { readonly channels?: object } | null)?.channels ?? {}).flatMap((key): readonly MisnamedChannel[] => {
-    const meant = channelMeant(key, channels);
-    return meant === undefined ? [] : [{ path: ["channels", key], explanation: meant.explanation, isKey: true, write: meant.id }];
-  });
+  const keys = Object.keys((config as { readonly channels?: object } | null)?.channels ?? {}).flatMap(
+    (key): readonly MisnamedChannel[] => {
+      const meant = channelMeant(key, channels);
+      return meant === undefined
+        ? []
+        : [{ path: ["channels", key], explanation: meant.explanation, isKey: true, write: meant.id }];
+    },
+  );
   const find = ({ path, text }: Found, rest = ""): readonly MisnamedChannel[] => {
     const meant = channelMeant(text, channels);
     return meant === undefined ? [] : [{ path, explanation: meant.explanation, write: `${meant.id}${rest}` }];
@@ -65,12 +69,18 @@ export function misnamedChannels(config: unknown, channels: readonly NamedChanne
 }
 
 /** The problems, each in place of one that another check found in the same place. */
-export function withMisnamed(config: unknown, channels: readonly NamedChannel[], others: readonly Problem[]): readonly Problem[] {
+export function withMisnamed(
+  config: unknown,
+  channels: readonly NamedChannel[],
+  others: readonly Problem[],
+): readonly Problem[] {
   const found = misnamedChannels(config, channels).map(({ path, explanation, isKey, write }): Problem => {
     const at = renderPath(path);
     const section = isKey ? at : others.find((other) => other.path === at)?.section;
-    const hint = `${isKey ? `Rename it to ${write}` : `Write ${JSON.stringify(write)}`}; \`${programCommand} doctor --fix\` does it.`;
-    return { severity: "error", path: at, message: explanation, hint, ...(section !== undefined && { section }) };
+    const hint =
+      `${isKey ? `Rename it to ${write}` : `Write ${JSON.stringify(write)}`}; ` +
+      `\`${programCommand} doctor --fix\` does it.`;
+    return { severity: "error", path: at, message: explanation, hint, section };
   });
   return [...others.filter((other) => !found.some(({ path }) => path === other.path)), ...found];
 }

@@ -1,4 +1,6 @@
-/** Makes a gateway one of the nodes of its store: it hears of work and of notes, and begins again if it loses its lease. */
+/**
+ * Makes a gateway one of the nodes of its store: it hears of work and of notes, and begins again if it loses its lease.
+ */
 
 import { reasonOf } from "../contract/index.ts";
 import { createSourceFaultLog, messageHandler } from "../listeners/index.ts";
@@ -22,7 +24,8 @@ export function joinNodes({
   if (nodes === undefined) return;
   const source = "another node of the store";
   const fault = createSourceFaultLog(log);
-  const failed = (error: unknown) => log.warn({ error: reasonOf(error) }, "this node could not look for the work of an operator");
+  const failed = (error: unknown) =>
+    log.warn({ error: reasonOf(error) }, "this node could not look for the work of an operator");
   const look = ({ topic }: NodeNote) => {
     if (topic === lookTopic) path.lanes.rescan().catch(failed);
   };
@@ -39,8 +42,14 @@ export function joinNodes({
       if (what === "lease") {
         log.warn({ node: nodes.name }, "this node lost its lease: other nodes run what it ran");
         path.lost();
-      } else log.warn({ node: nodes.name }, "this node could not renew its lease for a while: other nodes may take its duties");
-      accounts.restart().catch((error: unknown) => log.error({ error: reasonOf(error) }, "the accounts could not be opened again"));
+      } else
+        log.warn(
+          { node: nodes.name },
+          "this node could not renew its lease for a while: other nodes may take its duties",
+        );
+      accounts
+        .restart()
+        .catch((error: unknown) => log.error({ error: reasonOf(error) }, "the accounts could not be opened again"));
     },
   });
   log.info({ node: nodes.name }, "this gateway is a node of a shared store");

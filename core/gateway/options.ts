@@ -26,20 +26,29 @@ export interface GatewayOptions {
   /** Delay added to each flush, for tests and benchmarks of slow disks. */
   readonly slowFlushMs?: number;
   /**
-   * Whether the embedded store writes in a thread of its own, so that the gateway never waits for the disk; default true. A gateway without it starts
-   * sooner, which suits tests.
+   * Whether the embedded store writes in a thread of its own, so that the gateway never waits for the disk; default
+   * true. A gateway without it starts sooner, which suits tests.
    */
   readonly writerThread?: boolean;
   /**
-   * Allows a start on a state that is lost, damaged, older than its last use or replaced: with the existing database, or with a new one.
-   * Without it such a start throws.
+   * Allows a start on a state that is lost, damaged, older than its last use or replaced: with the existing database,
+   * or with a new one. Without it such a start throws.
    */
   readonly acceptNewState?: boolean;
-  /** Called when the command line asks the gateway to end. Returns false if the program does not support that, which is the default. */
+  /**
+   * Called when the command line asks the gateway to end. Returns false if the program does not support that, which is
+   * the default.
+   */
   readonly onAsked?: (how: "stop" | "restart") => boolean;
-  /** Called when the state is gone, or another gateway has taken it over, and this one can do nothing more. Default: the gateway closes. */
+  /**
+   * Called when the state is gone, or another gateway has taken it over, and this one can do nothing more. Default: the
+   * gateway closes.
+   */
   readonly onLost?: (error: HostError) => void;
-  /** Ends a start that waits for the database: `createGateway` rejects with the signal's reason. Without effect once it has resolved. */
+  /**
+   * Ends a start that waits for the database: `createGateway` rejects with the signal's reason. Without effect once it
+   * has resolved.
+   */
   readonly signal?: AbortSignal;
   /** Reads plugin files again, even if this process has already loaded them. */
   readonly fresh?: boolean;

@@ -1,4 +1,7 @@
-/** Checks whether a gateway still owns its state: no other gateway has taken it over, and its files are the ones it opened. */
+/**
+ * Checks whether a gateway still owns its state: no other gateway has taken it over, and its files are the ones it
+ * opened.
+ */
 import { statSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -14,7 +17,10 @@ const saveMs = 5_000;
 
 const numberOf = (path: string) => statSync(path, { bigint: true, throwIfNoEntry: false })?.ino;
 
-/** Calls back once, with what was lost. The store's fence already rejects commits of the old owner; this ends the process. */
+/**
+ * Calls back once, with what was lost. The store's fence already rejects commits of the old owner; this ends the
+ * process.
+ */
 export function watchOwnership({
   store,
   fence,
@@ -43,7 +49,10 @@ export function watchOwnership({
   const isLogCut = journal === undefined ? () => false : createLogWatch(join(directory, journal));
   let logNumber = journal === undefined ? undefined : numberOf(join(directory, journal));
 
-  /** The log of the database is checked last: what it holds can be saved only while the other files are the gateway's own. */
+  /**
+   * The log of the database is checked last: what it holds can be saved only while the other files are the gateway's
+   * own.
+   */
   async function lossOfLog(name: string): Promise<HostError | undefined> {
     const now = await stat(join(directory, name), { bigint: true }).catch((error: NodeJS.ErrnoException) => error);
     // SQLite creates it with the first commit.
@@ -110,6 +119,6 @@ export function watchOwnership({
 /** Logs the problem that a start with `--accept-new-state` ignored. */
 export function acceptance(log: Pick<Log, "warn">): (accepted: HostError, aside: string | undefined) => void {
   return ({ code, message }, aside) => {
-    log.warn({ code, ...(aside === undefined ? {} : { renamed: aside }) }, `${message} It was accepted by --accept-new-state.`);
+    log.warn({ code, renamed: aside }, `${message} It was accepted by --accept-new-state.`);
   };
 }

@@ -49,7 +49,9 @@ export function startPruning({
     return { keepTranscriptsMs: keep };
   };
   const pruneStore = async () =>
-    (await duties.has("pruning")) ? await store.prune({ now: now(), ...limits, ...ofTranscripts() }) : { ended: undefined };
+    (await duties.has("pruning"))
+      ? await store.prune({ now: now(), ...limits, ...ofTranscripts() })
+      : { ended: undefined };
   let state: "idle" | "pruning" | "closed" = "idle";
   const timer = setInterval(() => {
     // A slow run is not joined by a second one.

@@ -22,7 +22,10 @@ import { logProblem, pluginProblems } from "./config-problems.ts";
 import type { Runtime } from "./runtime.ts";
 
 /** What this edit changed that takes effect only after a restart. A value that was changed back does not count. */
-function waitingFor(from: { readonly started: GatewayConfig; readonly before: GatewayConfig }, after: GatewayConfig): readonly string[] {
+function waitingFor(
+  from: { readonly started: GatewayConfig; readonly before: GatewayConfig },
+  after: GatewayConfig,
+): readonly string[] {
   const waiting = changedAtStart(from.started, after);
   return changedAtStart(from.before, after).filter((path) => waiting.includes(path));
 }
@@ -34,9 +37,11 @@ function inEffect({ digest, refused = [], disabled }: LoadedConfig): string {
 
 function notifyPlugins(changes: Runtime["registry"]["changes"], log: Log): void {
   for (const { plugin, definition } of changes) {
-    callPlugin({ plugin, doing: "onChange" }, pluginDeadlines.onReady, async () => definition()).catch((error: unknown) => {
-      log.error({ plugin, error: reasonOf(error) }, "a plugin could not apply the configuration");
-    });
+    callPlugin({ plugin, doing: "onChange" }, pluginDeadlines.onReady, async () => definition()).catch(
+      (error: unknown) => {
+        log.error({ plugin, error: reasonOf(error) }, "a plugin could not apply the configuration");
+      },
+    );
   }
 }
 
@@ -50,8 +55,8 @@ export interface Reloaded {
 }
 
 /**
- * Applies an edited file from the next event on. An invalid file is reported, and the last valid configuration stays in effect. Returns a
- * function that checks the file at once and throws its error.
+ * Applies an edited file from the next event on. An invalid file is reported, and the last valid configuration stays in
+ * effect. Returns a function that checks the file at once and throws its error.
  */
 export function followConfig(parts: {
   readonly current: Current;
@@ -71,9 +76,14 @@ export function followConfig(parts: {
   const schemas = () => current.schemas;
   const problemsOf = async (checked: CheckedConfig) => [
     ...checked.problems,
-    ...(await pluginProblems([...runtime.registry.plugins.values()], checked, { env: parts.environment, now: parts.now })),
+    ...(await pluginProblems([...runtime.registry.plugins.values()], checked, {
+      env: parts.environment,
+      now: parts.now,
+    })),
   ];
-  const withLastGood = async (fresh: LoadedConfig): Promise<{ readonly loaded: LoadedConfig; readonly kept: readonly string[] }> => {
+  const withLastGood = async (
+    fresh: LoadedConfig,
+  ): Promise<{ readonly loaded: LoadedConfig; readonly kept: readonly string[] }> => {
     const good = await keepLastGood(fresh, current.loaded, { env: parts.environment, schemas: schemas(), problemsOf });
     if (good === undefined) return { loaded: fresh, kept: [] };
     const { found, digest } = fresh;
@@ -83,9 +93,12 @@ export function followConfig(parts: {
     loaded: LoadedConfig,
     { kept, waiting }: { readonly kept: readonly string[]; readonly waiting: readonly string[] },
   ): Promise<void> {
-    for (const problem of [...(loaded.refused ?? []), ...loaded.problems, ...(await parts.found())]) logProblem(log, problem);
+    for (const problem of [...(loaded.refused ?? []), ...loaded.problems, ...(await parts.found())])
+      logProblem(log, problem);
     if (kept.length > 0) {
-      const hint = `Correct the file. Where the cause is outside it, such as a missing file, \`${programCommand} reload\` reads the file again.`;
+      const hint =
+        "Correct the file. Where the cause is outside it, such as a missing file, " +
+        `\`${programCommand} reload\` reads the file again.`;
       log.error({ sections: kept, hint }, "sections with an error were rejected; the last valid ones stay in effect");
     }
     if (waiting.length > 0) log.warn({ paths: waiting }, "some settings take effect after a restart");
@@ -122,7 +135,13 @@ export function followConfig(parts: {
       heartbeat.reload();
       notifyPlugins(runtime.registry.changes, log);
     },
-    { signal: stop.signal, env: parts.environment, schemas, digest: current.loaded.digest, isEmpty: current.loaded.isEmpty },
+    {
+      signal: stop.signal,
+      env: parts.environment,
+      schemas,
+      digest: current.loaded.digest,
+      isEmpty: current.loaded.isEmpty,
+    },
   );
   return async () => {
     const before = inEffect(current.loaded);

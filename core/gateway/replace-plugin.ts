@@ -1,6 +1,6 @@
 /**
- * Replaces a plugin while the gateway runs. The new instance is set up beside the old one; everything that can go wrong is tried before
- * anything changes. Events that are under way end on the old instance, which closes after them.
+ * Replaces a plugin while the gateway runs. The new instance is set up beside the old one; everything that can go wrong
+ * is tried before anything changes. Events that are under way end on the old instance, which closes after them.
  */
 import { reasonOf } from "../contract/index.ts";
 import { type Instance, keepPluginCodes, type Plugins, type Replacement } from "../host/index.ts";
@@ -82,7 +82,10 @@ export function createReplacing(parts: {
       log.debug({ error: reasonOf(error) }, "the plugins' codes for why could not be stored");
     });
     const { id } = instance.definition;
-    log.info({ plugin: id, version: instance.definition.version }, old === undefined ? "the plugin is up" : "the plugin was replaced");
+    log.info(
+      { plugin: id, version: instance.definition.version },
+      old === undefined ? "the plugin is up" : "the plugin was replaced",
+    );
     return { id, waiting: prepared.routes.waiting };
   }
 

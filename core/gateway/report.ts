@@ -2,7 +2,14 @@
 
 import type { ModelStanding, RefusedTool } from "../agents/index.ts";
 import { type AccountReport, reasonOfStatus } from "../channels/index.ts";
-import { agentIds, agentSettings, changedAtStart, type GatewayConfig, type LoadedConfig, type Problem } from "../config/index.ts";
+import {
+  agentIds,
+  agentSettings,
+  changedAtStart,
+  type GatewayConfig,
+  type LoadedConfig,
+  type Problem,
+} from "../config/index.ts";
 import { product, reasonOf } from "../contract/index.ts";
 import { type PluginReport, type Plugins, type Registry, type WatchReport, watchedProblem } from "../host/index.ts";
 import { routeAddress } from "../http/index.ts";
@@ -33,7 +40,12 @@ export interface GatewayDescription {
   readonly hooks: { readonly enabled: boolean; readonly path: string };
   readonly plugins: readonly PluginReport[];
   readonly taps: readonly TapInfo[];
-  readonly routes: readonly { readonly plugin: string; readonly method: string; readonly path: string; readonly access: string }[];
+  readonly routes: readonly {
+    readonly plugin: string;
+    readonly method: string;
+    readonly path: string;
+    readonly access: string;
+  }[];
   readonly accounts: readonly AccountReport[];
   /** What plugins watch besides channels, by plugin id. */
   readonly watched: Readonly<Record<string, ReturnType<WatchReport>>>;
@@ -42,17 +54,23 @@ export interface GatewayDescription {
   /** Settings that were changed since the start, and take effect after a restart. */
   readonly waiting: readonly string[];
   readonly engines: readonly string[];
-  /** Agents whose next turn passes over a model: which model would answer instead (absent: none), and why not the others. */
+  /**
+   * Agents whose next turn passes over a model: which model would answer instead (absent: none), and why not the
+   * others.
+   */
   readonly models: readonly (Pick<ModelStanding, "model" | "skipped"> & { readonly agent: string })[];
-  /** Tools that the server of a model does not accept, so that turns go on without them, as far as turns have shown it since the start. */
+  /**
+   * Tools that the server of a model does not accept, so that turns go on without them, as far as turns have shown it
+   * since the start.
+   */
   readonly refusedTools: readonly RefusedTool[];
   readonly running: number;
   readonly stats: StoreStats;
 }
 
 /**
- * Judges readiness by the rule of `/readyz`. `life.tried` is set once every account has connected or failed. After that, failures of
- * accounts, and accounts that a reload adds, can degrade the gateway but never make it unready.
+ * Judges readiness by the rule of `/readyz`. `life.tried` is set once every account has connected or failed. After
+ * that, failures of accounts, and accounts that a reload adds, can degrade the gateway but never make it unready.
  */
 function readinessOf(
   life: { readonly up: boolean; readonly closing: boolean; tried: boolean },
@@ -76,7 +94,9 @@ function readinessOf(
     ...(life.closing ? ["The gateway closes."] : life.up ? [] : ["The gateway starts."]),
     ...(trouble === undefined ? [] : [`Nothing can be stored: ${trouble}`]),
     ...(loaded.disabled.has("hooks") ? ["hooks has an error in the configuration: the hook server is off."] : []),
-    ...plugins.reports().flatMap((plugin) => (plugin.state === "failed" ? [plugin.reason ?? `The plugin ${plugin.id} failed.`] : [])),
+    ...plugins
+      .reports()
+      .flatMap((plugin) => (plugin.state === "failed" ? [plugin.reason ?? `The plugin ${plugin.id} failed.`] : [])),
   ];
   const accounts = runtime.accounts.reports().flatMap(({ channel, account, status, standby }) => {
     if (status.state === "connected" || (standby === true && status.state !== "failed")) return [];
@@ -92,12 +112,15 @@ function readinessOf(
 }
 
 /** An agent whose engine or model is unknown is reported as a problem of the configuration. */
-async function passedOver(standings: Runtime["standings"], config: GatewayConfig): Promise<GatewayDescription["models"]> {
+async function passedOver(
+  standings: Runtime["standings"],
+  config: GatewayConfig,
+): Promise<GatewayDescription["models"]> {
   const all = await Promise.all(
     agentIds(config).map(async (agent) => {
       try {
         const { model, skipped } = await standings.of(agentSettings(config, agent));
-        return { agent, ...(model === undefined ? {} : { model }), skipped };
+        return { agent, model, skipped };
       } catch {
         return { agent, skipped: [] };
       }
@@ -118,7 +141,8 @@ function createWatched(reports: Registry["watched"], log: Pick<Log, "warn">): ()
       if (problem === undefined) return watched;
       throw new Error(`it returned something unusable: ${problem}`);
     } catch (error) {
-      if (!logged.has(definition)) log.warn({ plugin, reason: reasonOf(error) }, "a report of the plugin for status is left out");
+      if (!logged.has(definition))
+        log.warn({ plugin, reason: reasonOf(error) }, "a report of the plugin for status is left out");
       logged.add(definition);
       return [];
     }
@@ -175,7 +199,10 @@ export function createDescribing(
     ...hookSide.problems(),
     ...(await unopenedChannels(channels(), current.loaded, environment)),
     ...(await sections()),
-    ...unreadSections(runtime.registry.off, current.loaded).map((problem) => ({ ...current.loaded.locate(problem.path), ...problem })),
+    ...unreadSections(runtime.registry.off, current.loaded).map((problem) => ({
+      ...current.loaded.locate(problem.path),
+      ...problem,
+    })),
   ];
   const started = config();
   const watchedNow = createWatched(runtime.registry.watched, base.log);

@@ -1,6 +1,12 @@
 /** The moving parts of one gateway, created once and wired here: stations, agents, accounts, path. */
 import { createBotTurns, createGate, createPairing, createStrangerIds, placeSettings } from "../access/index.ts";
-import { type ActionRunner, createActionRunner, createActionTools, createEnds, createReplyTools } from "../actions/index.ts";
+import {
+  type ActionRunner,
+  createActionRunner,
+  createActionTools,
+  createEnds,
+  createReplyTools,
+} from "../actions/index.ts";
 import {
   type Activation,
   type AgentTurns,
@@ -37,7 +43,14 @@ import {
   type StopsOnNodes,
   sessionKeyFor,
 } from "../agents/index.ts";
-import { type Accounts, createAccounts, createMigrations, createOwnMessages, type Migrations, placePress } from "../channels/index.ts";
+import {
+  type Accounts,
+  createAccounts,
+  createMigrations,
+  createOwnMessages,
+  type Migrations,
+  placePress,
+} from "../channels/index.ts";
 import { agentIds, agentSettings } from "../config/index.ts";
 import { type Inbound, reasonOf } from "../contract/index.ts";
 import { createRegistry, enginesOf, type Registry } from "../host/index.ts";
@@ -81,16 +94,33 @@ export function createRuntime(options: Omit<Base, "cleanup">, onBegin: (unit: Un
   const { config, store, log, now, secrets } = options;
   const newId = createIds(now);
   const registry = createRegistry();
-  const hooks = createHooks({ onObserverError: (error, plugin) => log.error({ plugin, error: reasonOf(error) }, "an observer failed") });
+  const hooks = createHooks({
+    onObserverError: (error, plugin) => log.error({ plugin, error: reasonOf(error) }, "an observer failed"),
+  });
   const pairing = createPairing({ store, now });
-  const optionsOf = ({ channel, account }: Pick<Inbound, "channel" | "account">) => accounts.get(channel, account)?.options;
+  const optionsOf = ({ channel, account }: Pick<Inbound, "channel" | "account">) =>
+    accounts.get(channel, account)?.options;
   const engines = enginesOf(registry);
   const files = createOutboundFiles({ ...options, optionsOf });
-  const replyTools = createReplyTools({ account: (channel, account) => accounts.get(channel, account), complete: files.complete });
+  const replyTools = createReplyTools({
+    account: (channel, account) => accounts.get(channel, account),
+    complete: files.complete,
+  });
   const receive: Path["receive"] = (event, how) => path.receive(event, how);
   const capabilities = (channel: string) => registry.channels.get(channel)?.definition.capabilities;
-  const approvals = createGatewayApprovals({ ...{ store, receive, capabilities, log, now }, accounts: () => accounts, gate: () => gate });
-  const owner = createOwnerNotices({ config, pairing, receive, gate: () => gate, accounts: () => accounts, router: () => router });
+  const approvals = createGatewayApprovals({
+    ...{ store, receive, capabilities, log, now },
+    accounts: () => accounts,
+    gate: () => gate,
+  });
+  const owner = createOwnerNotices({
+    config,
+    pairing,
+    receive,
+    gate: () => gate,
+    accounts: () => accounts,
+    router: () => router,
+  });
   const spending = createSpending({ config, store, log, now, newId, notifyOwner: owner.notify });
   const offered = createOfferedTools({ registry, config, approvals, store, log, now });
   const lookAgain = () => path.lanes.lookAgain();
@@ -121,9 +151,11 @@ export function createRuntime(options: Omit<Base, "cleanup">, onBegin: (unit: Un
     pairing,
     sentByAccount: createOwnMessages({ store, accounts: () => accounts }),
     agentFor: (inbound) => agentFor(config(), inbound),
-    activation: (inbound) => activation.of(sessionKeyFor({ agentId: agentFor(config(), inbound), inbound, ...config().session })),
+    activation: (inbound) =>
+      activation.of(sessionKeyFor({ agentId: agentFor(config(), inbound), inbound, ...config().session })),
     isControl: (inbound) => inbound.text.trimStart().startsWith("/") && commandIn(inbound)?.control === true,
-    onInvalidPattern: (pattern, { path, reason }) => log.warn({ path, pattern }, `a mention pattern cannot be used: ${reason}`),
+    onInvalidPattern: (pattern, { path, reason }) =>
+      log.warn({ path, pattern }, `a mention pattern cannot be used: ${reason}`),
   });
   const commands = createChatCommands({
     config,
@@ -142,7 +174,8 @@ export function createRuntime(options: Omit<Base, "cleanup">, onBegin: (unit: Un
   const router = createRouter({
     ...{ config, store, now },
     defaultAccount: (channel) => accounts.of(channel)[0]?.id,
-    resolve: async (target, channel, account) => (await accounts.get(channel, account)?.connection.resolve?.(target)) ?? target,
+    resolve: async (target, channel, account) =>
+      (await accounts.get(channel, account)?.connection.resolve?.(target)) ?? target,
     admits: (recipient, senderId) => gate.admits(recipient, senderId),
     isKnown: (channel) => registry.channels.has(channel) || Object.hasOwn(config().channels, channel),
     threads: (channel) => registry.channels.get(channel)?.definition.capabilities.threads === true,
@@ -162,7 +195,8 @@ export function createRuntime(options: Omit<Base, "cleanup">, onBegin: (unit: Un
     trustedProxies: () => config().gateway.trustedProxies,
     debounceMs: () => config().messages.inbound.debounceMs,
     ...{ room: () => path.lanes.room(), onOpened: lookAgain },
-    isControlCommand: (said, live) => commands.match(commandTextOf(said) ?? "", live.status().identity?.username)?.control === true,
+    isControlCommand: (said, live) =>
+      commands.match(commandTextOf(said) ?? "", live.status().identity?.username)?.control === true,
     commands: () => commands.menu(),
   });
   const path: Path = createPath({
@@ -170,7 +204,22 @@ export function createRuntime(options: Omit<Base, "cleanup">, onBegin: (unit: Un
     reports: { log, redact: options.redact, onBegin },
     clock: { now, newId, random: options.random },
     agents: createAgentSide({
-      ...{ config, accounts, optionsOf, gate, turns, offered, context, facts, describe, files, spending, outages, log, now },
+      ...{
+        config,
+        accounts,
+        optionsOf,
+        gate,
+        turns,
+        offered,
+        context,
+        facts,
+        describe,
+        files,
+        spending,
+        outages,
+        log,
+        now,
+      },
       redact: options.redact,
     }),
   });
@@ -202,7 +251,16 @@ export function createRuntime(options: Omit<Base, "cleanup">, onBegin: (unit: Un
   const botTurns = createBotTurns({ store, now, access, pathsOf: gate.pathsOf });
   const strangerIds = createStrangerIds({ now });
   const explainSilence = createGroupSilence({ gate, receive, log });
-  const parts = { config, configDirectory: options.configDirectory, registry, store, accounts, migrations, botTurns, strangerIds };
+  const parts = {
+    config,
+    configDirectory: options.configDirectory,
+    registry,
+    store,
+    accounts,
+    migrations,
+    botTurns,
+    strangerIds,
+  };
   tapCore(hooks, { ...parts, log, gate, commands, commandIn, router, turns, placed, waitingEvents, explainSilence });
   const confirm = (url: string) => requestPublic(url);
   const ofModels = { standings, outages, refusedTools: offered.refused };
@@ -217,7 +275,10 @@ function createTurns(
     registry,
     account,
     ...parts
-  }: Pick<AgentTurnsOptions, "engines" | "context" | "onTurn" | "onAnswer" | "tools" | "offered" | "acting" | "spending"> & {
+  }: Pick<
+    AgentTurnsOptions,
+    "engines" | "context" | "onTurn" | "onAnswer" | "tools" | "offered" | "acting" | "spending"
+  > & {
     readonly registry: Registry;
     readonly account: Accounts["get"];
   },
@@ -229,7 +290,9 @@ function createTurns(
   readonly standings: ModelStandings;
 } {
   const providers = () =>
-    resolveProviders(config(), secrets, (path, reason) => log.warn({ path }, `a model provider cannot be used: ${reason}`));
+    resolveProviders(config(), secrets, (path, reason) =>
+      log.warn({ path }, `a model provider cannot be used: ${reason}`),
+    );
   const turns = createAgentTurns({
     ...parts,
     ...{ config, store, providers, log, now },
@@ -240,7 +303,8 @@ function createTurns(
       const live = inbound.authority === "channel" ? account(inbound.channel, inbound.account) : undefined;
       return live && placeSettings(live.access, live.path, inbound.chat);
     },
-    historyLimit: (inbound) => historyLimit(inbound, account(inbound.channel, inbound.account)?.options, config().hooks.historyLimit),
+    historyLimit: (inbound) =>
+      historyLimit(inbound, account(inbound.channel, inbound.account)?.options, config().hooks.historyLimit),
     skills: createSkills({ directory: configDirectory, log }),
   });
   const stops = createStopsOnNodes({
@@ -253,6 +317,10 @@ function createTurns(
   });
   const { engines, spending } = parts;
   // Asked for often, such as by a page that shows the status: only turns log what is wrong with a provider.
-  const standings = createModelStandings({ engines, providers: () => resolveProviders(config(), secrets, () => {}), log });
+  const standings = createModelStandings({
+    engines,
+    providers: () => resolveProviders(config(), secrets, () => {}),
+    log,
+  });
   return { turns, stops, running, describe: createDescribe({ config, engines, providers, spending, log }), standings };
 }

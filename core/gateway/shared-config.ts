@@ -14,7 +14,10 @@ export function createConfigSync({ sync }: SharedConfig, file: string, log: Pick
   return async () => {
     const { what, kept } = await sync();
     if (kept !== undefined)
-      log.warn({ file, kept }, "the configuration in the store replaced an edit of this file, which is kept under another name");
+      log.warn(
+        { file, kept },
+        "the configuration in the store replaced an edit of this file, which is kept under another name",
+      );
     if (what === "invalid" && reported !== what)
       log.warn({ file }, "the configuration has an error, so the edit is not shared with other nodes");
     if (what === "pushed") log.info({ file }, "the edited configuration is shared with all nodes");
@@ -36,7 +39,8 @@ export function followSharedConfig(sync: ConfigSync, log: Pick<Log, "warn">, cle
       await sync();
       failed = false;
     } catch (error) {
-      if (!failed && open) log.warn({ error: reasonOf(error) }, "the configuration could not be compared with the one in the store");
+      if (!failed && open)
+        log.warn({ error: reasonOf(error) }, "the configuration could not be compared with the one in the store");
       failed = true;
     }
     plan();

@@ -11,7 +11,14 @@ import {
   withSchemas,
 } from "../config/index.ts";
 import { type Json, reasonOf } from "../contract/index.ts";
-import { createPlugins, keepPluginCodes, type Loader, type Plugins, type ScopeOptions, schemasOf } from "../host/index.ts";
+import {
+  createPlugins,
+  keepPluginCodes,
+  type Loader,
+  type Plugins,
+  type ScopeOptions,
+  schemasOf,
+} from "../host/index.ts";
 import type { Log } from "../log/index.ts";
 import type { PluginDefinition } from "../sdk/contract.ts";
 import type { Store } from "../state/index.ts";
@@ -96,10 +103,10 @@ export async function bringUpPlugins(parts: {
       const trustedProxies = () => parts.config().gateway.trustedProxies;
       return await createIsolation({ log, now, cacheDirectory, trustedProxies })(source, isWanted);
     },
-    ...(options.plugins === undefined ? {} : { given: options.plugins }),
-    ...(options.load === undefined ? {} : { load: options.load }),
+    given: options.plugins,
+    load: options.load,
     bundled: options.bundled ?? true,
-    ...(options.pluginSetupMs === undefined ? {} : { setupMs: options.pluginSetupMs }),
+    setupMs: options.pluginSetupMs,
   });
   cleanup.defer(() => plugins.close());
   // Only `why` needs the codes, so a start neither waits for them nor fails with them.

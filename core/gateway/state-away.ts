@@ -37,7 +37,10 @@ export function createStateWait(options: StateWaitOptions): StateWait {
 
   async function note(error: HostError): Promise<void> {
     if (error.message !== reason || elapsed() - saidAt >= repeatMs) {
-      log.warn({ code: error.code, hint: error.hint }, `the gateway waits for its database and tries again by itself: ${error.message}`);
+      log.warn(
+        { code: error.code, hint: error.hint },
+        `the gateway waits for its database and tries again by itself: ${error.message}`,
+      );
       saidAt = elapsed();
     }
     reason = error.message;
@@ -52,7 +55,8 @@ export function createStateWait(options: StateWaitOptions): StateWait {
       for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
         try {
           const result = await attempt();
-          if (pauseMs > firstPauseMs) log.info({ seconds: Math.round((elapsed() - since) / 1_000) }, "the database is available again");
+          if (pauseMs > firstPauseMs)
+            log.info({ seconds: Math.round((elapsed() - since) / 1_000) }, "the database is available again");
           return result;
         } catch (error) {
           if (!isPassing(error)) throw error;

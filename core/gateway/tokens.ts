@@ -1,4 +1,7 @@
-/** The tokens of the hook endpoints and of the management routes: the current one and, during a replacement, the previous one. */
+/**
+ * The tokens of the hook endpoints and of the management routes: the current one and, during a replacement, the
+ * previous one.
+ */
 import { type GatewayConfig, resolveGuard, type Secrets } from "../config/index.ts";
 import { reasonOf } from "../contract/index.ts";
 import { gatewayToken } from "../http/index.ts";
@@ -24,7 +27,10 @@ interface Read {
 }
 
 /** Read once for each configuration, so that a request reads no file. */
-function createTokens({ config, now }: TokensOptions, read: (config: GatewayConfig, before: Read | undefined) => Read): Tokens {
+function createTokens(
+  { config, now }: TokensOptions,
+  read: (config: GatewayConfig, before: Read | undefined) => Read,
+): Tokens {
   let known: { readonly config: GatewayConfig; readonly read: Read } | undefined;
   const current = (): Read => {
     const from = config();
@@ -48,7 +54,9 @@ function readPrevious(
 ): Pick<Read, "previous"> {
   if (setting === undefined) return {};
   try {
-    return { previous: { token: resolveGuard(secrets, setting.token, `${path}.token`), until: Date.parse(setting.until) } };
+    return {
+      previous: { token: resolveGuard(secrets, setting.token, `${path}.token`), until: Date.parse(setting.until) },
+    };
   } catch (error) {
     log.error({ path }, reasonOf(error));
     return {};
@@ -69,7 +77,10 @@ export function createHookTokens(options: TokensOptions): Tokens {
   });
 }
 
-/** Throws at the start if there is no token. While the gateway runs, a token that cannot be read leaves the last one valid. */
+/**
+ * Throws at the start if there is no token. While the gateway runs, a token that cannot be read leaves the last one
+ * valid.
+ */
 export function createGatewayTokens(options: TokensOptions & { readonly stateDirectory: string }): Tokens {
   const { secrets, log, stateDirectory } = options;
   const tokens = createTokens(options, (config, before) => {

@@ -1,6 +1,6 @@
 /**
- * Checks values that plugins return at the point where they arrive, so that an unusable value is reported as the plugin's fault and not
- * later as one of the core. Each check returns what is wrong, or `undefined`.
+ * Checks values that plugins return at the point where they arrive, so that an unusable value is reported as the
+ * plugin's fault and not later as one of the core. Each check returns what is wrong, or `undefined`.
  */
 
 import { validateHeaderName, validateHeaderValue } from "node:http";
@@ -9,7 +9,8 @@ import type { HookName } from "../stations/index.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-export const isObject = (value: unknown): value is Fields => typeof value === "object" && value !== null && !Array.isArray(value);
+export const isObject = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 const isText = (value: unknown): value is string => typeof value === "string";
 const isAbsentOr = (value: unknown, check: (value: unknown) => boolean): boolean => value === undefined || check(value);
 export const isTextList = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every(isText);
@@ -49,7 +50,13 @@ function refusalProblem(value: unknown): string | undefined {
 }
 
 function isAddress(value: unknown): boolean {
-  return isObject(value) && isText(value.channel) && isText(value.account) && isText(value.chat) && isAbsentOr(value.thread, isText);
+  return (
+    isObject(value) &&
+    isText(value.channel) &&
+    isText(value.account) &&
+    isText(value.chat) &&
+    isAbsentOr(value.thread, isText)
+  );
 }
 
 function routeProblem(value: unknown): string | undefined {
@@ -74,7 +81,10 @@ export function isStream(value: unknown): value is AsyncIterable<unknown> {
 }
 
 function isMedia(value: unknown): boolean {
-  return isObject(value) && ["url", "path", "data", "ref", "mimeType", "fileName"].every((name) => isAbsentOr(value[name], isText));
+  return (
+    isObject(value) &&
+    ["url", "path", "data", "ref", "mimeType", "fileName"].every((name) => isAbsentOr(value[name], isText))
+  );
 }
 
 function isButtons(value: unknown): boolean {
@@ -108,12 +118,16 @@ export function turnEventProblem(value: unknown): string | undefined {
     case "restart":
       return isText(value.reason) ? undefined : "reason of a restart event is not a text";
     case "tool-refused":
-      return [value.model, value.name, value.reason].every(isText) ? undefined : "a tool-refused event lacks model, name or reason";
+      return [value.model, value.name, value.reason].every(isText)
+        ? undefined
+        : "a tool-refused event lacks model, name or reason";
     case "usage":
       return isUsage(value) ? undefined : "usage must be in numbers";
     case "model":
       if (!isText(value.model)) return "model of an event is not a text";
-      return areSkippedModels(value.skipped) ? undefined : "skipped of an event is not a list of models with a reason and a detail";
+      return areSkippedModels(value.skipped)
+        ? undefined
+        : "skipped of an event is not a list of models with a reason and a detail";
     default:
       return isText(value.type) ? undefined : "an event has no type";
   }
@@ -147,7 +161,8 @@ export function partsProblem(value: unknown): string | undefined {
   for (const part of value as readonly unknown[]) {
     if (!isObject(part) || !isText(part.kind)) return "a part has no kind";
     if (!Number.isFinite(part.chars)) return "chars of a part is not a number";
-    const others = isAbsentOr(part.replaces, isText) && isAbsentOr(part.replyTo, isText) && isAbsentOr(part.omitted, isTextList);
+    const others =
+      isAbsentOr(part.replaces, isText) && isAbsentOr(part.replyTo, isText) && isAbsentOr(part.omitted, isTextList);
     if (!others) return "replaces, replyTo or omitted of a part has the wrong type";
     if (!isJson(part.body)) return "body of a part is not JSON";
   }
@@ -166,9 +181,14 @@ function isJson(value: unknown): value is Json {
 export function routeAnswerProblem(value: unknown): string | undefined {
   if (!isObject(value)) return kindOf(value);
   const { status = 200, type, headers, events } = value;
-  if (typeof status !== "number" || !Number.isInteger(status) || status < 200 || status > 599) return "status is not one of HTTP";
-  if (!isAbsentOr(type, isText) || !isAbsentOr(headers, isObject)) return "type is not a text, or headers are not an object";
-  const wrongHeader = headerProblem({ ...(headers as Fields | undefined), ...(type !== undefined && { "content-type": type }) });
+  if (typeof status !== "number" || !Number.isInteger(status) || status < 200 || status > 599)
+    return "status is not one of HTTP";
+  if (!isAbsentOr(type, isText) || !isAbsentOr(headers, isObject))
+    return "type is not a text, or headers are not an object";
+  const wrongHeader = headerProblem({
+    ...(headers as Fields | undefined),
+    ...(type !== undefined && { "content-type": type }),
+  });
   if (wrongHeader !== undefined) return wrongHeader;
   return isAbsentOr(events, isStream) ? undefined : "events is not a stream";
 }
@@ -177,7 +197,8 @@ export function routeAnswerProblem(value: unknown): string | undefined {
 export function cliAnswerProblem(value: unknown): string | undefined {
   if (!isObject(value)) return kindOf(value);
   const { lines, data } = value;
-  if (!Array.isArray(lines) || !lines.every((line) => isText(line) || isTextList(line))) return "lines are not a list of texts and of rows";
+  if (!Array.isArray(lines) || !lines.every((line) => isText(line) || isTextList(line)))
+    return "lines are not a list of texts and of rows";
   return data === undefined || isJson(data) ? undefined : "data is not JSON";
 }
 
@@ -200,7 +221,8 @@ const watchedStates: readonly unknown[] = ["ok", "standby", "retrying", "paused"
 /** Checks what a report of `host.status` returns. */
 export function watchedProblem(value: unknown): string | undefined {
   if (!Array.isArray(value)) return kindOf(value);
-  const isWatched = (one: unknown) => isObject(one) && watchedTexts.every((name) => isText(one[name])) && watchedStates.includes(one.state);
+  const isWatched = (one: unknown) =>
+    isObject(one) && watchedTexts.every((name) => isText(one[name])) && watchedStates.includes(one.state);
   return value.every(isWatched) ? undefined : "one of its reports has no source, account, state, reason or fix";
 }
 

@@ -1,4 +1,7 @@
-/** Runs questions that a caller waits for. Each has a time limit, a few run at once, and after the first timeout no others are asked. */
+/**
+ * Runs questions that a caller waits for. Each has a time limit, a few run at once, and after the first timeout no
+ * others are asked.
+ */
 import { reasonOf } from "../contract/index.ts";
 
 /** The answer, or one sentence that says why there is none. */
@@ -43,6 +46,7 @@ export async function withPatience<T>(asked: Promise<T>, ms: number): Promise<T>
 
 export async function inTurns<A, B>(list: readonly A[], run: (one: A) => Promise<B>): Promise<readonly B[]> {
   const results: B[] = [];
-  for (let at = 0; at < list.length; at += atOnce) results.push(...(await Promise.all(list.slice(at, at + atOnce).map(run))));
+  for (let at = 0; at < list.length; at += atOnce)
+    results.push(...(await Promise.all(list.slice(at, at + atOnce).map(run))));
   return results;
 }

@@ -1,4 +1,7 @@
-/** A channel's definition as the core calls it: one in a worker answers with promises where the contract asks for a value at once. */
+/**
+ * A channel's definition as the core calls it: one in a worker answers with promises where the contract asks for a
+ * value at once.
+ */
 import type { CalledIdentity } from "../access/index.ts";
 import type { AccountSurroundings, ChannelAccount, ChannelDefinition, OptionProblem } from "../sdk/contract.ts";
 import type { CalledConnection } from "./remote-connection.ts";
@@ -7,6 +10,9 @@ import type { CalledConnection } from "./remote-connection.ts";
 export interface CalledChannel extends Omit<ChannelDefinition, "check" | "identity" | "open" | "signsInAs"> {
   readonly identity?: CalledIdentity;
   signsInAs?(options: never): string | undefined | Promise<string | undefined>;
-  check?(options: never, around: AccountSurroundings<never>): readonly OptionProblem[] | Promise<readonly OptionProblem[]>;
+  check?(
+    options: never,
+    around: AccountSurroundings<never>,
+  ): readonly OptionProblem[] | Promise<readonly OptionProblem[]>;
   open(account: ChannelAccount<never>): CalledConnection;
 }

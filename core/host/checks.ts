@@ -23,14 +23,20 @@ export async function runChecks(
   checks: readonly Owned<CheckDefinition>[],
   fix?: { readonly plugin: string; readonly name: string },
 ): Promise<readonly CheckReport[]> {
-  const wanted = checks.filter(({ plugin, definition }) => fix === undefined || (plugin === fix.plugin && definition.name === fix.name));
+  const wanted = checks.filter(
+    ({ plugin, definition }) => fix === undefined || (plugin === fix.plugin && definition.name === fix.name),
+  );
   return await Promise.all(wanted.map((check) => runCheck(check, fix !== undefined)));
 }
 
 function isFinding(value: unknown): value is Pick<CheckReport, "verdict" | "reason" | "fix"> {
   if (!isObject(value)) return false;
   const { verdict, reason, fix } = value;
-  return ["ok", "warn", "fail"].includes(verdict as string) && typeof reason === "string" && (fix === undefined || typeof fix === "string");
+  return (
+    ["ok", "warn", "fail"].includes(verdict as string) &&
+    typeof reason === "string" &&
+    (fix === undefined || typeof fix === "string")
+  );
 }
 
 async function runCheck({ plugin, definition }: Owned<CheckDefinition>, fix: boolean): Promise<CheckReport> {

@@ -63,7 +63,8 @@ const isSwitchedOff = (config: GatewayConfig, { name, bundled }: PluginSource) =
   bundled && config.plugins.entries[name]?.enabled === false;
 
 /**
- * Begins to load what comes with the package, while a gateway waits for something else. A failure is reported when the plugin is loaded.
+ * Begins to load what comes with the package, while a gateway waits for something else. A failure is reported when the
+ * plugin is loaded.
  */
 export function loadBundledAhead(config: GatewayConfig, loader: Loader): void {
   for (const source of bundledPlugins())
@@ -73,8 +74,8 @@ export function loadBundledAhead(config: GatewayConfig, loader: Loader): void {
 const isIsolated = (config: GatewayConfig, id: string): boolean => config.plugins.entries[id]?.isolation === "worker";
 
 /**
- * Loads a plugin where the configuration wants it. The name of a plugin that is not bundled is not its id, so while any plugin is isolated
- * each of them is loaded in a worker first: one that fails while it loads fails there.
+ * Loads a plugin where the configuration wants it. The name of a plugin that is not bundled is not its id, so while any
+ * plugin is isolated each of them is loaded in a worker first: one that fails while it loads fails there.
  */
 export async function loadPlugin(
   source: PluginSource,
@@ -82,7 +83,9 @@ export async function loadPlugin(
   how: Parameters<Loader["load"]>[1] = {},
 ): Promise<Omit<Candidate, "source">> {
   const entries = config().plugins.entries;
-  const mayBeIsolated = source.bundled ? isIsolated(config(), source.name) : Object.keys(entries).some((id) => isIsolated(config(), id));
+  const mayBeIsolated = source.bundled
+    ? isIsolated(config(), source.name)
+    : Object.keys(entries).some((id) => isIsolated(config(), id));
   const isolated = mayBeIsolated ? await isolate?.(source, (id) => isIsolated(config(), id)) : undefined;
   if (isolated !== undefined) return { definition: await checkIsolated(isolated), isolated };
   return { definition: checkDeclaration(source.name, await loader.load(source, how)) };
@@ -100,7 +103,11 @@ async function checkIsolated({ definition, close }: IsolatedPlugin): Promise<Plu
   }
 }
 
-export async function collect(options: CollectOptions, reports: Map<string, PluginReport>, failed: Failed): Promise<Collected> {
+export async function collect(
+  options: CollectOptions,
+  reports: Map<string, PluginReport>,
+  failed: Failed,
+): Promise<Collected> {
   const { disabled } = options;
   const config = options.config();
   const candidates: Candidate[] = [];
@@ -147,7 +154,12 @@ export async function collect(options: CollectOptions, reports: Map<string, Plug
   for (const source of sources(options, failed)) {
     if (isSwitchedOff(config, source)) {
       leave(source.name, readOutline(source.file)?.configuration ?? []);
-      reports.set(source.name, { id: source.name, bundled: true, state: "off", reason: `plugins.entries.${source.name}.enabled is false` });
+      reports.set(source.name, {
+        id: source.name,
+        bundled: true,
+        state: "off",
+        reason: `plugins.entries.${source.name}.enabled is false`,
+      });
       continue;
     }
     let loaded: Omit<Candidate, "source"> | undefined;
@@ -165,9 +177,14 @@ export async function collect(options: CollectOptions, reports: Map<string, Plug
 
 /** The bundled store that is in use. Its code is already loaded. */
 export const usedStore = ({ state, plugins }: Pick<GatewayConfig, "state" | "plugins">): readonly PluginSource[] =>
-  plugins.load.some((name) => storeOf(name) === state.store) ? [] : bundledStores().filter(({ name }) => storeOf(name) === state.store);
+  plugins.load.some((name) => storeOf(name) === state.store)
+    ? []
+    : bundledStores().filter(({ name }) => storeOf(name) === state.store);
 
-function sources({ config, configDirectory, load = [], bundled }: CollectOptions, failed: Failed): readonly PluginSource[] {
+function sources(
+  { config, configDirectory, load = [], bundled }: CollectOptions,
+  failed: Failed,
+): readonly PluginSource[] {
   const found: PluginSource[] = bundled ? [...bundledPlugins(), ...usedStore(config())] : [];
   for (const name of [...config().plugins.load, ...load]) {
     try {

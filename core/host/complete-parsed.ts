@@ -17,7 +17,12 @@ export interface GuardedConnection extends Omit<CalledConnection, "parse"> {
 /** Total, because it comes before the check of what a plugin returns. */
 export function completeParsed(parsed: Parsed): CompleteParsed {
   if (!isObject(parsed) || "silent" in parsed) return parsed as CompleteParsed;
-  const { kind = "message", media = [], mention = isDirect(parsed.chat), timestamp = 0 } = parsed as Partial<CompleteInbound>;
+  const {
+    kind = "message",
+    media = [],
+    mention = isDirect(parsed.chat),
+    timestamp = 0,
+  } = parsed as Partial<CompleteInbound>;
   return { ...(parsed as CompleteInbound), kind, media, mention, timestamp };
 }
 

@@ -12,5 +12,7 @@ export function connectionProblem(opened: unknown): string | undefined {
   }
   const connection = (opened ?? {}) as Partial<Record<string, unknown>>;
   const missing = needed.filter((name) => typeof connection[name] !== "function");
-  return missing.length === 0 ? undefined : `open must return ${needed.join(", ")}: ${missing.join(", ")} is not a function there`;
+  return missing.length === 0
+    ? undefined
+    : `open must return ${needed.join(", ")}: ${missing.join(", ")} is not a function there`;
 }

@@ -3,8 +3,8 @@ import { ChannelError, EngineError, PluginError, reasonOf } from "../contract/in
 import { isThenable } from "../stations/index.ts";
 
 /**
- * Milliseconds for each call into a plugin. Taps have theirs in the hook table (`hookDeadlines`); a turn has its agent's `timeoutSeconds`.
- * The table in `README.md` lists the effect of a late call.
+ * Milliseconds for each call into a plugin. Taps have theirs in the hook table (`hookDeadlines`); a turn has its
+ * agent's `timeoutSeconds`. The table in `README.md` lists the effect of a late call.
  */
 export const pluginDeadlines = {
   load: 30_000,
@@ -24,8 +24,8 @@ export const pluginDeadlines = {
   close: 10_000,
   menu: 60_000,
   admit: 120_000,
-  // A channel limits its own calls, and an upload may take minutes. A shorter deadline here would send the file again while the first
-  // upload continues.
+  // A channel limits its own calls, and an upload may take minutes. A shorter deadline here would send the file again
+  // while the first upload continues.
   send: 15 * 60_000,
   remove: 30_000,
   closePreview: 15_000,
@@ -73,8 +73,8 @@ export interface Asked {
 }
 
 /**
- * Attributes a thrown error to the plugin. Errors of the platform and of the model stay unchanged, because their codes decide what happens
- * next.
+ * Attributes a thrown error to the plugin. Errors of the platform and of the model stay unchanged, because their codes
+ * decide what happens next.
  */
 export function pluginFault({ plugin, doing }: Asked, thrown: unknown): Error {
   if (thrown instanceof PluginError || thrown instanceof ChannelError || thrown instanceof EngineError) return thrown;
@@ -92,8 +92,8 @@ export function lateAnswer({ plugin, doing }: Asked, ms: number): PluginError {
 }
 
 /**
- * Calls a plugin. Always returns a promise, which rejects with the plugin's name if the call throws, rejects or is late. `signal` aborts
- * the work.
+ * Calls a plugin. Always returns a promise, which rejects with the plugin's name if the call throws, rejects or is
+ * late. `signal` aborts the work.
  */
 export async function callPlugin<T>(
   asked: Asked,
@@ -122,7 +122,9 @@ export async function callPlugin<T>(
   }
 }
 
-/** Calls a plugin that must answer synchronously. A promise is not a valid answer; its rejection must be handled here. */
+/**
+ * Calls a plugin that must answer synchronously. A promise is not a valid answer; its rejection must be handled here.
+ */
 export function callAtOnce<T>(asked: Asked, call: () => T): T {
   let answer: T;
   try {
@@ -138,5 +140,9 @@ export function callAtOnce<T>(asked: Asked, call: () => T): T {
 /** Attributes an error of a pure function to the plugin. Even a platform's error is the plugin's own mistake there. */
 function namedFault(asked: Asked, thrown: unknown): Error {
   if (thrown instanceof PluginError) return thrown;
-  return new PluginError("plugin_tap_failed", { plugin: asked.plugin, hook: asked.doing, reason: reasonOf(thrown) }, { cause: thrown });
+  return new PluginError(
+    "plugin_tap_failed",
+    { plugin: asked.plugin, hook: asked.doing, reason: reasonOf(thrown) },
+    { cause: thrown },
+  );
 }

@@ -1,4 +1,7 @@
-/** Checks what a plugin declares before any other code of the plugin runs, and the order in which plugins need each other. */
+/**
+ * Checks what a plugin declares before any other code of the plugin runs, and the order in which plugins need each
+ * other.
+ */
 import type { PluginDefinition } from "../sdk/contract.ts";
 import { checkMembers } from "./declaration/members.ts";
 import { checkPresets } from "./declaration/presets.ts";
@@ -28,6 +31,8 @@ export function inRequiredOrder<T extends { readonly definition: PluginDefinitio
     }
     rest = rest.filter((plugin) => !ready.includes(plugin));
   }
-  const missing = new Map(rest.map((plugin) => [plugin, (plugin.definition.requires ?? []).find((id) => !placed.has(id)) ?? ""]));
+  const missing = new Map(
+    rest.map((plugin) => [plugin, (plugin.definition.requires ?? []).find((id) => !placed.has(id)) ?? ""]),
+  );
   return { ordered, missing };
 }

@@ -1,4 +1,7 @@
-/** Lists the available plugins: the bundled folders, then the entries of `plugins.load`. The working directory is never searched. */
+/**
+ * Lists the available plugins: the bundled folders, then the entries of `plugins.load`. The working directory is never
+ * searched.
+ */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { createRequire, findPackageJSON } from "node:module";
 import { homedir } from "node:os";
@@ -41,14 +44,19 @@ const isStore = ({ name }: PluginSource) => name.startsWith("store-");
 /** The bundled plugins except the stores, of which a gateway loads at most the one that it uses. */
 export function bundledPlugins(): readonly PluginSource[] {
   // A folder with a manifest is a package of its own, for those who name it in `plugins.load`.
-  return bundledFolders().filter((source) => !isStore(source) && !existsSync(join(dirname(source.file), "package.json")));
+  return bundledFolders().filter(
+    (source) => !isStore(source) && !existsSync(join(dirname(source.file), "package.json")),
+  );
 }
 
 export function bundledStores(): readonly PluginSource[] {
   return bundledFolders().filter(isStore);
 }
 
-/** Finds a plugin by path (relative to the configuration; `~` is the home directory) or as a package installed beside the configuration. */
+/**
+ * Finds a plugin by path (relative to the configuration; `~` is the home directory) or as a package installed beside
+ * the configuration.
+ */
 export function namedPlugin(name: string, configDirectory: string): PluginSource {
   const isPath = name.startsWith(".") || name.startsWith("~/") || isAbsolute(name);
   try {
@@ -69,7 +77,9 @@ function packageAt(name: string, configDirectory: string): string {
     if ((error as NodeJS.ErrnoException).code !== "MODULE_NOT_FOUND") throw error;
     const manifest = manifestOf(name, beside);
     if (manifest !== undefined) throw unbuilt(manifest);
-    throw new Error(`no package of this name is installed for ${configDirectory}; a folder must begin with ./, ../, ~/ or /`);
+    throw new Error(
+      `no package of this name is installed for ${configDirectory}; a folder must begin with ./, ../, ~/ or /`,
+    );
   }
 }
 
@@ -102,7 +112,9 @@ const hasSubpaths = (exports: unknown): exports is Readonly<Record<string, unkno
 function importTarget(exports: unknown): string | undefined {
   if (typeof exports === "string") return exports;
   if (typeof exports !== "object" || exports === null) return undefined;
-  const usable = Object.entries(exports).filter(([condition]) => Array.isArray(exports) || importConditions.includes(condition));
+  const usable = Object.entries(exports).filter(
+    ([condition]) => Array.isArray(exports) || importConditions.includes(condition),
+  );
   return usable.map(([, target]) => importTarget(target)).find((target) => target !== undefined);
 }
 
@@ -115,12 +127,15 @@ function manifestOf(name: string, from: string): string | undefined {
   }
 }
 
-const readManifest = (file: string) => JSON.parse(readFileSync(file, "utf8")) as { readonly name?: unknown; readonly exports?: unknown };
+const readManifest = (file: string) =>
+  JSON.parse(readFileSync(file, "utf8")) as { readonly name?: unknown; readonly exports?: unknown };
 
 function moduleAt(path: string): string {
   if (!existsSync(path)) throw new Error(`${path} does not exist`);
   if (!statSync(path).isDirectory()) return path;
-  const found = ["index.ts", "index.mts", "index.js", "index.mjs"].map((file) => join(path, file)).find((file) => existsSync(file));
+  const found = ["index.ts", "index.mts", "index.js", "index.mjs"]
+    .map((file) => join(path, file))
+    .find((file) => existsSync(file));
   if (found !== undefined) return found;
   if (existsSync(join(path, "package.json"))) return entryOfPackage(path);
   throw new Error(`${path} contains no index.ts or index.js`);

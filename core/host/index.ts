@@ -17,7 +17,12 @@ export { type Answer, type Asking, createAsking, inTurns } from "./asking.ts";
 export type { CalledChannel } from "./called-channel.ts";
 export { runChecks } from "./checks.ts";
 export { loadBundledAhead, type PluginReport } from "./collect.ts";
-export { type CompleteInbound, type CompleteParsed, completeParsed, type GuardedConnection } from "./complete-parsed.ts";
+export {
+  type CompleteInbound,
+  type CompleteParsed,
+  completeParsed,
+  type GuardedConnection,
+} from "./complete-parsed.ts";
 export { connectionProblem } from "./connection.ts";
 export { type Asked, callAtOnce, callPlugin, lateAnswer, pluginDeadlines, pluginFault, unusable } from "./deadline.ts";
 export { registeredProblem } from "./declaration/members.ts";

@@ -26,7 +26,10 @@ export interface InstanceOptions extends Omit<ScopeOptions, "registry" | "signal
 }
 
 /** An instance before its `setup`: `setUp` throws what goes wrong, and may leave something to be closed. */
-export function createInstance(definition: PluginDefinition, options: InstanceOptions): Instance & { setUp(): Promise<void> } {
+export function createInstance(
+  definition: PluginDefinition,
+  options: InstanceOptions,
+): Instance & { setUp(): Promise<void> } {
   const { id } = definition;
   const { log, setupMs } = options;
   const own = createOwnRegistry();
@@ -54,7 +57,7 @@ export function createInstance(definition: PluginDefinition, options: InstanceOp
     async setUp() {
       const values = optionsOf(definition, options);
       for (const preset of definition.presets ?? []) addUnique(own.presets, "preset", id, preset);
-      await runSetup(definition, { scope, values, ...(setupMs === undefined ? {} : { setupMs }) });
+      await runSetup(definition, { scope, values, setupMs });
     },
     async ready() {
       for (const fn of own.ready) await run("onReady", setupMs ?? pluginDeadlines.onReady, fn);
@@ -67,7 +70,10 @@ export function createInstance(definition: PluginDefinition, options: InstanceOp
 }
 
 /** The options of its section, with defaults. Throws `PluginError` `plugin_options`. */
-function optionsOf({ id, options: schema }: PluginDefinition, { config, log }: Pick<InstanceOptions, "config" | "log">): unknown {
+function optionsOf(
+  { id, options: schema }: PluginDefinition,
+  { config, log }: Pick<InstanceOptions, "config" | "log">,
+): unknown {
   if (schema === undefined) return {};
   const path = `plugins.entries.${id}.options`;
   const checked = validateSection(schema satisfies TObject, config().plugins.entries[id]?.options ?? {}, path);
@@ -88,7 +94,11 @@ async function runSetup(
 ): Promise<void> {
   try {
     const running = Promise.resolve(setup(scope.host, values as never));
-    await withDeadline(running, setupMs, () => new PluginError("plugin_setup_timeout", { plugin: id, seconds: setupMs / 1_000 }));
+    await withDeadline(
+      running,
+      setupMs,
+      () => new PluginError("plugin_setup_timeout", { plugin: id, seconds: setupMs / 1_000 }),
+    );
   } catch (error) {
     if (error instanceof PluginError) throw error;
     throw new PluginError("plugin_setup_failed", { plugin: id, reason: reasonOf(error) }, { cause: error });

@@ -1,4 +1,6 @@
-/** A plugin that runs in a worker, as the host sees it: a declaration like any other, whose functions call the worker. */
+/**
+ * A plugin that runs in a worker, as the host sees it: a declaration like any other, whose functions call the worker.
+ */
 import type { PluginDefinition } from "../sdk/contract.ts";
 import type { PluginSource } from "./find.ts";
 
@@ -15,7 +17,10 @@ export interface WorkerReport {
 export function workerDetail({ state, restarts, lastEnd }: WorkerReport): string | undefined {
   if (lastEnd === undefined) return undefined;
   const at = new Date(lastEnd.at).toISOString();
-  const now = state === "up" ? `It is up again after ${restarts} ${restarts === 1 ? "restart" : "restarts"}` : "It is starting again";
+  const now =
+    state === "up"
+      ? `It is up again after ${restarts} ${restarts === 1 ? "restart" : "restarts"}`
+      : "It is starting again";
   return `its worker ended at ${at}: ${lastEnd.reason}. ${now}`;
 }
 
@@ -27,7 +32,7 @@ export interface IsolatedPlugin {
 }
 
 /**
- * Loads a plugin in a worker. Resolves with `undefined` if `isWanted` refuses the id that it declares. Throws `HostError` like the loader, and
- * `plugin_isolation` if it declares something that cannot cross.
+ * Loads a plugin in a worker. Resolves with `undefined` if `isWanted` refuses the id that it declares. Throws
+ * `HostError` like the loader, and `plugin_isolation` if it declares something that cannot cross.
  */
 export type Isolate = (source: PluginSource, isWanted: (id: string) => boolean) => Promise<IsolatedPlugin | undefined>;

@@ -45,9 +45,9 @@ function ownLibraries(): string[] {
 }
 
 /**
- * Node loads bundled plugins directly. That avoids a transpiler of 100 MB on the first start, and is faster on every other. The published
- * package resolves its own name. In the repository that name would lead to a build that does not exist, or to a second instance of the SDK,
- * so there the import is redirected to the source file.
+ * Node loads bundled plugins directly. That avoids a transpiler of 100 MB on the first start, and is faster on every
+ * other. The published package resolves its own name. In the repository that name would lead to a build that does not
+ * exist, or to a second instance of the SDK, so there the import is redirected to the source file.
  */
 function createBundledImport(): (file: string) => Promise<Module> {
   let shown = !fromSource;
@@ -56,7 +56,9 @@ function createBundledImport(): (file: string) => Promise<Module> {
       registerHooks({
         resolve(name, context, next) {
           const door = doors.get(name);
-          return door === undefined ? next(name, context) : { url: new URL(door.file, import.meta.url).href, shortCircuit: true };
+          return door === undefined
+            ? next(name, context)
+            : { url: new URL(door.file, import.meta.url).href, shortCircuit: true };
         },
       });
       shown = true;
@@ -66,14 +68,16 @@ function createBundledImport(): (file: string) => Promise<Module> {
 }
 
 /**
- * The transpiler asks Node to load JavaScript, and transpiles it only if that fails. Node would never read such a file again, and would resolve
- * the SDK to the copy beside the plugin. So the files of plugins are refused to the transpiler's own imports.
+ * The transpiler asks Node to load JavaScript, and transpiles it only if that fails. Node would never read such a file
+ * again, and would resolve the SDK to the copy beside the plugin. So the files of plugins are refused to the
+ * transpiler's own imports.
  */
 function keepFromNode(folders: ReadonlySet<string>): void {
   registerHooks({
     resolve(name, context, next) {
       const found = next(name, context);
-      const isAsked = context.parentURL !== undefined && transpiler.test(context.parentURL) && found.url.startsWith("file:");
+      const isAsked =
+        context.parentURL !== undefined && transpiler.test(context.parentURL) && found.url.startsWith("file:");
       if (isAsked && [...folders].some((folder) => isIn(folder, fileURLToPath(found.url))))
         throw new Error(`${found.url} is a file of a plugin, which the transpiler reads`);
       return found;
@@ -83,7 +87,9 @@ function keepFromNode(folders: ReadonlySet<string>): void {
 
 const transpiler = /\/node_modules\/jiti\/lib\/[^/]+$/;
 
-/** Imports third-party code from any folder. All plugins share one SDK instance: the running module is passed to them. */
+/**
+ * Imports third-party code from any folder. All plugins share one SDK instance: the running module is passed to them.
+ */
 function createForeignImport(cacheDirectory: string, folders: ReadonlySet<string>): () => Promise<Jiti> {
   let made: Promise<Jiti> | undefined;
   const make = async (): Promise<Jiti> => {
@@ -102,10 +108,14 @@ function createForeignImport(cacheDirectory: string, folders: ReadonlySet<string
 }
 
 /**
- * The deadline keeps a module whose top-level code never finishes from blocking the other plugins, or even from ending an otherwise idle
- * process.
+ * The deadline keeps a module whose top-level code never finishes from blocking the other plugins, or even from ending
+ * an otherwise idle process.
  */
-export function createLoader(options: { readonly cacheDirectory: string; readonly fresh: boolean; readonly loadMs?: number }): Loader {
+export function createLoader(options: {
+  readonly cacheDirectory: string;
+  readonly fresh: boolean;
+  readonly loadMs?: number;
+}): Loader {
   const { loadMs = pluginDeadlines.load } = options;
   const importBundled = createBundledImport();
   /** The folders of the plugins that the transpiler reads. */
@@ -137,7 +147,10 @@ export function createLoader(options: { readonly cacheDirectory: string; readonl
   };
 }
 
-/** The default export. A CommonJS module has none unless a compiler wrote it, so everything that it exports is the value. */
+/**
+ * The default export. A CommonJS module has none unless a compiler wrote it, so everything that it exports is the
+ * value.
+ */
 function exportOf(module: Module | null): unknown {
   if (typeof module !== "object" || module === null) return module;
   if ("default" in module || "__esModule" in module) return module.default;

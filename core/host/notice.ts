@@ -7,8 +7,8 @@ interface NoticeBody {
 }
 
 /**
- * Creates the event for a message from the gateway itself, such as the approval of a pairing. The notice's taps are beside those of
- * actions.
+ * Creates the event for a message from the gateway itself, such as the approval of a pairing. The notice's taps are
+ * beside those of actions.
  */
 export function noticeEvent(notice: NoticeBody & { readonly dedupeKey?: string }): RawEvent {
   const { channel, account, chat, thread } = notice.address;
@@ -18,7 +18,7 @@ export function noticeEvent(notice: NoticeBody & { readonly dedupeKey?: string }
     lane: ["notice", channel, account, chat, ...(thread === undefined ? [] : [thread])].join(":"),
     control: true,
     authority: "operator",
-    ...(notice.dedupeKey === undefined ? {} : { dedupeKey: notice.dedupeKey }),
+    dedupeKey: notice.dedupeKey,
     body: { address: { ...notice.address }, text: notice.text },
   };
 }

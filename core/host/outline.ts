@@ -1,4 +1,7 @@
-/** Reads `commands.json` beside a plugin's module: the plugin's commands, as far as the overview shows them without running its code. */
+/**
+ * Reads `commands.json` beside a plugin's module: the plugin's commands, as far as the overview shows them without
+ * running its code.
+ */
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
@@ -12,7 +15,8 @@ export interface CommandOutline {
   readonly configuration: readonly string[];
 }
 
-const textsOf = (list: unknown): readonly string[] => (Array.isArray(list) ? list.filter((one) => typeof one === "string") : []);
+const textsOf = (list: unknown): readonly string[] =>
+  Array.isArray(list) ? list.filter((one) => typeof one === "string") : [];
 
 /** `undefined` if the file is missing or unusable; the plugin itself is then loaded instead. */
 export function readOutline(file: string): CommandOutline | undefined {
@@ -20,7 +24,12 @@ export function readOutline(file: string): CommandOutline | undefined {
     const { name, summary, commands, configuration } = JSON.parse(
       readFileSync(join(dirname(file), "commands.json"), "utf8"),
     ) as Partial<CommandOutline>;
-    if (typeof name !== "string" || !/^[a-z][a-z0-9-]*$/.test(name) || typeof summary !== "string" || !Array.isArray(commands))
+    if (
+      typeof name !== "string" ||
+      !/^[a-z][a-z0-9-]*$/.test(name) ||
+      typeof summary !== "string" ||
+      !Array.isArray(commands)
+    )
       return undefined;
     return { name, summary, commands: textsOf(commands), configuration: textsOf(configuration) };
   } catch {

@@ -14,8 +14,12 @@ export interface Place {
 const declaration = /\bdefine(?:Plugin|Channel|Engine|Preset)\s*\(|\bexport\s+default\b/;
 
 /** The place that the error names, else the part of the declaration that is wrong, else the declaration. */
-export function placeOf(error: unknown, { file, folder = dirname(file) }: Pick<PluginSource, "file" | "folder">): Place | undefined {
-  const isOwn = (path: string) => path.startsWith(folder + sep) && !path.slice(folder.length).includes(`${sep}node_modules${sep}`);
+export function placeOf(
+  error: unknown,
+  { file, folder = dirname(file) }: Pick<PluginSource, "file" | "folder">,
+): Place | undefined {
+  const isOwn = (path: string) =>
+    path.startsWith(folder + sep) && !path.slice(folder.length).includes(`${sep}node_modules${sep}`);
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const found = importPlace(cause, isOwn) ?? namedPlace(`${cause.message}\n${cause.stack ?? ""}`, isOwn);
     if (found !== undefined) return found;
@@ -33,7 +37,10 @@ function namedPlace(text: string, isOwn: (path: string) => boolean): Place | und
 }
 
 /** The import that does not lead anywhere. */
-function importPlace({ message, requireStack }: Error & { readonly requireStack?: unknown }, isOwn: (path: string) => boolean) {
+function importPlace(
+  { message, requireStack }: Error & { readonly requireStack?: unknown },
+  isOwn: (path: string) => boolean,
+) {
   const [file] = Array.isArray(requireStack) ? requireStack : [];
   const [, name] = /'([^']+)'/.exec(message) ?? [];
   if (typeof file !== "string" || name === undefined || !isOwn(file)) return undefined;

@@ -22,8 +22,8 @@ export interface Plugins {
   /** Runs `onReady` of each plugin; a failure is logged. */
   ready(): Promise<void>;
   /**
-   * Reads the files of a plugin again, and runs its `setup` again. Throws `HostError` that says what is wrong; then nothing has changed.
-   * `name`: as the configuration or the command line names it.
+   * Reads the files of a plugin again, and runs its `setup` again. Throws `HostError` that says what is wrong; then
+   * nothing has changed. `name`: as the configuration or the command line names it.
    */
   renew(name: string): Promise<Replacement>;
   /** Closes an instance that was replaced, or that does not take its place. */
@@ -56,7 +56,7 @@ function createFailed(reports: Map<string, PluginReport>, log: InstanceOptions["
       bundled,
       state: "failed",
       reason: reasonOf(error),
-      ...(hint === undefined ? {} : { hint }),
+      hint,
     });
     log.error({ plugin: name, hint }, reasonOf(error));
   };
@@ -92,7 +92,7 @@ export async function createPlugins(options: PluginsOptions): Promise<Plugins> {
     registry.plugins.set(id, definition);
     hooks.replace(id, instance.taps);
     enter(registry, instance.own, id);
-    running.set(id, { source, instance, ...(isolated !== undefined && { isolated }) });
+    running.set(id, { source, instance, isolated });
     reports.set(id, {
       ...{ id, version, bundled: source.bundled, state: "up" },
       ...(channel && { channel: channel.id }),

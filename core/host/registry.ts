@@ -57,7 +57,16 @@ export interface OwnRegistry extends Registrations {
 }
 
 function registrations(): Registrations {
-  const lists = { tools: [], toolSources: [], commands: [], routes: [], devices: [], checks: [], watched: [], changes: [] };
+  const lists = {
+    tools: [],
+    toolSources: [],
+    commands: [],
+    routes: [],
+    devices: [],
+    checks: [],
+    watched: [],
+    changes: [],
+  };
   return { channels: new Map(), engines: new Map(), presets: new Map(), ...lists };
 }
 

@@ -1,4 +1,7 @@
-/** A channel's connection in another thread. What it computes comes as a promise there, also where the contract asks for a value at once. */
+/**
+ * A channel's connection in another thread. What it computes comes as a promise there, also where the contract asks for
+ * a value at once.
+ */
 import type { Part } from "../contract/index.ts";
 import type { ChannelConnection, Parsed } from "../sdk/contract.ts";
 
@@ -8,7 +11,10 @@ export interface CalledConnection extends Omit<ChannelConnection, "parse" | "ren
   render(...args: Parameters<ChannelConnection["render"]>): readonly Part[] | Promise<readonly Part[]>;
 }
 
-/** Marks a connection in a worker. `absent` resolves with the names of the optional functions that the channel does not have. */
+/**
+ * Marks a connection in a worker. `absent` resolves with the names of the optional functions that the channel does not
+ * have.
+ */
 export const remote = Symbol("remote");
 
 export interface RemoteConnection extends CalledConnection {

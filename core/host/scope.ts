@@ -5,7 +5,14 @@ import { type Accepted, type Address, type Json, PluginError, type RawEvent } fr
 import type { Log } from "../log/index.ts";
 import type { PluginDefinition, PluginHost, PluginStore, ToolDefinition } from "../sdk/contract.ts";
 import type { Store } from "../state/index.ts";
-import { type HookName, type HookTable, hookNames, isThenable, type PluginTap, type TapOrder } from "../stations/index.ts";
+import {
+  type HookName,
+  type HookTable,
+  hookNames,
+  isThenable,
+  type PluginTap,
+  type TapOrder,
+} from "../stations/index.ts";
 import { type HandedDelivery, handedResult } from "../webhooks/index.ts";
 import { tapProblems } from "./answers.ts";
 import { type Asked, unusable } from "./deadline.ts";
@@ -37,7 +44,9 @@ export interface ScopeOptions {
     readonly secret: (value: unknown, path: string) => string;
   };
   /** The current settings of the section that the plugin declares. */
-  readonly sectionOf: (section: NonNullable<PluginDefinition["section"]>) => Pick<DeclaredSection, "settings" | "ofAgent" | "names">;
+  readonly sectionOf: (
+    section: NonNullable<PluginDefinition["section"]>,
+  ) => Pick<DeclaredSection, "settings" | "ofAgent" | "names">;
 }
 
 type DeclaredSection = ReturnType<PluginHost["section"]>;
@@ -46,7 +55,8 @@ const commandName = /^[a-z0-9_]{1,32}$/;
 
 /** A namespace of the store, whose times to live are in seconds. */
 export function scopedStore(store: Store, namespace: string, now: () => number): PluginStore {
-  const expiry = (ttlSeconds: number | undefined) => (ttlSeconds === undefined ? {} : { expiresAt: now() + ttlSeconds * 1_000 });
+  const expiry = (ttlSeconds: number | undefined) =>
+    ttlSeconds === undefined ? {} : { expiresAt: now() + ttlSeconds * 1_000 };
   return {
     get: async (key) => await store.get(namespace, storableKey("get", key, null)),
     set: async (key, value, options = {}) =>
@@ -83,13 +93,21 @@ function checked<N extends HookName>(asked: Asked & { readonly doing: N }, fn: H
   return tap as unknown as HookTable[N];
 }
 
-function tapProblem(hook: HookName, fn: unknown, { order = "normal" }: { readonly order?: TapOrder } = {}): string | undefined {
+function tapProblem(
+  hook: HookName,
+  fn: unknown,
+  { order = "normal" }: { readonly order?: TapOrder } = {},
+): string | undefined {
   if (!hookNames.includes(hook)) return `there is no hook ${String(hook)}; the hooks are ${hookNames.join(", ")}`;
-  if (!["early", "normal", "late"].includes(order)) return `the order of its tap of ${hook} must be early, normal or late`;
+  if (!["early", "normal", "late"].includes(order))
+    return `the order of its tap of ${hook} must be early, normal or late`;
   return registeredProblem.function(`tap of ${hook}`, fn);
 }
 
-/** `close` ends the time in which the plugin may register: hooks, commands and routes are declared in `setup`, not later. */
+/**
+ * `close` ends the time in which the plugin may register: hooks, commands and routes are declared in `setup`, not
+ * later.
+ */
 export function createScope(
   { id, section }: Pick<PluginDefinition, "id" | "section">,
   options: ScopeOptions,
@@ -117,7 +135,9 @@ export function createScope(
     takeDuty: (name) => options.takeDuty(`plugin:${id}:${name}`),
     receive: options.receive,
     notify: (address, text, { key } = {}) =>
-      options.receive(noticeEvent({ address, text, ...(key === undefined ? {} : { dedupeKey: `notice:${id}:${key}` }) })),
+      options.receive(
+        noticeEvent({ address, text, ...(key === undefined ? {} : { dedupeKey: `notice:${id}:${key}` }) }),
+      ),
     async notifyOwner(text, options) {
       const owner = await ownerOf();
       if (owner === undefined) return false;
@@ -126,7 +146,7 @@ export function createScope(
     },
     address: options.address,
     hook(path, payload, { key, headers, origin, keepReply }) {
-      const optional = { ...(headers && { headers }), ...(origin !== undefined && { origin }), ...(keepReply && { keepReply }) };
+      const optional = { ...(headers && { headers }), origin, ...(keepReply && { keepReply }) };
       return options.handIn({ plugin: id, path, payload, key, ...optional });
     },
     hookResult: (eventId) => handedResult(eventId, { plugin: id, store: options.store }),
@@ -134,14 +154,16 @@ export function createScope(
       registering("preset");
       if (registry.presets.get(presetId)?.plugin !== id) throw invalid(`it declares no preset ${presetId}`);
       registry.asked.add(`hooks.${presetId}`);
-      const secret: DeclaredSection["secret"] = (value, key) => options.presets.secret(value, `hooks.${presetId}.${key}`);
+      const secret: DeclaredSection["secret"] = (value, key) =>
+        options.presets.secret(value, `hooks.${presetId}.${key}`);
       return { settings: () => options.presets.settings(presetId), secret, onChange };
     },
     section(key) {
       registering("section");
       if (section?.key !== key) throw invalid(`it declares no section ${key}`);
       registry.asked.add(key);
-      const secret: DeclaredSection["secret"] = (value, place) => options.presets.secret(value, secretPath(section, place));
+      const secret: DeclaredSection["secret"] = (value, place) =>
+        options.presets.secret(value, secretPath(section, place));
       return { ...options.sectionOf(section), secret, onChange };
     },
     timezone: async () => options.timezone(),
@@ -152,7 +174,8 @@ export function createScope(
     },
     command(definition) {
       registering("command", registeredProblem.command(definition));
-      if (!commandName.test(definition.name)) throw invalid(`the command ${definition.name} must be a to z, 0 to 9 and _, at most 32`);
+      if (!commandName.test(definition.name))
+        throw invalid(`the command ${definition.name} must be a to z, 0 to 9 and _, at most 32`);
       if (!["anyone", "allowed", "owner"].includes(definition.role))
         throw invalid(`the command ${definition.name} needs a role: anyone, allowed or owner`);
       registry.commands.push({ plugin: id, definition });

@@ -1,4 +1,7 @@
-/** What a plugin may put into its store. Anything else would be written as something different: a number as key as `5.0`, a promise as `{}`. */
+/**
+ * What a plugin may put into its store. Anything else would be written as something different: a number as key as
+ * `5.0`, a promise as `{}`.
+ */
 import { kindOf } from "./answers.ts";
 
 const storedTypes: readonly string[] = ["object", "string", "number", "boolean"];

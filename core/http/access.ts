@@ -14,13 +14,22 @@ export interface AccessOptions extends AttemptsOptions {
   readonly deviceToken?: ((token: string) => boolean | Promise<boolean>) | undefined;
 }
 
-/** Returns the problem of a request, or `undefined` to let it through. Returns a promise only if a device token must be looked up. */
-export type RequireAccess = (request: IncomingMessage, access: RouteAccess) => HttpProblem | undefined | Promise<HttpProblem | undefined>;
+/**
+ * Returns the problem of a request, or `undefined` to let it through. Returns a promise only if a device token must be
+ * looked up.
+ */
+export type RequireAccess = (
+  request: IncomingMessage,
+  access: RouteAccess,
+) => HttpProblem | undefined | Promise<HttpProblem | undefined>;
 
 export interface Access {
   /** Checks the access of a request. Reads headers only. */
   readonly requireAccess: RequireAccess;
-  /** Whether the credentials that opened a device route are still valid, for long-lived responses. Does not count failures. */
+  /**
+   * Whether the credentials that opened a device route are still valid, for long-lived responses. Does not count
+   * failures.
+   */
   mayStay(request: IncomingMessage): Promise<boolean>;
 }
 
@@ -31,7 +40,10 @@ export function createAccess(options: AccessOptions): Access {
   const isGatewayToken = (token: string | undefined): boolean =>
     isToken(token, options.gatewayToken()) || isPrevious(token, options.previousGatewayToken?.());
   const nameOf = createCredentialName("gateway token");
-  /** Synchronous. On device routes it is called after the look-up, so that concurrent guesses cannot outrun the failure count. */
+  /**
+   * Synchronous. On device routes it is called after the look-up, so that concurrent guesses cannot outrun the failure
+   * count.
+   */
   const judgeGateway = (request: IncomingMessage, token: string | undefined): HttpProblem | undefined => {
     const credential = nameOf(options.gatewayToken());
     const locked = attempts.locked(request, credential);
@@ -41,10 +53,12 @@ export function createAccess(options: AccessOptions): Access {
     return undefined;
   };
   const requireAccess: RequireAccess = (request, access) => {
-    if (isForeignOrigin(request)) return new HttpProblem("origin_refused", "Requests from other web pages are refused.");
+    if (isForeignOrigin(request))
+      return new HttpProblem("origin_refused", "Requests from other web pages are refused.");
     if (access === "public") return undefined;
     const token = presentedToken(request.headers);
-    if (access !== "device" || token === undefined || options.deviceToken === undefined) return judgeGateway(request, token);
+    if (access !== "device" || token === undefined || options.deviceToken === undefined)
+      return judgeGateway(request, token);
     if (attempts.locked(request, device) !== undefined) return judgeGateway(request, token);
     const judged = (known: boolean): HttpProblem | undefined => {
       if (!known) return judgeGateway(request, token);
@@ -67,7 +81,9 @@ export function createAccess(options: AccessOptions): Access {
 /** All device tokens are one kind of credential: they are random, and each is looked up by its name. */
 const device = "device token";
 
-const unauthorized = new HttpProblem("unauthorized", "The gateway token is missing or wrong.", { "www-authenticate": "Bearer" });
+const unauthorized = new HttpProblem("unauthorized", "The gateway token is missing or wrong.", {
+  "www-authenticate": "Bearer",
+});
 
 /** Detects pages of other sites: in a browser on this machine, they must not reach a route that needs no token. */
 function isForeignOrigin(request: IncomingMessage): boolean {

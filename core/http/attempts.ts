@@ -17,7 +17,10 @@ export interface AttemptsOptions {
   /** A monotonic clock, in milliseconds. A jump of the wall clock must neither end nor extend a lock. */
   readonly elapsed: () => number;
   readonly clientAddress: (request: IncomingMessage) => string;
-  /** Called once for each client and window when its failures are first answered with 429, and once when the client is locked. */
+  /**
+   * Called once for each client and window when its failures are first answered with 429, and once when the client is
+   * locked.
+   */
   readonly onLimited?: (client: string, retryAfterSeconds: number, options: { readonly locked: boolean }) => void;
 }
 
@@ -44,10 +47,15 @@ export function createAttempts({ elapsed, clientAddress, onLimited }: AttemptsOp
 }
 
 function tooMany(seconds: number): HttpProblem {
-  return new HttpProblem("rate_limited", "Too many failed attempts; wait before the next one.", { "retry-after": String(seconds) });
+  return new HttpProblem("rate_limited", "Too many failed attempts; wait before the next one.", {
+    "retry-after": String(seconds),
+  });
 }
 
-/** Names a credential by its kind and secret. After a rotation, knowing the old secret does not count as knowing the new one. */
+/**
+ * Names a credential by its kind and secret. After a rotation, knowing the old secret does not count as knowing the new
+ * one.
+ */
 export function createCredentialName(kind: string): (secret: string | undefined) => string {
   let known: string | undefined;
   let name = kind;
@@ -61,8 +69,8 @@ export function createCredentialName(kind: string): (secret: string | undefined)
 
 interface FailureLimit {
   /**
-   * Whole seconds until the client's window ends, when it has failed so often that this credential must not be compared; else 0.
-   * A client that succeeded with the credential in the last hour is never locked out of it.
+   * Whole seconds until the client's window ends, when it has failed so often that this credential must not be
+   * compared; else 0. A client that succeeded with the credential in the last hour is never locked out of it.
    */
   locked(client: string, credential: string): number;
   /**
@@ -94,8 +102,9 @@ const trustMs = 3_600_000;
 const renewMs = 60_000;
 
 /**
- * Counts failed authentications for each client, in fixed windows. Both tables are bounded: the oldest entry is removed first.
- * A credential is named by its kind and its secret, so a success with one neither clears nor excuses guesses at another.
+ * Counts failed authentications for each client, in fixed windows. Both tables are bounded: the oldest entry is removed
+ * first. A credential is named by its kind and its secret, so a success with one neither clears nor excuses guesses at
+ * another.
  */
 function createFailureLimit(now: () => number): FailureLimit {
   // Insertion order is the order of time in both, so the first entry is always the oldest.
@@ -119,7 +128,11 @@ function createFailureLimit(now: () => number): FailureLimit {
         known.total += 1;
         known.counts.set(credential, (known.counts.get(credential) ?? 0) + 1);
         if (known.total <= allowedFailures) return within;
-        return { wait: secondsLeft(known, at), first: known.total === allowedFailures + 1, lock: known.total === lockAfter };
+        return {
+          wait: secondsLeft(known, at),
+          first: known.total === allowedFailures + 1,
+          lock: known.total === lockAfter,
+        };
       }
       windows.delete(client);
       dropOldest(windows, maxClients);

@@ -1,6 +1,6 @@
 /**
- * Request bodies: their declared type, their bytes, and the JSON in them, without keys that could reach a prototype. This code limits the
- * size; the server's request timeout limits the time.
+ * Request bodies: their declared type, their bytes, and the JSON in them, without keys that could reach a prototype.
+ * This code limits the size; the server's request timeout limits the time.
  */
 import { isUtf8 } from "node:buffer";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
@@ -12,11 +12,15 @@ const empty = Buffer.alloc(0);
 const maxDepth = 64;
 
 /**
- * Collects the body. Calls back once, with a problem or with the bytes. Never calls back if the client disconnects, because then no one
- * waits for an answer. Uses a callback for speed, because this runs for every request. The returned function stops reading, releases what
- * was read and prevents the callback.
+ * Collects the body. Calls back once, with a problem or with the bytes. Never calls back if the client disconnects,
+ * because then no one waits for an answer. Uses a callback for speed, because this runs for every request. The returned
+ * function stops reading, releases what was read and prevents the callback.
  */
-export function readBody(request: IncomingMessage, limit: number, done: (problem: HttpProblem | null, body: Buffer) => void): () => void {
+export function readBody(
+  request: IncomingMessage,
+  limit: number,
+  done: (problem: HttpProblem | null, body: Buffer) => void,
+): () => void {
   const declared = request.headers["content-length"];
   if (declared !== undefined && Number(declared) > limit) {
     done(tooLarge(limit), empty);
@@ -74,12 +78,19 @@ interface MediaTypeRule {
   readonly expected: string;
 }
 
-/** The problem of a request whose declared body is not what is expected, in UTF-8, or `undefined`. A missing type is accepted. */
-export function checkMediaType(headers: IncomingHttpHeaders, { usual, accepts, expected }: MediaTypeRule): HttpProblem | undefined {
+/**
+ * The problem of a request whose declared body is not what is expected, in UTF-8, or `undefined`. A missing type is
+ * accepted.
+ */
+export function checkMediaType(
+  headers: IncomingHttpHeaders,
+  { usual, accepts, expected }: MediaTypeRule,
+): HttpProblem | undefined {
   const type = headers["content-type"];
   if (type === undefined || usual.includes(type)) return undefined;
   const [media = "", ...parameters] = type.split(";");
-  if (!accepts.test(media.trim())) return new HttpProblem("unsupported_media_type", `Content-Type must be ${expected}.`);
+  if (!accepts.test(media.trim()))
+    return new HttpProblem("unsupported_media_type", `Content-Type must be ${expected}.`);
   for (const parameter of parameters) {
     const [name = "", value = ""] = parameter.split("=");
     if (name.trim().toLowerCase() !== "charset") continue;
@@ -97,7 +108,10 @@ const jsonTypes = {
   expected: "application/json, or another type that ends in +json",
 };
 
-/** The problem of a request whose declared body is not JSON in UTF-8, or `undefined`. A missing type is accepted as JSON. */
+/**
+ * The problem of a request whose declared body is not JSON in UTF-8, or `undefined`. A missing type is accepted as
+ * JSON.
+ */
 export function checkJsonType(headers: IncomingHttpHeaders): HttpProblem | undefined {
   return checkMediaType(headers, jsonTypes);
 }
@@ -120,9 +134,9 @@ export function parseJson(body: Buffer, parse: (text: string) => unknown = JSON.
 }
 
 /**
- * Limits the depth and removes `__proto__`. `JSON.parse` makes it a harmless own property, but `Object.assign` in a plugin would turn it
- * into a prototype. `constructor` and `prototype` are kept: as own properties they replace nothing, and services do send fields with these
- * names.
+ * Limits the depth and removes `__proto__`. `JSON.parse` makes it a harmless own property, but `Object.assign` in a
+ * plugin would turn it into a prototype. `constructor` and `prototype` are kept: as own properties they replace
+ * nothing, and services do send fields with these names.
  */
 function tame(value: unknown, depth: number): void {
   if (typeof value !== "object" || value === null) return;

@@ -1,4 +1,6 @@
-/** Checks callers of listeners that channels open themselves. The same limit applies as for the gateway's own routes. */
+/**
+ * Checks callers of listeners that channels open themselves. The same limit applies as for the gateway's own routes.
+ */
 import type { IncomingMessage } from "node:http";
 import type { CallerVerdict } from "../sdk/contract.ts";
 import { type AttemptsOptions, createAttempts } from "./attempts.ts";
@@ -13,12 +15,15 @@ const wrong = new HttpProblem("unauthorized", "The secret is missing or wrong.")
 export function createJudgeCaller(options: AttemptsOptions): JudgeCaller {
   const attempts = createAttempts(options);
   return (request, isRight) => {
-    const refused = attempts.locked(request, credential) ?? (isRight() ? undefined : attempts.failed(request, credential, wrong));
+    const refused =
+      attempts.locked(request, credential) ?? (isRight() ? undefined : attempts.failed(request, credential, wrong));
     if (refused === undefined) {
       attempts.proved(request, credential);
       return { ok: true };
     }
     const wait = refused.headers?.["retry-after"];
-    return wait === undefined ? { ok: false, status: 401 } : { ok: false, status: 429, retryAfterSeconds: Number(wait) };
+    return wait === undefined
+      ? { ok: false, status: 401 }
+      : { ok: false, status: 429, retryAfterSeconds: Number(wait) };
   };
 }

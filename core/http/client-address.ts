@@ -6,7 +6,10 @@ import { isWide, parseAddress } from "../media/address.ts";
 /** How many `X-Forwarded-For` entries are examined, from the right. */
 const maxHops = 32;
 
-/** Normalizes an address: the shortest form, no zone, IPv4-mapped IPv6 as IPv4. Any other text is returned unchanged, in lower case. */
+/**
+ * Normalizes an address: the shortest form, no zone, IPv4-mapped IPv6 as IPv4. Any other text is returned unchanged, in
+ * lower case.
+ */
 export function normalizeAddress(address: string): string {
   // Most are IPv4 addresses, which have one form only.
   if (isIP(address) === 4) return address;
@@ -15,7 +18,10 @@ export function normalizeAddress(address: string): string {
   return (isWide(parsed) && parsed.isIPv4MappedAddress() ? parsed.toIPv4Address() : parsed).toString();
 }
 
-/** The key under which a client's failures are counted. For IPv6 it is the /64 network, because one subscriber owns all of it. */
+/**
+ * The key under which a client's failures are counted. For IPv6 it is the /64 network, because one subscriber owns all
+ * of it.
+ */
 export function clientKey(address: string): string {
   if (isIP(address) !== 6) return address;
   const parsed = parseAddress(address);
@@ -51,8 +57,8 @@ function buildTrusted(entries: readonly string[]): BlockList {
 }
 
 /**
- * Returns a function that checks whether an address from `createClientAddress` matches one of the entries, which are addresses and CIDR
- * ranges.
+ * Returns a function that checks whether an address from `createClientAddress` matches one of the entries, which are
+ * addresses and CIDR ranges.
  */
 export function createAddressList(entries: readonly string[]): (address: string) => boolean {
   const list = buildTrusted(entries);
@@ -70,8 +76,8 @@ export function checkTrustedProxy(entry: string): string | undefined {
 }
 
 /**
- * Creates the function that determines the client of a request. It reads `trusted` at each call, so that a reload takes effect at once.
- * `onInvalid` is called for each entry that is ignored.
+ * Creates the function that determines the client of a request. It reads `trusted` at each call, so that a reload takes
+ * effect at once. `onInvalid` is called for each entry that is ignored.
  */
 export function createClientAddress(
   trusted: () => readonly string[],

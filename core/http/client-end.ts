@@ -1,13 +1,13 @@
 /**
- * Detects that a client has finished sending. The server still answers half-closed connections, so this does not mean that the client has
- * gone.
+ * Detects that a client has finished sending. The server still answers half-closed connections, so this does not mean
+ * that the client has gone.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { onEvent } from "../listeners/index.ts";
 
 /**
- * Calls `left` once, when the client closes its sending side or the connection. A lost client looks the same, so callers should end a
- * pending or streaming answer promptly.
+ * Calls `left` once, when the client closes its sending side or the connection. A lost client looks the same, so
+ * callers should end a pending or streaming answer promptly.
  */
 export function onClientEnd(request: IncomingMessage, response: ServerResponse, left: () => void): void {
   const { socket } = request;
@@ -24,5 +24,8 @@ export function onClientEnd(request: IncomingMessage, response: ServerResponse, 
     return;
   }
   const source = "a client";
-  stops.push(onEvent(socket, "end", { source, handle: notify }), onEvent(response, "close", { source, handle: notify }));
+  stops.push(
+    onEvent(socket, "end", { source, handle: notify }),
+    onEvent(response, "close", { source, handle: notify }),
+  );
 }

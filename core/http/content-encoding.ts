@@ -31,7 +31,10 @@ export function checkCoding(headers: IncomingHttpHeaders): HttpProblem | undefin
 /** The problem of a compressed body where none is accepted. */
 export function checkUncompressed(headers: IncomingHttpHeaders): HttpProblem | undefined {
   if (headers["content-encoding"] === undefined || codingOf(headers) === "identity") return undefined;
-  return new HttpProblem("unsupported_media_type", "The body must not be compressed: send it without Content-Encoding.");
+  return new HttpProblem(
+    "unsupported_media_type",
+    "The body must not be compressed: send it without Content-Encoding.",
+  );
 }
 
 type Unpack = (body: InputType, options: ZlibOptions, done: (error: Error | null, result: Buffer) => void) => void;

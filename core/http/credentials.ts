@@ -24,9 +24,9 @@ export function presentedToken(headers: IncomingHttpHeaders): string | undefined
 /**
  * Compares presented tokens with a secret that may change at any time.
  *
- * Both are copied into zeroed buffers of equal length, a multiple of 64 bytes, and compared in constant time. Then the lengths are
- * compared. Comparing digests would be equally safe but ten times slower, on the busiest path of the program. Presented tokens are never
- * cached, because the speed of a cache look-up would depend on the secret.
+ * Both are copied into zeroed buffers of equal length, a multiple of 64 bytes, and compared in constant time. Then the
+ * lengths are compared. Comparing digests would be equally safe but ten times slower, on the busiest path of the
+ * program. Presented tokens are never cached, because the speed of a cache look-up would depend on the secret.
  */
 export function createTokenCheck(): (presented: string | undefined, secret: string | undefined) => boolean {
   let current: string | undefined;

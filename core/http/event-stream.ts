@@ -10,8 +10,8 @@ const keepAliveMs = 15_000;
 
 export interface EventStreams {
   /**
-   * Streams the events. `stays` is called before each event and periodically; once it returns false, nothing more is sent. If it rejects,
-   * as when the state cannot be read, the stream ends, and the client connects again.
+   * Streams the events. `stays` is called before each event and periodically; once it returns false, nothing more is
+   * sent. If it rejects, as when the state cannot be read, the stream ends, and the client connects again.
    */
   send(reply: FastifyReply, events: AsyncIterable<Json>, stays?: () => Promise<boolean>): void;
   /** Ends all streams, because a closing server would otherwise wait for them forever. */
@@ -34,7 +34,10 @@ export function createEventStreams(options: { readonly onError: (error: unknown)
       gone = true;
       giveUp();
     };
-    /** Not `Promise.race` with one promise for the whole stream, because that promise would retain every event until the stream ends. */
+    /**
+     * Not `Promise.race` with one promise for the whole stream, because that promise would retain every event until the
+     * stream ends.
+     */
     const orLeft = <Step>(step: Promise<Step>) =>
       new Promise<Step | "left">((resolve, reject) => {
         giveUp = () => resolve("left");

@@ -8,7 +8,10 @@ import { writeWhole } from "../state/index.ts";
 const tokenFile = "gateway-token";
 const tokenBytes = 32;
 
-/** Returns the token. Throws `secret_unavailable` or `secret_weak`. A configured token is also written to the file (mode 0600), where the command line finds it. */
+/**
+ * Returns the token. Throws `secret_unavailable` or `secret_weak`. A configured token is also written to the file (mode
+ * 0600), where the command line finds it.
+ */
 export function gatewayToken(config: GatewayConfig, stateDirectory: string, secrets: Secrets): string {
   const file = join(stateDirectory, tokenFile);
   const configured = config.gateway.auth.token;
@@ -20,7 +23,10 @@ export function gatewayToken(config: GatewayConfig, stateDirectory: string, secr
   return resolveGuard(secrets, readToken(file) ?? generate(file), `gateway.auth.token in ${file}`);
 }
 
-/** A file that exists and cannot be read is named by the error of its resolution: another token would shut out all clients. */
+/**
+ * A file that exists and cannot be read is named by the error of its resolution: another token would shut out all
+ * clients.
+ */
 function readToken(file: string): string | { readonly file: string } | undefined {
   try {
     return readFileSync(file, "utf8").trim() || undefined;

@@ -9,7 +9,8 @@ const loopback: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
 
 const unknown = new HttpProblem(
   "host_unknown",
-  "The Host header is not a host of this gateway. Set gateway.publicUrl to its public address, or add the host to gateway.allowedHosts.",
+  "The Host header is not a host of this gateway. Set gateway.publicUrl to its public address, or add the " +
+    "host to gateway.allowedHosts.",
 );
 
 /** Creates the check. Ports are ignored: the name alone shows whether another site sent the request. */

@@ -1,6 +1,7 @@
 /**
- * Routes that a plugin brings while the server listens. fastify takes no routes then, so they have an instance of their own, which takes the
- * requests that no route of the first one is for. Another one replaces it when there are more of them.
+ * Routes that a plugin brings while the server listens. fastify takes no routes then, so they have an instance of their
+ * own, which takes the requests that no route of the first one is for. Another one replaces it when there are more of
+ * them.
  */
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { createRouteTable } from "./route-table.ts";
@@ -17,7 +18,10 @@ export interface LateRoutes {
   prepare(routes: readonly LateRoute[]): Promise<() => void>;
 }
 
-/** Call it before any other hook of `main`: the instance of the late routes has its own. `hooksUrl` takes what no route is for. */
+/**
+ * Call it before any other hook of `main`: the instance of the late routes has its own. `hooksUrl` takes what no route
+ * is for.
+ */
 export function createLateRoutes(
   main: FastifyInstance,
   { createApp, hooksUrl }: { readonly createApp: () => FastifyInstance; readonly hooksUrl: string },
@@ -26,7 +30,8 @@ export function createLateRoutes(
   let app: FastifyInstance | undefined;
   let table = createRouteTable();
   const isLate = ({ method, url, routeOptions }: FastifyRequest) =>
-    (routeOptions.url === undefined || routeOptions.url === hooksUrl) && table.methodsOf(url.split("?", 1)[0] ?? "/").includes(method);
+    (routeOptions.url === undefined || routeOptions.url === hooksUrl) &&
+    table.methodsOf(url.split("?", 1)[0] ?? "/").includes(method);
   main.addHook("onRequest", (request, reply, next) => {
     if (app === undefined || !isLate(request)) return next();
     reply.hijack();

@@ -22,6 +22,7 @@ export async function checkListening(address: ListenAddress): Promise<void> {
 }
 
 export function listenError(cause: unknown, { host, port }: ListenAddress): HostError {
-  if ((cause as NodeJS.ErrnoException).code === "EADDRINUSE") return new HostError("port_in_use", { host, port }, { cause });
+  if ((cause as NodeJS.ErrnoException).code === "EADDRINUSE")
+    return new HostError("port_in_use", { host, port }, { cause });
   return new HostError("listen_failed", { host, port, reason: reasonOf(cause) }, { cause });
 }

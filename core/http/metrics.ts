@@ -50,7 +50,10 @@ interface Family extends Definition {
   readonly series: Map<string, Series>;
 }
 
-/** Creates a registry. A metric with more than `maxSeries` combinations of labels counts the rest under the value `other`. */
+/**
+ * Creates a registry. A metric with more than `maxSeries` combinations of labels counts the rest under the value
+ * `other`.
+ */
 export function createMetrics(options: { readonly maxSeries?: number } = {}): Metrics {
   const { maxSeries = 200 } = options;
   const families = new Map<string, Family>();
@@ -120,10 +123,16 @@ export function createMetrics(options: { readonly maxSeries?: number } = {}): Me
 }
 
 function renderFamily(family: Family): string {
-  const lines = [`# HELP ${family.name} ${family.help.replace(/\\/g, "\\\\").replace(/\n/g, " ")}`, `# TYPE ${family.name} ${family.type}`];
+  const lines = [
+    `# HELP ${family.name} ${family.help.replace(/\\/g, "\\\\").replace(/\n/g, " ")}`,
+    `# TYPE ${family.name} ${family.type}`,
+  ];
   for (const series of family.series.values()) {
     if (family.type === "histogram") lines.push(...renderHistogram(family, series));
-    else lines.push(`${family.name}${series.labels} ${renderNumber(family.read === undefined ? series.value : family.read())}`);
+    else
+      lines.push(
+        `${family.name}${series.labels} ${renderNumber(family.read === undefined ? series.value : family.read())}`,
+      );
   }
   return `${lines.join("\n")}\n`;
 }
@@ -135,7 +144,11 @@ function renderHistogram(family: Family, series: Series): string[] {
     total += series.counts[index] ?? 0;
     return `${family.name}_bucket{${inner}le="${bound}"} ${total}`;
   });
-  return [...lines, `${family.name}_sum${series.labels} ${renderNumber(series.value)}`, `${family.name}_count${series.labels} ${total}`];
+  return [
+    ...lines,
+    `${family.name}_sum${series.labels} ${renderNumber(series.value)}`,
+    `${family.name}_count${series.labels} ${total}`,
+  ];
 }
 
 function renderLabels(pairs: readonly (readonly [string, string])[]): string {

@@ -1,4 +1,6 @@
-/** The routes of plugins: registered while the gateway starts, and given to other definitions when a plugin is replaced. */
+/**
+ * The routes of plugins: registered while the gateway starts, and given to other definitions when a plugin is replaced.
+ */
 import type { FastifyInstance } from "fastify";
 import type { RouteDefinition } from "../sdk/contract.ts";
 import type { LateRoutes } from "./late-routes.ts";
@@ -9,8 +11,9 @@ export interface PluginRoutes {
   /** Registers a plugin's route, below `/plugins/<id>/` unless its path begins with `/`. Call it before `listen`. */
   route(pluginId: string, definition: RouteDefinition): void;
   /**
-   * Checks other routes of a plugin as `route` does. `commit` puts them in the place of those that it has, while the server listens.
-   * `waiting`: new addresses that an earlier route with a parameter takes, such as `/a/b` beside `/a/:name`. They answer after the next start.
+   * Checks other routes of a plugin as `route` does. `commit` puts them in the place of those that it has, while the
+   * server listens. `waiting`: new addresses that an earlier route with a parameter takes, such as `/a/b` beside
+   * `/a/:name`. They answer after the next start.
    */
   renew(
     pluginId: string,
@@ -30,7 +33,8 @@ export function createPluginRoutes({
   readonly register: (path: string, route: LiveRoute & { current: RouteDefinition }, app?: FastifyInstance) => void;
   readonly isReserved: (path: string) => boolean;
 }): PluginRoutes {
-  const all: { readonly plugin: string; readonly path: string; readonly method: string; readonly route: LiveRoute }[] = [];
+  const all: { readonly plugin: string; readonly path: string; readonly method: string; readonly route: LiveRoute }[] =
+    [];
   const checkFree = (path: string, method: string) => {
     if (isReserved(path) || table.has(method, path)) throw new Error(`The route ${method} ${path} is already in use`);
   };
@@ -53,7 +57,12 @@ export function createPluginRoutes({
         own.find((one) => one.path === routeAddress(plugin, path) && one.method === method);
       const fresh = definitions
         .filter((definition) => known(definition) === undefined)
-        .map((current) => ({ plugin, path: routeAddress(plugin, current.path), method: current.method, route: { current } }));
+        .map((current) => ({
+          plugin,
+          path: routeAddress(plugin, current.path),
+          method: current.method,
+          route: { current },
+        }));
       for (const { path, method } of fresh) checkFree(path, method);
       const waiting = fresh.filter(({ path, method }) => table.methodsOf(path).includes(method));
       const added = fresh.filter((one) => !waiting.includes(one));

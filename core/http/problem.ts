@@ -88,7 +88,11 @@ export const problems = {
     hint: "Below it are wake, agent and the paths of mappings; `{command} hooks list` shows them.",
     path: "hooks.path",
   },
-  method_not_allowed: { status: 405, meaning: "The address requires another method.", hint: "Use the method that the header Allow names." },
+  method_not_allowed: {
+    status: 405,
+    meaning: "The address requires another method.",
+    hint: "Use the method that the header Allow names.",
+  },
   timeout: { status: 408, meaning: "The request did not arrive in time.", hint: "Check the sender's connection." },
   idempotency_conflict: {
     status: 409,
@@ -104,7 +108,9 @@ export const problems = {
   unsupported_media_type: {
     status: 415,
     meaning: "The type of the body is not accepted here.",
-    hint: "Configure the sender to declare application/json, and to compress the body for hooks only, with gzip or deflate. The setting body of a mapping allows other types.",
+    hint:
+      "Configure the sender to declare application/json, and to compress the body for hooks only, with " +
+      "gzip or deflate. The setting body of a mapping allows other types.",
   },
   host_unknown: {
     status: 421,
@@ -123,8 +129,16 @@ export const problems = {
     hint: "Send it again after the seconds in Retry-After, or raise the budget: `{command} usage` shows which one.",
     path: "agents.defaults.budget, budget",
   },
-  headers_too_large: { status: 431, meaning: "The headers of the request are too large.", hint: "Send fewer or shorter headers." },
-  internal: { status: 500, meaning: "The request failed because of an error in the gateway.", hint: "Read the log: `{command} logs`." },
+  headers_too_large: {
+    status: 431,
+    meaning: "The headers of the request are too large.",
+    hint: "Send fewer or shorter headers.",
+  },
+  internal: {
+    status: 500,
+    meaning: "The request failed because of an error in the gateway.",
+    hint: "Read the log: `{command} logs`.",
+  },
   mapping_failed: {
     status: 500,
     meaning: "The template or the transform of the mapping failed.",
@@ -134,7 +148,9 @@ export const problems = {
   unavailable: {
     status: 503,
     meaning: "The gateway cannot accept the request now.",
-    hint: "`{command} logs` shows the cause, such as a full disk or an error in the mapping. Nothing was accepted; send it again later.",
+    hint:
+      "`{command} logs` shows the cause, such as a full disk or an error in the mapping. Nothing was " +
+      "accepted; send it again later.",
   },
 } as const satisfies Readonly<Record<string, Problem>>;
 

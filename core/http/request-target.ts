@@ -4,8 +4,8 @@ import type { IncomingMessage } from "node:http";
 const absolute = /^https?:\/\/([^/?#]*)/i;
 
 /**
- * The path and query of a request. A request may also contain the whole address, as to a proxy (RFC 9112, 3.2.2); then its host applies
- * instead of the `Host` header.
+ * The path and query of a request. A request may also contain the whole address, as to a proxy (RFC 9112, 3.2.2); then
+ * its host applies instead of the `Host` header.
  */
 export function originForm(request: Pick<IncomingMessage, "url" | "headers">): string {
   const target = request.url ?? "/";

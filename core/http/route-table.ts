@@ -1,7 +1,8 @@
 /** Records which methods a path supports. The router only looks up the method of the request. */
 
 /** The path of a plugin's route: below the plugin's own name, unless it begins with `/`. */
-export const routeAddress = (pluginId: string, path: string): string => (path.startsWith("/") ? path : `/plugins/${pluginId}/${path}`);
+export const routeAddress = (pluginId: string, path: string): string =>
+  path.startsWith("/") ? path : `/plugins/${pluginId}/${path}`;
 
 export interface RouteTable {
   add(method: string, path: string): void;
@@ -29,7 +30,8 @@ export function createRouteTable(): RouteTable {
 }
 
 function matches(pattern: readonly string[], wanted: readonly string[]): boolean {
-  if (pattern.at(-1) === "*" && wanted.length >= pattern.length) return matches(pattern.slice(0, -1), wanted.slice(0, pattern.length - 1));
+  if (pattern.at(-1) === "*" && wanted.length >= pattern.length)
+    return matches(pattern.slice(0, -1), wanted.slice(0, pattern.length - 1));
   return (
     pattern.length === wanted.length &&
     pattern.every((segment, index) => (segment.startsWith(":") ? wanted[index] !== "" : segment === wanted[index]))

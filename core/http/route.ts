@@ -24,7 +24,10 @@ export interface RouteDeps extends Access {
 /** Headers with credentials of the gateway itself. Handlers never receive them. */
 const ownCredentials: readonly string[] = ["authorization", product.tokenHeader];
 
-/** What answers at a route now: a plugin that is replaced brings another definition, or none. fastify cannot remove a route. */
+/**
+ * What answers at a route now: a plugin that is replaced brings another definition, or none. fastify cannot remove a
+ * route.
+ */
 export interface LiveRoute {
   current: RouteDefinition | undefined;
 }
@@ -54,7 +57,12 @@ export class RouteConfig {
 const gone = () => new HttpProblem("not_found", "There is nothing at this address.");
 
 /** Registers one route at `path`, which begins with `/`. The method of its definition stays. */
-export function registerRoute(app: FastifyInstance, path: string, route: LiveRoute & { current: RouteDefinition }, deps: RouteDeps): void {
+export function registerRoute(
+  app: FastifyInstance,
+  path: string,
+  route: LiveRoute & { current: RouteDefinition },
+  deps: RouteDeps,
+): void {
   let compiled: { readonly schema: TSchema; readonly validator: ReturnType<typeof compile> } | undefined;
   app.route({
     method: route.current.method as HTTPMethods,
@@ -83,9 +91,12 @@ export function registerRoute(app: FastifyInstance, path: string, route: LiveRou
         const { validator } = compiled;
         const body = request.body ?? {};
         const [first] = validator.Check(body) ? [] : validator.Errors(body);
-        if (first !== undefined) throw new HttpProblem("invalid_payload", `${fieldName(first.instancePath)} ${first.message}.`);
+        if (first !== undefined)
+          throw new HttpProblem("invalid_payload", `${fieldName(first.instancePath)} ${first.message}.`);
       }
-      const answer = await definition.handler(toRouteRequest(request, { access, rawBody, clientAddress: deps.clientAddress }));
+      const answer = await definition.handler(
+        toRouteRequest(request, { access, rawBody, clientAddress: deps.clientAddress }),
+      );
       // A device's access may be revoked while it receives events.
       const stays = access === "device" ? () => deps.mayStay(request.raw) : undefined;
       return sendAnswer(reply, answer, (events) => deps.streams.send(reply, events, stays));
@@ -93,7 +104,10 @@ export function registerRoute(app: FastifyInstance, path: string, route: LiveRou
   });
 }
 
-/** TypeBox's compiler consists of three hundred modules and 5 MB, so it is loaded with the first request to a route with a schema. */
+/**
+ * TypeBox's compiler consists of three hundred modules and 5 MB, so it is loaded with the first request to a route with
+ * a schema.
+ */
 function compile(schema: TSchema) {
   const { Compile } = createRequire(import.meta.url)("typebox/compile") as typeof import("typebox/compile");
   return Compile(schema);
@@ -107,7 +121,11 @@ function fieldName(pointer: string): string {
 
 function toRouteRequest(
   request: FastifyRequest,
-  options: { readonly access: RouteAccess; readonly rawBody: boolean; readonly clientAddress: (raw: IncomingMessage) => string },
+  options: {
+    readonly access: RouteAccess;
+    readonly rawBody: boolean;
+    readonly clientAddress: (raw: IncomingMessage) => string;
+  },
 ): RouteRequest {
   const headers: Record<string, string | undefined> = {};
   for (const [name, value] of Object.entries(request.headers)) {
@@ -128,10 +146,16 @@ function toRouteRequest(
 }
 
 function lastValues(query: Readonly<Record<string, string | string[]>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(query).map(([name, value]) => [name, Array.isArray(value) ? (value.at(-1) ?? "") : value]));
+  return Object.fromEntries(
+    Object.entries(query).map(([name, value]) => [name, Array.isArray(value) ? (value.at(-1) ?? "") : value]),
+  );
 }
 
-function sendAnswer(reply: FastifyReply, answer: RouteAnswer, stream: (events: AsyncIterable<Json>) => void): FastifyReply {
+function sendAnswer(
+  reply: FastifyReply,
+  answer: RouteAnswer,
+  stream: (events: AsyncIterable<Json>) => void,
+): FastifyReply {
   reply.code(answer.status ?? 200);
   if (answer.headers !== undefined) reply.headers(answer.headers);
   if (answer.events !== undefined) {
@@ -160,7 +184,9 @@ export function registerBodyParser(app: FastifyInstance): void {
       done(null, undefined);
       return;
     }
-    const refused = rawBody ? undefined : (checkUncompressed(request.raw.headers) ?? checkJsonType(request.raw.headers));
+    const refused = rawBody
+      ? undefined
+      : (checkUncompressed(request.raw.headers) ?? checkJsonType(request.raw.headers));
     if (refused !== undefined) {
       done(refused);
       return;

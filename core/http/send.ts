@@ -32,8 +32,9 @@ export function sendProblem(reply: FastifyReply, problem: HttpProblem): void {
 }
 
 /**
- * If a socket is closed with unread data, the kernel sends a reset, which can destroy the response in transit. The response is therefore
- * written first, then a bounded part of the body is read and discarded, and only then the connection is closed.
+ * If a socket is closed with unread data, the kernel sends a reset, which can destroy the response in transit. The
+ * response is therefore written first, then a bounded part of the body is read and discarded, and only then the
+ * connection is closed.
  */
 function sendAndLinger(reply: FastifyReply, problem: HttpProblem, text: string): void {
   const request = reply.request.raw;
@@ -57,7 +58,10 @@ function sendAndLinger(reply: FastifyReply, problem: HttpProblem, text: string):
   // A client that disconnects meanwhile is not an error.
   onEvent(request, "error", { source, handle: finish });
   onEvent(response, "error", { source, handle: finish });
-  stops.push(onEvent(request, "end", { source, handle: finish }), onEvent(request, "close", { source, handle: finish }));
+  stops.push(
+    onEvent(request, "end", { source, handle: finish }),
+    onEvent(request, "close", { source, handle: finish }),
+  );
   response.writeHead(problem.status, {
     ...problem.headers,
     "content-type": jsonType,

@@ -43,7 +43,10 @@ export interface HttpServer extends PluginRoutes {
   /** Registers a route of the gateway itself. */
   manage(definition: RouteDefinition): void;
   listen(): Promise<{ readonly host: string; readonly port: number; readonly url: string }>;
-  /** Accepts no more connections, lets requests in progress finish within a time limit, then closes every socket. Idempotent. */
+  /**
+   * Accepts no more connections, lets requests in progress finish within a time limit, then closes every socket.
+   * Idempotent.
+   */
   close(): Promise<void>;
 }
 
@@ -70,14 +73,20 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   registerHostCheck(app, config);
   const clientAddress = createClientAddress(
     () => config().gateway.trustedProxies,
-    (entry, reason) => log.warn({ path: "gateway.trustedProxies", entry }, `an entry of gateway.trustedProxies is ignored: it ${reason}`),
+    (entry, reason) =>
+      log.warn(
+        { path: "gateway.trustedProxies", entry },
+        `an entry of gateway.trustedProxies is ignored: it ${reason}`,
+      ),
   );
   const access = createAccess({
     ...options,
     clientAddress,
     onLimited: (client, seconds) => log.warn({ client, seconds }, "wrong tokens of a client are refused for a while"),
   });
-  const streams = createEventStreams({ onError: (error) => log.warn({ error: reasonOf(error) }, "an event stream ended with an error") });
+  const streams = createEventStreams({
+    onError: (error) => log.warn({ error: reasonOf(error) }, "an event stream ended with an error"),
+  });
   const table = createRouteTable();
   const deps = { ...access, clientAddress, streams };
 
@@ -87,10 +96,15 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   app.setNotFoundHandler((request, reply) => {
     const allowed = table.methodsOf(request.url.split("?", 1)[0] ?? "/");
     if (allowed.length === 0) sendProblem(reply, notFound);
-    else sendProblem(reply, new HttpProblem("method_not_allowed", "This address requires another method.", { allow: allowed.join(", ") }));
+    else
+      sendProblem(
+        reply,
+        new HttpProblem("method_not_allowed", "This address requires another method.", { allow: allowed.join(", ") }),
+      );
   });
 
-  const register: Parameters<typeof createPluginRoutes>[0]["register"] = (path, route, on = app) => registerRoute(on, path, route, deps);
+  const register: Parameters<typeof createPluginRoutes>[0]["register"] = (path, route, on = app) =>
+    registerRoute(on, path, route, deps);
 
   let closing: Promise<void> | undefined;
   const sockets = new Set<Socket>();
@@ -171,7 +185,8 @@ function createApp(requestTimeoutMs: number, log: HttpServerOptions["log"]): Fas
     clientErrorHandler: answerBrokenRequest,
   });
   app.server.maxConnections = maxConnections;
-  // A client may close its sending side after its request. Without this option, which has no type, Node would drop the response.
+  // A client may close its sending side after its request. Without this option, which has no type, Node would drop the
+  // response.
   Object.assign(app.server, { httpAllowHalfOpen: true });
   // Otherwise Node would request the body before the headers are checked.
   // Other expectations are ignored; Node would reject them without an explanation.
@@ -184,7 +199,10 @@ function createApp(requestTimeoutMs: number, log: HttpServerOptions["log"]): Fas
   app.setErrorHandler((error, request, reply) => {
     const problem = toProblem(error);
     if (problem.code === "internal") {
-      log.error({ method: request.method, route: request.routeOptions.url, error: reasonOf(error) }, "a request failed");
+      log.error(
+        { method: request.method, route: request.routeOptions.url, error: reasonOf(error) },
+        "a request failed",
+      );
     }
     sendProblem(reply, problem);
   });
@@ -207,8 +225,8 @@ function registerHostCheck(app: FastifyInstance, config: () => GatewayConfig): v
 }
 
 /**
- * Whether a request may use any host name. True for hooks, platform webhooks and `/healthz`: they require a token or signature, or reveal
- * nothing.
+ * Whether a request may use any host name. True for hooks, platform webhooks and `/healthz`: they require a token or
+ * signature, or reveal nothing.
  */
 function takesAnyHost({ url, routeOptions }: FastifyRequest, hooksPath: string): boolean {
   const { anyHost, live } = (routeOptions.config ?? {}) as { readonly anyHost?: boolean; readonly live?: RouteConfig };
@@ -225,23 +243,34 @@ const stateRetry = { "retry-after": "5" };
 const notFound = new HttpProblem("not_found", "There is nothing at this address.");
 
 /**
- * Converts an error to a problem. Fastify's errors have a status; their texts about the request may be shown, but internal errors may not.
+ * Converts an error to a problem. Fastify's errors have a status; their texts about the request may be shown, but
+ * internal errors may not.
  */
 function toProblem(error: unknown): HttpProblem {
   if (error instanceof HttpProblem) return error;
   // It passes by itself, so it is neither a fault of the request nor of the gateway.
   if (cannotStore(error))
-    return new HttpProblem("unavailable", `${stateProblems[error.code] ?? "Nothing can be stored."} Try again later.`, stateRetry);
+    return new HttpProblem(
+      "unavailable",
+      `${stateProblems[error.code] ?? "Nothing can be stored."} Try again later.`,
+      stateRetry,
+    );
   const status = (error as { readonly statusCode?: unknown } | null)?.statusCode;
   if (status === 413) return new HttpProblem("payload_too_large", "The body is too large.");
-  if (status === 415) return new HttpProblem("unsupported_media_type", "The Content-Type of the body is not supported.");
-  if (typeof status === "number" && status >= 400 && status < 500) return new HttpProblem("bad_request", "The request is malformed.");
+  if (status === 415)
+    return new HttpProblem("unsupported_media_type", "The Content-Type of the body is not supported.");
+  if (typeof status === "number" && status >= 400 && status < 500)
+    return new HttpProblem("bad_request", "The request is malformed.");
   return new HttpProblem("internal", "The request failed; the gateway's log says why.");
 }
 
-/** Answers data that never became a request: invalid syntax, oversized headers, a body or headers that arrived too slowly. */
+/**
+ * Answers data that never became a request: invalid syntax, oversized headers, a body or headers that arrived too
+ * slowly.
+ */
 function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
-  // A connection that was opened ahead of a request may get that request just now. Its sender repeats it after a close, and not after a 408.
+  // A connection that was opened ahead of a request may get that request just now. Its sender repeats it after a close,
+  // and not after a 408.
   const isUnused = error.code === "ERR_HTTP_REQUEST_TIMEOUT" && socket.bytesRead === 0;
   if (error.code === "ECONNRESET" || !socket.writable || isUnused) {
     socket.destroy();
@@ -250,8 +279,8 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void
   // Node stores the pending response of this socket here.
   const current = (socket as Socket & { readonly _httpMessage?: ServerResponse | null })._httpMessage;
   if (current?.req.complete === true && !current.headersSent) {
-    // The invalid data followed a complete request, for example a body longer than declared. That request is being processed. An error
-    // response would make its sender repeat it.
+    // The invalid data followed a complete request, for example a body longer than declared. That request is being
+    // processed. An error response would make its sender repeat it.
     current.shouldKeepAlive = false;
     return;
   }
@@ -267,9 +296,12 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void
         : ["bad_request", "The request is malformed."];
   const body = renderProblem({ code, message });
   const status = problems[code].status;
-  const phrase = { 400: "Bad Request", 408: "Request Timeout", 431: "Request Header Fields Too Large" }[status as 400 | 408 | 431];
+  const phrase = { 400: "Bad Request", 408: "Request Timeout", 431: "Request Header Fields Too Large" }[
+    status as 400 | 408 | 431
+  ];
   socket.end(
-    `HTTP/1.1 ${status} ${phrase}\r\nContent-Type: ${jsonType}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+    `HTTP/1.1 ${status} ${phrase}\r\nContent-Type: ${jsonType}\r\nContent-Length: ` +
+      `${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   );
   setTimeout(() => socket.destroy(), 1_000).unref();
 }

@@ -1,4 +1,6 @@
-/** Which call runs in the thread of a plugin. The main thread reads it when the thread has ended: that call ended it. */
+/**
+ * Which call runs in the thread of a plugin. The main thread reads it when the thread has ended: that call ended it.
+ */
 
 /** Memory of both threads: the id of the call, 0 between calls. What a call awaits is not part of it. */
 export type CallMemory = Int32Array<SharedArrayBuffer>;

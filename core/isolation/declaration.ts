@@ -1,4 +1,7 @@
-/** What of a plugin's declaration crosses to the main thread: data. What cannot is named, so that its author or user can act on it. */
+/**
+ * What of a plugin's declaration crosses to the main thread: data. What cannot is named, so that its author or user can
+ * act on it.
+ */
 import type {
   ChannelDefinition,
   ChannelIdentity,
@@ -34,7 +37,9 @@ export type EngineData = Pick<EngineDefinition, "id" | "needsModel" | "stateless
 };
 
 /** What a module declares. `problem`: why it cannot run in a worker. */
-export type Declared = { readonly id: string; readonly definition: PluginData } | { readonly id: string; readonly problem: string };
+export type Declared =
+  | { readonly id: string; readonly definition: PluginData }
+  | { readonly id: string; readonly problem: string };
 
 /** What `setup` registered. The main thread names each of a list by its index. */
 export interface Registered {
@@ -42,7 +47,9 @@ export interface Registered {
   readonly engines: readonly EngineData[];
   readonly commands: readonly Omit<CommandDefinition, "run">[];
   readonly routes: readonly Omit<RouteDefinition, "handler">[];
-  readonly tools: readonly (Omit<ToolDefinition, "run" | "needsApproval"> & { readonly needsApproval?: boolean | "asked" })[];
+  readonly tools: readonly (Omit<ToolDefinition, "run" | "needsApproval"> & {
+    readonly needsApproval?: boolean | "asked";
+  })[];
   /** Ids of sources of tools. */
   readonly toolSources: readonly string[];
   readonly taps: readonly { readonly hook: HookName; readonly order?: TapOrder }[];
@@ -58,7 +65,8 @@ export class Uncrossable extends Error {}
 export function dataOf<T>(value: object, what: string, known: readonly string[] = []): T {
   const own = Object.fromEntries(Object.entries(value).filter(([name]) => !known.includes(name)));
   const found = findFunction(own, "");
-  if (found !== undefined) throw new Uncrossable(`${found} of ${what} is a function, which cannot be called from another thread`);
+  if (found !== undefined)
+    throw new Uncrossable(`${found} of ${what} is a function, which cannot be called from another thread`);
   try {
     return JSON.parse(JSON.stringify(own)) as T;
   } catch {
@@ -80,9 +88,15 @@ function findFunction(value: unknown, path: string, seen = new Set<unknown>()): 
 export function channelData({ check, signsInAs, identity, ...channel }: ChannelDefinition): ChannelData {
   const { fold, weak, ...rest } = identity ?? {};
   const given = { check, fold, signsInAs, weak };
-  const functions = Object.entries(given).flatMap(([name, value]) => (typeof value === "function" ? [name as ChannelFunction] : []));
+  const functions = Object.entries(given).flatMap(([name, value]) =>
+    typeof value === "function" ? [name as ChannelFunction] : [],
+  );
   const written = { ...rest, ...(typeof weak === "boolean" && { weak }) };
-  return dataOf({ ...channel, functions, ...(identity !== undefined && { identity: written }) }, `the channel ${channel.id}`, ["open"]);
+  return dataOf(
+    { ...channel, functions, ...(identity !== undefined && { identity: written }) },
+    `the channel ${channel.id}`,
+    ["open"],
+  );
 }
 
 function sectionData({ check, ...section }: NonNullable<PluginDefinition["section"]>): SectionData {

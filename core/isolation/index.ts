@@ -1,4 +1,6 @@
-/** Plugins in threads of their own, behind the contract of every plugin. Loaded only when the configuration asks for it. */
+/**
+ * Plugins in threads of their own, behind the contract of every plugin. Loaded only when the configuration asks for it.
+ */
 import { PluginError } from "../contract/index.ts";
 import { callPlugin, type Isolate, type PluginSource, pluginDeadlines } from "../host/index.ts";
 import type { PluginDefinition, PluginHost, PluginLog } from "../sdk/contract.ts";
@@ -32,7 +34,11 @@ export function createIsolation(options: IsolationOptions): Isolate {
       await supervisor.close();
       throw new PluginError("plugin_isolation", { plugin: declared.id, reason: declared.problem });
     }
-    return { definition: plugin.define(declared.definition), report: supervisor.report, close: () => supervisor.close() };
+    return {
+      definition: plugin.define(declared.definition),
+      report: supervisor.report,
+      close: () => supervisor.close(),
+    };
   };
 }
 
@@ -76,12 +82,15 @@ async function openPlugin(source: PluginSource, { log, now, cacheDirectory, trus
     async setup(host, values) {
       parts.host = host;
       host.onClose(() => supervisor.close());
-      const own = createProxySection(host, section && defineSection(section), () => supervisor.tell("section", [own.facts()]));
+      const own = createProxySection(host, section && defineSection(section), () =>
+        supervisor.tell("section", [own.facts()]),
+      );
       const registered = await supervisor.setUp(() => [values, own.facts()], {
         down: channels.down,
         async up() {
           const reopened = channels.up();
-          if (isReady) await tellReady().catch((error: unknown) => host.log.error({ error: String(error) }, "onReady failed"));
+          if (isReady)
+            await tellReady().catch((error: unknown) => host.log.error({ error: String(error) }, "onReady failed"));
           await reopened;
         },
       });

@@ -1,4 +1,6 @@
-/** Errors between threads. Structured clone keeps only the message; these keep the fields that decide what happens next. */
+/**
+ * Errors between threads. Structured clone keeps only the message; these keep the fields that decide what happens next.
+ */
 import { ChannelError, EngineError, type ErrorCode, HostError, PluginError, reasonOf } from "../contract/index.ts";
 
 type Details = HostError["details"];
@@ -9,7 +11,11 @@ export type PackedError =
       "reason" | "retryable" | "retryAfterMs" | "fate" | "migratedTo" | "hint"
     >)
   | ({ readonly kind: "engine"; readonly detail: string } & Fields<EngineError, "reason" | "retryable" | "hint">)
-  | { readonly kind: "plugin"; readonly code: ErrorCode; readonly details: Details & { readonly plugin: string; readonly hook?: string } }
+  | {
+      readonly kind: "plugin";
+      readonly code: ErrorCode;
+      readonly details: Details & { readonly plugin: string; readonly hook?: string };
+    }
   | { readonly kind: "host"; readonly code: ErrorCode; readonly details: Details }
   | { readonly kind: "other"; readonly message: string; readonly code?: string; readonly status?: number };
 
@@ -35,7 +41,8 @@ export function packError(error: unknown): PackedError {
     const { reason, retryable, hint, message } = error;
     return { kind: "engine", reason, retryable, hint, detail: message };
   }
-  if (error instanceof PluginError) return { kind: "plugin", code: error.code, details: { ...error.details, plugin: error.plugin } };
+  if (error instanceof PluginError)
+    return { kind: "plugin", code: error.code, details: { ...error.details, plugin: error.plugin } };
   if (error instanceof HostError) return { kind: "host", code: error.code, details: error.details };
   const { code, status } = (error ?? {}) as { readonly code?: unknown; readonly status?: unknown };
   return {
@@ -76,7 +83,7 @@ function unpack(error: PackedError): Error {
       return new HostError(error.code, error.details);
     case "other": {
       const { message, code, status } = error;
-      return Object.assign(new Error(message), { ...(code !== undefined && { code }), ...(status !== undefined && { status }) });
+      return Object.assign(new Error(message), { code, status });
     }
   }
 }

@@ -11,7 +11,8 @@ export type Message =
   | { readonly type: "answer"; readonly id: number; readonly value: unknown }
   | { readonly type: "failure"; readonly id: number; readonly error: PackedError };
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === "object" && value !== null;
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null;
 
 /** A message of the other side; `undefined` if the value is none. */
 export function asMessage(value: unknown): Message | undefined {
@@ -110,7 +111,8 @@ export function createPeer(post: (message: Message) => void, handlers: Handlers,
     receive(message) {
       if (ended !== undefined) return undefined;
       if (message.type === "ask") return answer(message);
-      if (message.type === "tell") void handle(message.call, message.args, new AbortController().signal).catch(() => {});
+      if (message.type === "tell")
+        void handle(message.call, message.args, new AbortController().signal).catch(() => {});
       else if (message.type === "abort") running.get(message.id)?.abort();
       else if (message.type === "answer") take(message.id)?.resolve(message.value as never);
       else take(message.id)?.reject(unpackError(message.error));

@@ -11,7 +11,10 @@ import type { Facts, Pulse, ThreadData, ThreadSettings } from "./protocol.ts";
 const memoryMb = 512;
 const megabyte = 1_048_576;
 const pulseMs = 1_000;
-/** How many heartbeats in a row may stay unanswered. Counted, not timed: while the main thread is blocked, no answer can be read. */
+/**
+ * How many heartbeats in a row may stay unanswered. Counted, not timed: while the main thread is blocked, no answer can
+ * be read.
+ */
 const mostMissed = 5;
 
 /** The thread of the plugin has ended before it answered. */
@@ -30,7 +33,11 @@ export interface PluginThread {
   /** Called when it has ended, before the calls that wait for it learn that. */
   onEnd(fn: (reason: string) => void): void;
   /** From now on it must answer heartbeats, and errors name the plugin by its id. */
-  watch(options: { readonly plugin: string; readonly facts: () => Facts; readonly onPulse: (pulse: Pulse) => void }): void;
+  watch(options: {
+    readonly plugin: string;
+    readonly facts: () => Facts;
+    readonly onPulse: (pulse: Pulse) => void;
+  }): void;
   end(reason: string): Promise<void>;
 }
 

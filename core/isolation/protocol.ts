@@ -35,7 +35,10 @@ export interface SectionFacts {
   readonly agents: Readonly<Record<string, readonly { readonly path: string; readonly settings: unknown }[]>>;
   readonly names: { readonly agents: readonly string[]; readonly channels: readonly string[] };
   /** Each secret of the section as the file has it, and what it is. */
-  readonly secrets: readonly (readonly [written: unknown, resolved: { readonly text: string } | { readonly error: PackedError }])[];
+  readonly secrets: readonly (readonly [
+    written: unknown,
+    resolved: { readonly text: string } | { readonly error: PackedError },
+  ])[];
 }
 
 /** The answer to a heartbeat. */

@@ -1,4 +1,7 @@
-/** Keeps the thread of one plugin running: when it ends, another one starts after a wait, and is set up as the first one was. */
+/**
+ * Keeps the thread of one plugin running: when it ends, another one starts after a wait, and is set up as the first one
+ * was.
+ */
 import { randomInt } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { reasonOf } from "../contract/index.ts";
@@ -32,8 +35,15 @@ export interface Supervisor {
   setUp(facts: SetupFacts, follower: Follower): Promise<Registered>;
   /** Asks the running thread. Rejects with `ThreadEnded` if there is none, or if it ends before it answers. */
   ask<T>(call: string, args: readonly unknown[], signal?: AbortSignal): Promise<T>;
-  /** Waits for a running thread first. An aborted call is not begun. `repeat`: if another call ends the thread before it answers, asks the next one again, once. */
-  askWhenUp<T>(call: string, args: readonly unknown[], how?: { readonly signal?: AbortSignal; readonly repeat?: boolean }): Promise<T>;
+  /**
+   * Waits for a running thread first. An aborted call is not begun. `repeat`: if another call ends the thread before it
+   * answers, asks the next one again, once.
+   */
+  askWhenUp<T>(
+    call: string,
+    args: readonly unknown[],
+    how?: { readonly signal?: AbortSignal; readonly repeat?: boolean },
+  ): Promise<T>;
   tell(call: string, args: readonly unknown[]): void;
   /** Rejects once it is closed. */
   whenUp(): Promise<void>;
@@ -52,7 +62,9 @@ export interface SupervisorOptions {
 async function loadIn(thread: PluginThread, name: string): Promise<Declared> {
   try {
     // Longer than the loader's own deadline, which does not run while the module blocks its thread.
-    return await callPlugin({ plugin: name, doing: "load" }, pluginDeadlines.load + 5_000, () => thread.peer.ask<Declared>("load", []));
+    return await callPlugin({ plugin: name, doing: "load" }, pluginDeadlines.load + 5_000, () =>
+      thread.peer.ask<Declared>("load", []),
+    );
   } catch (error) {
     await thread.end(reasonOf(error));
     throw error;
@@ -143,7 +155,7 @@ function supervise(
 
   const supervisor: Supervisor = {
     plugin,
-    report: () => ({ state: isUp ? "up" : "restarting", restarts, ...(lastEnd !== undefined && { lastEnd }) }),
+    report: () => ({ state: isUp ? "up" : "restarting", restarts, lastEnd }),
     isUp: () => isUp,
     async setUp(facts, follower) {
       const registered = await setUpIn(thread, facts);
@@ -180,7 +192,9 @@ function supervise(
       clearTimeout(timer);
       for (const { reject } of waiters) reject(ended());
       if (isUp)
-        await callPlugin({ plugin, doing: "onClose" }, pluginDeadlines.onClose - 500, () => thread.peer.ask("close", [])).catch(() => {});
+        await callPlugin({ plugin, doing: "onClose" }, pluginDeadlines.onClose - 500, () =>
+          thread.peer.ask("close", []),
+        ).catch(() => {});
       isUp = false;
       await thread.end("it is closed");
     },

@@ -32,7 +32,11 @@ function serve(port: MessagePort, { source, cacheDirectory, callMemory }: Thread
   };
   const at = <T>(list: readonly T[], index: number): T => list[index] ?? found([], () => false, `number ${index}`);
   const channelOf = (id: string) =>
-    found([...own.channels, ...(definition?.channel === undefined ? [] : [definition.channel])], (one) => one.id === id, `channel ${id}`);
+    found(
+      [...own.channels, ...(definition?.channel === undefined ? [] : [definition.channel])],
+      (one) => one.id === id,
+      `channel ${id}`,
+    );
   const section = createThreadSection((error) =>
     peer.tell("log", [null, "error", { error: reasonOf(error) }, "the plugin could not apply the configuration"]),
   );
@@ -41,7 +45,10 @@ function serve(port: MessagePort, { source, cacheDirectory, callMemory }: Thread
   const handlers: Handlers = {
     ...accounts.handlers,
     ...channelHandlers(channelOf),
-    ...engineHandlers({ peer: peerOf, engine: (id) => found(own.engines, (engine) => engine.id === id, `engine ${id}`) }),
+    ...engineHandlers({
+      peer: peerOf,
+      engine: (id) => found(own.engines, (engine) => engine.id === id, `engine ${id}`),
+    }),
     ...toolHandlers(own),
     async load() {
       const loader = createLoader({ cacheDirectory, fresh: false });
@@ -66,7 +73,8 @@ function serve(port: MessagePort, { source, cacheDirectory, callMemory }: Thread
         await definition.setup(scope.host, options as never);
         return registeredOf(own);
       } catch (error) {
-        if (error instanceof Uncrossable) throw new PluginError("plugin_isolation", { plugin: id, reason: error.message });
+        if (error instanceof Uncrossable)
+          throw new PluginError("plugin_isolation", { plugin: id, reason: error.message });
         throw error;
       } finally {
         scope.close();
@@ -82,11 +90,15 @@ function serve(port: MessagePort, { source, cacheDirectory, callMemory }: Thread
       return { externalBytes: Math.max(external, arrayBuffers), watched: own.watched.map((report) => attempt(report)) };
     },
     section: ([facts]: readonly [SectionFacts | undefined]) => section.follow(facts),
-    "section.check": ([settings, around]: readonly [unknown, never]) => definition?.section?.check?.(settings, around) ?? [],
+    "section.check": ([settings, around]: readonly [unknown, never]) =>
+      definition?.section?.check?.(settings, around) ?? [],
     command: ([index, call]: readonly [number, never]) => at(own.commands, index).run(call),
     async route([index, request]: readonly [number, RouteRequest]): Promise<RouteAnswer> {
       const { body } = request;
-      return await at(own.routes, index).handler({ ...request, body: body instanceof Uint8Array ? Buffer.from(body) : body });
+      return await at(own.routes, index).handler({
+        ...request,
+        body: body instanceof Uint8Array ? Buffer.from(body) : body,
+      });
     },
     tap: ([index, args, hasSignal]: readonly [number, readonly unknown[], boolean], signal) =>
       at(own.taps, index).fn(...args, ...(hasSignal ? [signal] : [])),

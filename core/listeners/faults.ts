@@ -37,9 +37,14 @@ export function described(value: unknown): string {
 
 /** A fault as a sentence without a full stop: `the process of a.ts sent null, which is not a valid message`. */
 export const faultText = ({ source, kind, event, reason }: SourceFault): string =>
-  kind === "shape" ? `${source} sent ${reason}, which is not a valid ${event}` : `a ${event} of ${source} could not be handled: ${reason}`;
+  kind === "shape"
+    ? `${source} sent ${reason}, which is not a valid ${event}`
+    : `a ${event} of ${source} could not be handled: ${reason}`;
 
-/** Logs the first fault of each source and kind, and then each tenfold of it with the count, so that a flood fills no log. */
+/**
+ * Logs the first fault of each source and kind, and then each tenfold of it with the count, so that a flood fills no
+ * log.
+ */
 export function createSourceFaultLog(log: { warn(fields: object, message: string): void }): OnFault {
   const counts = new Map<string, number>();
   return (fault) => {
@@ -68,6 +73,8 @@ export function reportFault(fault: OnFault, what: Omit<SourceFault, "reason" | "
   try {
     fault({ ...what, reason, ...(what.kind === "handler" && { error }) });
   } catch (failed) {
-    process.emitWarning(`${faultText({ ...what, reason })}; reporting that failed: ${reasonOf(failed)}`, { code: "SERVICE_SOURCE_FAULT" });
+    process.emitWarning(`${faultText({ ...what, reason })}; reporting that failed: ${reasonOf(failed)}`, {
+      code: "SERVICE_SOURCE_FAULT",
+    });
   }
 }

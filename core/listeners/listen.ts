@@ -1,6 +1,6 @@
 /**
- * The only place that attaches handlers to what other processes, threads, sockets and clients send. An exception of a handler is a fault of
- * its source: it never reaches the event loop, where it would end the gateway.
+ * The only place that attaches handlers to what other processes, threads, sockets and clients send. An exception of a
+ * handler is a fault of its source: it never reaches the event loop, where it would end the gateway.
  */
 import { described, type OnFault, reportFault, warnOfFaults } from "./faults.ts";
 
@@ -63,10 +63,13 @@ function attach(emitter: Emitter, event: string, listener: Listener): () => void
 }
 
 /**
- * A handler of messages that do not come by an event emitter, such as rows of a table or a callback of a library. It never throws. `event`
- * names a message in faults.
+ * A handler of messages that do not come by an event emitter, such as rows of a table or a callback of a library. It
+ * never throws. `event` names a message in faults.
  */
-export function messageHandler<T>(event: string, { source, check, handle, fault: given }: MessageHandler<T>): (value: unknown) => void {
+export function messageHandler<T>(
+  event: string,
+  { source, check, handle, fault: given }: MessageHandler<T>,
+): (value: unknown) => void {
   const fault = given ?? warnings();
   const receive = (value: unknown): unknown => {
     const message = check(value);
@@ -78,8 +81,8 @@ export function messageHandler<T>(event: string, { source, check, handle, fault:
 }
 
 /**
- * Handles the messages that a source sends by an event with one value: `message`, `data`, `notification`. Each value passes `check` first.
- * Returns a function that stops listening.
+ * Handles the messages that a source sends by an event with one value: `message`, `data`, `notification`. Each value
+ * passes `check` first. Returns a function that stops listening.
  *
  * @example
  * const source = "the process of a.ts";
@@ -90,7 +93,8 @@ export function onMessage<T>(emitter: Emitter, event: string, handler: MessageHa
 }
 
 /**
- * Handles an event that carries no message: `error`, `close`, `exit`, `connection`. Returns a function that stops listening.
+ * Handles an event that carries no message: `error`, `close`, `exit`, `connection`. Returns a function that stops
+ * listening.
  *
  * @example
  * onEvent(socket, "error", { source: "the IRC server", handle: () => socket.destroy() });

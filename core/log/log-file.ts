@@ -1,4 +1,6 @@
-/** The file of the log. It never stops the process or grows its memory, and its name always leads to the newest lines. */
+/**
+ * The file of the log. It never stops the process or grows its memory, and its name always leads to the newest lines.
+ */
 import { closeSync, existsSync, fstatSync, mkdirSync, openSync, renameSync, statSync, write, writeSync } from "node:fs";
 import { dirname } from "node:path";
 
@@ -70,7 +72,8 @@ export function openLogFile(file: string): Sink {
       // A late line from code that outlives the log.
       if (ended) return;
       const bytes = Buffer.from(lines);
-      if (waiting.reduce((sum, { length }) => sum + length, bytes.length + (inFlight?.length ?? 0)) > maxWaitingBytes) return;
+      if (waiting.reduce((sum, { length }) => sum + length, bytes.length + (inFlight?.length ?? 0)) > maxWaitingBytes)
+        return;
       waiting = [...waiting, bytes];
       writeNext();
     },

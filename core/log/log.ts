@@ -31,7 +31,9 @@ export interface OpenLog {
 /** Standard output, which is never closed because other code writes to it. */
 const standardOutput: Sink = { write: (lines) => void process.stdout.write(lines), close() {} };
 
-/** Writes all lines of one event-loop turn at once. Under load, a write for each line costs more than creating the line. */
+/**
+ * Writes all lines of one event-loop turn at once. Under load, a write for each line costs more than creating the line.
+ */
 function gatherLines(sink: Sink): Sink {
   let lines = "";
   let closed = false;

@@ -1,4 +1,7 @@
-/** Redacts a value without changing its structure, so that programs can still read it: a secret may be `1`, `null` or `true`. */
+/**
+ * Redacts a value without changing its structure, so that programs can still read it: a secret may be `1`, `null` or
+ * `true`.
+ */
 import { shortestInside } from "./redactor.ts";
 
 /** Redacts the texts in a value of JSON. Names of fields stay, and numbers too unless one is a secret of digits. */

@@ -6,19 +6,24 @@ export const shortestInside = 6;
 
 const alphanumeric = /[\p{L}\p{N}]/u;
 
-/** The forms in which a secret may appear: unchanged, JSON-escaped, JSON-escaped with escaped slashes, or URL-encoded. */
+/**
+ * The forms in which a secret may appear: unchanged, JSON-escaped, JSON-escaped with escaped slashes, or URL-encoded.
+ */
 function formsOf(secret: string): readonly string[] {
   const escaped = JSON.stringify(secret).slice(1, -1);
   return [secret, escaped, escaped.replaceAll("/", "\\/"), encodeURIComponent(secret.toWellFormed())];
 }
 
 /**
- * Creates a function that redacts each secret. Short secrets are only redacted as whole words, so that a weak secret does not garble every
- * text. A text without secrets is returned unchanged. `secrets` is read for each text, so that a new secret is redacted at once.
+ * Creates a function that redacts each secret. Short secrets are only redacted as whole words, so that a weak secret
+ * does not garble every text. A text without secrets is returned unchanged. `secrets` is read for each text, so that a
+ * new secret is redacted at once.
  */
 export function createRedactor(secrets: () => Iterable<string>, mark = "[secret]"): (text: string) => string {
   let known: ReadonlySet<string> = new Set();
-  /** The longest first, because otherwise a secret that is the beginning of another would leave the rest of it visible. */
+  /**
+   * The longest first, because otherwise a secret that is the beginning of another would leave the rest of it visible.
+   */
   let forms: readonly string[] = [];
   let redactSpellings = (text: string): string => text;
   const learn = (): void => {

@@ -1,11 +1,18 @@
-/** Makes text from outside safe for a terminal: it cannot move the cursor, change colours, reverse a line or hide words in it. */
+/**
+ * Makes text from outside safe for a terminal: it cannot move the cursor, change colours, reverse a line or hide words
+ * in it.
+ */
 
 /**
- * Control characters except line feed and tab, characters that change the text direction, and tag characters, which no terminal shows. The
- * flags of England, Scotland and Wales are written with the latter; they are shown as what they are made of.
+ * Control characters except line feed and tab, characters that change the text direction, and tag characters, which no
+ * terminal shows. The flags of England, Scotland and Wales are written with the latter; they are shown as what they are
+ * made of.
  */
 const active = /[\p{Cc}\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069\u{E0000}-\u{E007F}]/gu;
-/** Everything in JSON that a terminal acts on or does not show. Tab and line feed are escaped by JSON itself, or indent it. */
+/**
+ * Everything in JSON that a terminal acts on or does not show. Tab and line feed are escaped by JSON itself, or indent
+ * it.
+ */
 const unseen = /[\p{Cc}\p{Cf}\u{E0000}-\u{E007F}]/gu;
 
 const escapedUnit = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
@@ -32,7 +39,10 @@ export function onOneLine(text: string): string {
   return text.replace(active, (character) => shortForms[character] ?? escaped(character));
 }
 
-/** JSON of the same value, in which control, format and tag characters are escaped. `indent`: spaces of a level; absent: one line. */
+/**
+ * JSON of the same value, in which control, format and tag characters are escaped. `indent`: spaces of a level; absent:
+ * one line.
+ */
 export function visibleJson(value: unknown, indent?: number): string {
   return escapeJson(JSON.stringify(value, null, indent) ?? "null");
 }
@@ -40,5 +50,7 @@ export function visibleJson(value: unknown, indent?: number): string {
 /** The same for a text that is JSON already. */
 export function escapeJson(text: string): string {
   // Outside of strings, JSON has no such character but the line feeds of its indentation.
-  return text.replace(unseen, (character) => (character === "\n" ? character : character.split("").map(escapedUnit).join("")));
+  return text.replace(unseen, (character) =>
+    character === "\n" ? character : character.split("").map(escapedUnit).join(""),
+  );
 }

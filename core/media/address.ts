@@ -1,4 +1,7 @@
-/** Decides which network addresses are public. It compares parsed addresses, so that alternative spellings make no difference. Pure. */
+/**
+ * Decides which network addresses are public. It compares parsed addresses, so that alternative spellings make no
+ * difference. Pure.
+ */
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 
@@ -12,8 +15,8 @@ const withoutDots = (text: string): string =>
   });
 
 /**
- * Parses an address; `undefined` if the text is not one. Zones (`%eth0`) are rejected, because they name an interface of this machine, and
- * so are forms with octal or missing parts, which programs read in different ways.
+ * Parses an address; `undefined` if the text is not one. Zones (`%eth0`) are rejected, because they name an interface
+ * of this machine, and so are forms with octal or missing parts, which programs read in different ways.
  */
 export function parseAddress(text: string): Address | undefined {
   if (text.includes("%")) return undefined;
@@ -35,7 +38,9 @@ const block = (cidr: string, name: string): Block => ({ range: ipaddr.parseCIDR(
 /** Whether the block contains the address, which is of the same version. */
 const holds = ({ range }: Block, address: Address): boolean => address.match(range);
 
-/** The special-purpose registries, plus multicast and reserved blocks. The few routable ones among them serve no files. */
+/**
+ * The special-purpose registries, plus multicast and reserved blocks. The few routable ones among them serve no files.
+ */
 const special4 = [
   block("0.0.0.0/8", "this network"),
   block("10.0.0.0/8", "a private network"),
@@ -86,14 +91,18 @@ const compatible = block("::/96", "IPv4 in IPv6");
 const unicast = block("2000::/3", "public addresses");
 
 /** The IPv4 address in the last 32 bits. */
-const embedded = ({ parts }: ipaddr.IPv6): ipaddr.IPv4 => new ipaddr.IPv4(parts.slice(6).flatMap((part) => [part >> 8, part & 255]));
+const embedded = ({ parts }: ipaddr.IPv6): ipaddr.IPv4 =>
+  new ipaddr.IPv4(parts.slice(6).flatMap((part) => [part >> 8, part & 255]));
 
 /** Whether the interface id tunnels to an IPv4 address, whatever the network prefix (RFC 5214). */
 function isTunnel({ parts: [, , , , first, second] }: ipaddr.IPv6): boolean {
   return (first === 0 || first === 0x200) && second === 0x5efe;
 }
 
-/** The name of the special-purpose block that contains the address or its embedded IPv4 address; `undefined` if the address is public. */
+/**
+ * The name of the special-purpose block that contains the address or its embedded IPv4 address; `undefined` if the
+ * address is public.
+ */
 export function blockOf(address: Address): string | undefined {
   if (!isWide(address)) return special4.find((each) => holds(each, address))?.name;
   const found = special6.find((each) => holds(each, address));

@@ -1,8 +1,11 @@
-/** The one reader of response bodies: whatever a server sends, a body takes no more memory and time than its kind may take. */
+/**
+ * The one reader of response bodies: whatever a server sends, a body takes no more memory and time than its kind may
+ * take.
+ */
 
 /**
- * A server sent more than its kind of response may have, or took too long. The message names the host and the limit, and nothing else of
- * the address, because the rest may be secret.
+ * A server sent more than its kind of response may have, or took too long. The message names the host and the limit,
+ * and nothing else of the address, because the rest may be secret.
  *
  * @example
  * if (error instanceof ResponseLimitError && error.limit === "bytes") return "too much at once";
@@ -15,7 +18,9 @@ export class ResponseLimitError extends Error {
 
   constructor(host: string, limit: "bytes" | "time", most: number) {
     super(
-      limit === "bytes" ? `${host} sent more than ${renderBytes(most)} in one response` : `${host} did not answer within ${most / 1_000} s`,
+      limit === "bytes"
+        ? `${host} sent more than ${renderBytes(most)} in one response`
+        : `${host} did not answer within ${most / 1_000} s`,
     );
     this.host = host;
     this.limit = limit;
@@ -53,6 +58,8 @@ export class LimitedBody {
   bytes(): Buffer {
     const [first, ...more] = this.#pieces;
     if (first === undefined) return Buffer.alloc(0);
-    return more.length === 0 ? Buffer.from(first.buffer, first.byteOffset, first.byteLength) : Buffer.concat(this.#pieces);
+    return more.length === 0
+      ? Buffer.from(first.buffer, first.byteOffset, first.byteLength)
+      : Buffer.concat(this.#pieces);
   }
 }

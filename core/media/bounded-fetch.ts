@@ -1,8 +1,12 @@
-/** Requests to servers that the operator, or a plugin, has chosen. Each response is read within a limit; see `guarded-fetch.ts` for addresses of others. */
+/**
+ * Requests to servers that the operator, or a plugin, has chosen. Each response is read within a limit; see
+ * `guarded-fetch.ts` for addresses of others.
+ */
 import { LimitedBody, ResponseLimitError } from "./body-limit.ts";
 
 /**
- * A request, and what its response may have. `redirect` is `error` unless it is set: a request usually has credentials for one host.
+ * A request, and what its response may have. `redirect` is `error` unless it is set: a request usually has credentials
+ * for one host.
  *
  * @example
  * await fetchWhole("https://example.org/token", { method: "POST", body: form, maxBytes: 100_000, timeoutMs: 20_000 });
@@ -32,14 +36,17 @@ export interface WholeResponse {
 }
 
 /**
- * Sends a request and reads the whole response. Resolves with any status. Rejects with `ResponseLimitError` for a body that is too large or
- * too late, with the reason of `signal` if that aborts, and otherwise with the error of `fetch`.
+ * Sends a request and reads the whole response. Resolves with any status. Rejects with `ResponseLimitError` for a body
+ * that is too large or too late, with the reason of `signal` if that aborts, and otherwise with the error of `fetch`.
  *
  * @example
  * const limits = { maxBytes: 1_048_576, timeoutMs: 30_000 };
  * const { ok, text } = await fetchWhole("https://api.example.org/me", { headers, ...limits });
  */
-export async function fetchWhole(url: string | URL, { maxBytes, timeoutMs, signal, ...init }: BoundedRequest): Promise<WholeResponse> {
+export async function fetchWhole(
+  url: string | URL,
+  { maxBytes, timeoutMs, signal, ...init }: BoundedRequest,
+): Promise<WholeResponse> {
   const { host } = new URL(url);
   const late = AbortSignal.timeout(timeoutMs);
   try {
@@ -50,7 +57,8 @@ export async function fetchWhole(url: string | URL, { maxBytes, timeoutMs, signa
     });
     const body = new LimitedBody(maxBytes);
     // Leaving the loop cancels the body, which closes the connection.
-    for await (const piece of response.body ?? []) if (!body.add(piece)) throw new ResponseLimitError(host, "bytes", maxBytes);
+    for await (const piece of response.body ?? [])
+      if (!body.add(piece)) throw new ResponseLimitError(host, "bytes", maxBytes);
     const bytes = body.bytes();
     return { status: response.status, ok: response.ok, headers: response.headers, bytes, text: bytes.toString("utf8") };
   } catch (error) {
@@ -60,9 +68,9 @@ export async function fetchWhole(url: string | URL, { maxBytes, timeoutMs, signa
 }
 
 /**
- * `fetch` for libraries that read the response themselves, and for streams: reading beyond `maxBytes` fails with `ResponseLimitError`, or
- * with the error that `fault` returns. A stream of events (`text/event-stream`) may have no end, so the limit applies to each event. The time is
- * not limited: give `init` a signal.
+ * `fetch` for libraries that read the response themselves, and for streams: reading beyond `maxBytes` fails with
+ * `ResponseLimitError`, or with the error that `fault` returns. A stream of events (`text/event-stream`) may have no
+ * end, so the limit applies to each event. The time is not limited: give `init` a signal.
  *
  * @example
  * const response = await fetchLimited(url, { signal }, { maxBytes: 32 * 1_048_576 });

@@ -1,4 +1,7 @@
-/** Stores a large file that a model has generated as soon as it arrives, so that it does not travel through the stations in memory. */
+/**
+ * Stores a large file that a model has generated as soon as it arrives, so that it does not travel through the stations
+ * in memory.
+ */
 import { randomBytes } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -7,7 +10,10 @@ import { headBytes } from "./guarded-fetch.ts";
 import { mostDataBytes } from "./outbound.ts";
 import { sniff } from "./sniff.ts";
 
-/** Resolves with the file in the directory of the recipient's files; a small one, or one that cannot be stored, stays as it is. */
+/**
+ * Resolves with the file in the directory of the recipient's files; a small one, or one that cannot be stored, stays as
+ * it is.
+ */
 export type KeepGenerated = (media: OutboundMedia, to: Address | null) => Promise<OutboundMedia>;
 
 /** Whether a file is too large to be sent as `data`. */

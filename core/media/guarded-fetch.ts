@@ -1,6 +1,7 @@
 /**
- * Downloads a public address to a local file. Users can make an agent fetch any address, so nothing is trusted: each address is checked and
- * then connected to without another look-up, also after each redirect. Size, time and pace are limited.
+ * Downloads a public address to a local file. Users can make an agent fetch any address, so nothing is trusted: each
+ * address is checked and then connected to without another look-up, also after each redirect. Size, time and pace are
+ * limited.
  */
 import { constants } from "node:fs";
 import { type FileHandle, open, rm } from "node:fs/promises";
@@ -193,7 +194,7 @@ async function keep(
     if (size === 0) throw refused("the file is empty");
     await file.close();
     const declaredType = answer.headers["content-type"]?.split(";")[0]?.trim().toLowerCase();
-    return { path, size, head, ...(declaredType === undefined ? {} : { declaredType }) };
+    return { path, size, head, declaredType };
   } catch (error) {
     answer.destroy();
     if (file !== undefined) {
@@ -209,7 +210,9 @@ function fetchFault(thrown: unknown, pace: Pace): ChannelError {
   const error = pace.reason() ?? thrown;
   if (error instanceof ChannelError) return error;
   const { code } = error as { code?: unknown };
-  if (code === "ENOSPC" || code === "EDQUOT") return new ChannelError("no_room", { detail: "there is no room on the disk", cause: error });
-  const detail = `the server could not be reached, or closed the connection${typeof code === "string" ? ` (${code})` : ""}`;
+  if (code === "ENOSPC" || code === "EDQUOT")
+    return new ChannelError("no_room", { detail: "there is no room on the disk", cause: error });
+  const detail =
+    "the server could not be reached, or closed the " + `connection${typeof code === "string" ? ` (${code})` : ""}`;
   return new ChannelError("media_unreachable", { detail, cause: error });
 }

@@ -12,7 +12,8 @@ export type ReadAt = (position: number, length: number) => Promise<Buffer>;
 const mostSegments = 200;
 
 /** Recognizes start-of-frame markers; the excluded codes are tables in the same range. */
-const isFrame = (marker: number) => marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
+const isFrame = (marker: number) =>
+  marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
 
 async function jpegSize(read: ReadAt): Promise<ImageSize | undefined> {
   let at = 2;
@@ -43,6 +44,7 @@ export async function imageSize(mimeType: string, read: ReadAt): Promise<ImageSi
   if (mimeType === "image/png") return { width: head.readUInt32BE(16), height: head.readUInt32BE(20) };
   if (mimeType === "image/gif") return { width: head.readUInt16LE(6), height: head.readUInt16LE(8) };
   // A negative height means that the rows are stored from top to bottom.
-  if (mimeType === "image/bmp") return { width: Math.abs(head.readInt32LE(18)), height: Math.abs(head.readInt32LE(22)) };
+  if (mimeType === "image/bmp")
+    return { width: Math.abs(head.readInt32LE(18)), height: Math.abs(head.readInt32LE(22)) };
   return mimeType === "image/webp" && head.length === 30 ? webpSize(head) : undefined;
 }

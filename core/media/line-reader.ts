@@ -1,9 +1,9 @@
 /** Splits what a server or a program writes into lines, in time proportional to its length. */
 
 /**
- * Returns a function that takes a text piece by piece and calls `onLine` for each complete line, without its line feed (a carriage return
- * before it stays). Work is proportional to the text, however small the pieces are. A line of more than `maxChars` (UTF-16 units) calls
- * `onTooLong` once; nothing more is read then.
+ * Returns a function that takes a text piece by piece and calls `onLine` for each complete line, without its line feed
+ * (a carriage return before it stays). Work is proportional to the text, however small the pieces are. A line of more
+ * than `maxChars` (UTF-16 units) calls `onTooLong` once; nothing more is read then.
  *
  * @example
  * socket.on("data", createLineReader((line) => handle(line), { maxChars: 16_384, onTooLong: () => socket.destroy() }));

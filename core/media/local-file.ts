@@ -29,7 +29,8 @@ function refused(path: string, why: string): ChannelError {
 
 const real = (path: string): Promise<string | undefined> => realpath(path).catch(() => undefined);
 
-const below = (directory: string | undefined, path: string) => (directory === undefined ? undefined : pathBelow(directory, path));
+const below = (directory: string | undefined, path: string) =>
+  directory === undefined ? undefined : pathBelow(directory, path);
 
 /** Matches `<channel>/<account>/media/<file>` in the state directory. Everything else there belongs to the gateway. */
 function isKept(way: readonly string[]): boolean {
@@ -51,7 +52,8 @@ async function judge(path: string, { workspace, stateDirectory, secret }: Roots)
   if (inState !== undefined && isKept(inState)) return "kept";
   const inWork = below(work, path);
   if (inWork === undefined) throw refused(path, "it is neither in the workspace nor among the files of messages");
-  // The workspace may be inside the state directory, or contain it. The gateway's own files are protected in both cases.
+  // The workspace may be inside the state directory, or contain it. The gateway's own files are protected in both
+  // cases.
   const workInState = work !== undefined && below(state, work) !== undefined;
   if ((inState !== undefined && !workInState) || hidden.includes(path)) throw refused(path, "it is the gateway's own");
   if (isHidden(inWork)) throw refused(path, "hidden files and keys are not sent");
@@ -59,13 +61,15 @@ async function judge(path: string, { workspace, stateDirectory, secret }: Roots)
 }
 
 /**
- * Opens a file that may be sent; the caller closes the handle. Relative paths start at the workspace. A link is what it leads to, and a
- * file with a second name (a hard link) is refused.
+ * Opens a file that may be sent; the caller closes the handle. Relative paths start at the workspace. A link is what it
+ * leads to, and a file with a second name (a hard link) is refused.
  */
 export async function openAllowed(given: string, roots: Roots): Promise<LocalFile> {
   const path = await real(resolve(roots.workspace ?? roots.stateDirectory, given));
   if (path === undefined) {
-    throw new ChannelError("media_missing", { detail: `there is no file ${basename(given)}: name its path in the agent's workspace` });
+    throw new ChannelError("media_missing", {
+      detail: `there is no file ${basename(given)}: name its path in the agent's workspace`,
+    });
   }
   const kind = await judge(path, roots);
   try {

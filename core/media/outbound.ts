@@ -1,6 +1,6 @@
 /**
- * Prepares the files of a reply for a channel: fetches or copies each to a place where it cannot change, and detects its type from the
- * content.
+ * Prepares the files of a reply for a channel: fetches or copies each to a place where it cannot change, and detects
+ * its type from the content.
  */
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
@@ -64,7 +64,8 @@ const shortly: Readonly<Record<string, string>> = {
   no_room: "there is no room for it",
 };
 
-const mediaEnding = /\.(?:png|jpe?g|gif|webp|bmp|tiff?|heic|avif|mp4|m4[abv]|mov|webm|mkv|avi|mpe?g|wav|og[gav]|opus|flac|mp3|aac|amr)$/i;
+const mediaEnding =
+  /\.(?:png|jpe?g|gif|webp|bmp|tiff?|heic|avif|mp4|m4[abv]|mov|webm|mkv|avi|mpe?g|wav|og[gav]|opus|flac|mp3|aac|amr)$/i;
 
 /** A copy of a file that is about to be sent. */
 interface Laid {
@@ -94,10 +95,15 @@ function nameOf({ fileName, path, url }: OutboundMedia): string {
   }
 }
 
-/** Whether the name lacks a suitable extension. The name in a URL may end in a script such as `song.php`, which no player opens. */
+/**
+ * Whether the name lacks a suitable extension. The name in a URL may end in a script such as `song.php`, which no
+ * player opens.
+ */
 function isEndingMissing({ url, fileName }: OutboundMedia, name: string, mimeType: string): boolean {
   if (extname(name) === "") return true;
-  return url !== undefined && fileName === undefined && /^(?:image|audio|video)\//.test(mimeType) && !mediaEnding.test(name);
+  return (
+    url !== undefined && fileName === undefined && /^(?:image|audio|video)\//.test(mimeType) && !mediaEnding.test(name)
+  );
 }
 
 function shortReason(thrown: unknown): string {
@@ -137,12 +143,19 @@ async function copy(from: FileHandle, to: string, { most, signal }: Pick<Laying,
 
 function decode(data: string): Buffer {
   if (data.length > (mostDataBytes * 4) / 3 + 4) throw tooLarge(mostDataBytes);
-  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(data)) throw new ChannelError("media_refused", { detail: "the data of a file is not base64" });
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(data))
+    throw new ChannelError("media_refused", { detail: "the data of a file is not base64" });
   return Buffer.from(data, "base64");
 }
 
-/** Detects the type from the content. For audio it also detects the codec, which decides whether the file can be a voice message. */
-async function look(media: OutboundMedia, { path, name, declaredType }: Laid): Promise<OutboundMedia & { readonly extension: string }> {
+/**
+ * Detects the type from the content. For audio it also detects the codec, which decides whether the file can be a voice
+ * message.
+ */
+async function look(
+  media: OutboundMedia,
+  { path, name, declaredType }: Laid,
+): Promise<OutboundMedia & { readonly extension: string }> {
   const file = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0));
   try {
     const read = async (position: number, length: number) => {
@@ -177,7 +190,7 @@ export function createOutbound({ fetch, stateDirectory, roots, maxBytes }: Outbo
     const name = nameOf(media);
     if (media.url !== undefined) {
       const { declaredType } = await fetch(media.url, { path, limits: { maxBytes: most, ...usualLimits }, signal });
-      return { path, name, ...(declaredType === undefined ? {} : { declaredType }) };
+      return { path, name, declaredType };
     }
     if (media.data !== undefined) {
       const bytes = decode(media.data);
@@ -230,7 +243,8 @@ export function createOutbound({ fetch, stateDirectory, roots, maxBytes }: Outbo
     const work = async () => {
       for (const [index, media] of waiting) {
         try {
-          if (index >= mostFiles) throw new ChannelError("media_refused", { detail: `a reply has at most ${mostFiles} files` });
+          if (index >= mostFiles)
+            throw new ChannelError("media_refused", { detail: `a reply has at most ${mostFiles} files` });
           found[index] = await complete(media, to, { route, signal });
         } catch (error) {
           problems.push(problemOf(media, error));
@@ -240,7 +254,8 @@ export function createOutbound({ fetch, stateDirectory, roots, maxBytes }: Outbo
     };
     await Promise.all(Array.from({ length: Math.min(atOnce, reply.media.length) }, work));
     const notes = refused.map(({ note }) => note);
-    const text = notes.length === 0 ? reply.text : [reply.text.trimEnd(), ...notes].filter((each) => each !== "").join("\n\n");
+    const text =
+      notes.length === 0 ? reply.text : [reply.text.trimEnd(), ...notes].filter((each) => each !== "").join("\n\n");
     return { reply: { ...reply, text, media: found.filter((media) => media !== undefined) }, problems, refused };
   };
 }

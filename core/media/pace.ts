@@ -1,6 +1,6 @@
 /**
- * The time limits of one download: for the whole, for each step and for the speed of the body. A download that is too slow is aborted with
- * a reason.
+ * The time limits of one download: for the whole, for each step and for the speed of the body. A download that is too
+ * slow is aborted with a reason.
  */
 import { ChannelError } from "../contract/index.ts";
 
@@ -16,8 +16,8 @@ interface Destroyable {
 
 export interface Pace {
   /**
-   * Runs a step on a connection and destroys the connection if the step takes too long. `try`: other addresses remain, so this one gets a
-   * quarter of the time.
+   * Runs a step on a connection and destroys the connection if the step takes too long. `try`: other addresses remain,
+   * so this one gets a quarter of the time.
    */
   run<T>(on: Destroyable, patience: "try" | "last", step: () => Promise<T>): Promise<T>;
   /** Waits for a step that cannot be aborted. After the time limit, it no longer waits. */

@@ -1,4 +1,6 @@
-/** An `undici` agent that connects to public addresses only. Each connection is checked, including those of redirects. */
+/**
+ * An `undici` agent that connects to public addresses only. Each connection is checked, including those of redirects.
+ */
 import { Agent, buildConnector } from "undici";
 import { type Lookup, publicAddresses, systemLookup } from "./public-lookup.ts";
 
@@ -18,7 +20,8 @@ export function createPublicAgent({ lookup = systemLookup, connect }: PublicAgen
       const { hostname } = options;
       publicAddresses(hostname.replace(/^\[|\]$/g, ""), lookup).then(
         // Connects to the address that was checked, because a second look-up could return another.
-        ([address = ""]) => connector({ ...options, hostname: address, servername: options.servername ?? hostname }, callback),
+        ([address = ""]) =>
+          connector({ ...options, hostname: address, servername: options.servername ?? hostname }, callback),
         (error: Error) => callback(error, null),
       );
     },

@@ -1,4 +1,7 @@
-/** Looks up the public addresses of a host. Connect to these addresses only, because another look-up could return others. */
+/**
+ * Looks up the public addresses of a host. Connect to these addresses only, because another look-up could return
+ * others.
+ */
 import { ChannelError } from "../contract/index.ts";
 import { blockOf, isWide, parseAddress } from "./address.ts";
 
@@ -17,8 +20,8 @@ function refuse(host: string, address: string, block: string): never {
 }
 
 /**
- * Returns all addresses of a host, IPv4 first because it works everywhere. Throws if any of them is not public: a name with both kinds is
- * probably an attack.
+ * Returns all addresses of a host, IPv4 first because it works everywhere. Throws if any of them is not public: a name
+ * with both kinds is probably an attack.
  */
 export async function publicAddresses(host: string, lookup: Lookup): Promise<readonly string[]> {
   const literal = parseAddress(host);

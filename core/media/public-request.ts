@@ -1,4 +1,6 @@
-/** Sends a request to a public address only for its effect, such as confirming a subscription. The response is not read. */
+/**
+ * Sends a request to a public address only for its effect, such as confirming a subscription. The response is not read.
+ */
 import { onEvent } from "../listeners/index.ts";
 import type { PublicAgentOptions } from "./public-agent.ts";
 
@@ -7,10 +9,13 @@ interface RequestOptions extends PublicAgentOptions {
 }
 
 /**
- * Sends the request. Throws unless the response is 2xx; a redirect is a failure. Connects to public addresses only, whatever the name
- * resolves to.
+ * Sends the request. Throws unless the response is 2xx; a redirect is a failure. Connects to public addresses only,
+ * whatever the name resolves to.
  */
-export async function requestPublic(url: string, { timeoutMs = 10_000, ...options }: RequestOptions = {}): Promise<void> {
+export async function requestPublic(
+  url: string,
+  { timeoutMs = 10_000, ...options }: RequestOptions = {},
+): Promise<void> {
   // Loaded on demand, because few gateways use a platform that needs this.
   const [{ request }, { createPublicAgent }] = await Promise.all([import("undici"), import("./public-agent.ts")]);
   const dispatcher = createPublicAgent(options);
@@ -18,7 +23,8 @@ export async function requestPublic(url: string, { timeoutMs = 10_000, ...option
     const answer = await request(url, { dispatcher, signal: AbortSignal.timeout(timeoutMs) });
     onEvent(answer.body, "error", { source: "the platform", handle() {} });
     answer.body.destroy();
-    if (answer.statusCode < 200 || answer.statusCode > 299) throw new Error(`the platform answered ${answer.statusCode}`);
+    if (answer.statusCode < 200 || answer.statusCode > 299)
+      throw new Error(`the platform answered ${answer.statusCode}`);
   } finally {
     await dispatcher.destroy();
   }

@@ -6,9 +6,11 @@ export interface Sniffed {
   readonly extension: string;
 }
 
-const at = (head: Buffer, offset: number, text: string) => head.subarray(offset, offset + text.length).toString("latin1") === text;
+const at = (head: Buffer, offset: number, text: string) =>
+  head.subarray(offset, offset + text.length).toString("latin1") === text;
 const starts = (text: string) => (head: Buffer) => at(head, 0, text);
-const brand = (pattern: RegExp) => (head: Buffer) => at(head, 4, "ftyp") && pattern.test(head.subarray(8, 12).toString("latin1"));
+const brand = (pattern: RegExp) => (head: Buffer) =>
+  at(head, 4, "ftyp") && pattern.test(head.subarray(8, 12).toString("latin1"));
 
 /** The first match wins. */
 const signatures: readonly (readonly [string, string, (head: Buffer) => boolean])[] = [
@@ -29,7 +31,11 @@ const signatures: readonly (readonly [string, string, (head: Buffer) => boolean]
   ["audio/wav", "wav", (head) => at(head, 0, "RIFF") && at(head, 8, "WAVE")],
   ["audio/ogg", "ogg", starts("OggS")],
   ["audio/flac", "flac", starts("fLaC")],
-  ["audio/mpeg", "mp3", (head) => at(head, 0, "ID3") || (head[0] === 0xff && [0xe2, 0xe3, 0xf2, 0xf3, 0xfa, 0xfb].includes(head[1] ?? 0))],
+  [
+    "audio/mpeg",
+    "mp3",
+    (head) => at(head, 0, "ID3") || (head[0] === 0xff && [0xe2, 0xe3, 0xf2, 0xf3, 0xfa, 0xfb].includes(head[1] ?? 0)),
+  ],
   ["audio/aac", "aac", (head) => head[0] === 0xff && [0xf1, 0xf9].includes(head[1] ?? 0)],
   ["audio/amr", "amr", starts("#!AMR")],
   ["application/pdf", "pdf", starts("%PDF-")],
@@ -62,8 +68,8 @@ function isText(head: Buffer): boolean {
 }
 
 /**
- * Detects the type of a file from its beginning (4,100 bytes are enough). `declared` is the sender's declared type; it only refines the
- * type of a container or a text. Unknown files are `application/octet-stream`. Never throws.
+ * Detects the type of a file from its beginning (4,100 bytes are enough). `declared` is the sender's declared type; it
+ * only refines the type of a container or a text. Unknown files are `application/octet-stream`. Never throws.
  *
  * @example
  * const { mimeType, extension } = sniff(head, "image/png");

@@ -11,14 +11,19 @@ export function refused(detail: string): ChannelError {
 export function parseWebAddress(text: string, base?: URL): { readonly url: URL; readonly host: string } {
   const url = URL.parse(text, base);
   if (url === null) throw refused("it is not a web address");
-  if (url.protocol !== "http:" && url.protocol !== "https:") throw refused(`only http and https are fetched, not ${url.protocol}`);
-  if (url.username !== "" || url.password !== "") throw refused("a web address with a user name or a password in it is not fetched");
+  if (url.protocol !== "http:" && url.protocol !== "https:")
+    throw refused(`only http and https are fetched, not ${url.protocol}`);
+  if (url.username !== "" || url.password !== "")
+    throw refused("a web address with a user name or a password in it is not fetched");
   const host = url.hostname.replace(/^\[|\]$/g, "").replace(/\.+$/, "");
   if (host === "") throw refused("it is not a web address");
   return { url, host };
 }
 
-/** Throws `ChannelError` if the address is invalid or a literal IP address that is not public. Host names are not looked up. */
+/**
+ * Throws `ChannelError` if the address is invalid or a literal IP address that is not public. Host names are not looked
+ * up.
+ */
 export async function judgeUrl(text: string): Promise<void> {
   const { host } = parseWebAddress(text);
   if (parseAddress(host) !== undefined) await publicAddresses(host, async () => []);

@@ -1,6 +1,6 @@
 /**
- * Opens files of a directory in which others can write, such as an agent's workspace. A link must not lead out of it: an agent, or a program
- * that it uses, could make the gateway read any file of its user.
+ * Opens files of a directory in which others can write, such as an agent's workspace. A link must not lead out of it:
+ * an agent, or a program that it uses, could make the gateway read any file of its user.
  */
 import { constants } from "node:fs";
 import { type FileHandle, open, realpath, stat } from "node:fs/promises";
@@ -19,8 +19,9 @@ export function pathBelow(directory: string, path: string): readonly string[] | 
 }
 
 /**
- * Opens a real path; the caller closes the handle. The opened file is verified to be the one at that path, so that a link created meanwhile
- * is detected. A file with a second name (a hard link) is refused, because the other name may be anywhere. Throws `FileRefused`.
+ * Opens a real path; the caller closes the handle. The opened file is verified to be the one at that path, so that a
+ * link created meanwhile is detected. A file with a second name (a hard link) is refused, because the other name may be
+ * anywhere. Throws `FileRefused`.
  */
 export async function openReal(path: string): Promise<{ readonly handle: FileHandle; readonly size: number }> {
   // Non-blocking, because opening a pipe would wait for a writer.
@@ -32,7 +33,8 @@ export async function openReal(path: string): Promise<{ readonly handle: FileHan
   try {
     const [opened, there, again] = await Promise.all([handle.stat(), stat(path), realpath(path)]);
     if (!opened.isFile()) throw new FileRefused("it is not a regular file");
-    if (again !== path || there.ino !== opened.ino || there.dev !== opened.dev) throw new FileRefused("it has just been replaced");
+    if (again !== path || there.ino !== opened.ino || there.dev !== opened.dev)
+      throw new FileRefused("it has just been replaced");
     if (opened.nlink > 1) throw new FileRefused("it has more than one name (a hard link); copy it instead");
     return { handle, size: opened.size };
   } catch (error) {
@@ -42,8 +44,8 @@ export async function openReal(path: string): Promise<{ readonly handle: FileHan
 }
 
 /**
- * Reads the beginning of a text file in a directory, at most `maxBytes`. `undefined` if there is no such file. Throws `FileRefused` for a
- * link that leads out of the directory, and for what `openReal` refuses.
+ * Reads the beginning of a text file in a directory, at most `maxBytes`. `undefined` if there is no such file. Throws
+ * `FileRefused` for a link that leads out of the directory, and for what `openReal` refuses.
  */
 export async function readInside(directory: string, file: string, maxBytes: number): Promise<string | undefined> {
   const [root, path] = await Promise.all([directory, file].map((one) => realpath(one).catch(() => undefined)));

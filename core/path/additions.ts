@@ -6,7 +6,10 @@ import type { ReplyAdditions } from "../stations/index.ts";
 export function withAdditions(
   reply: Reply,
   additions: ReplyAdditions | undefined,
-  { inbound, silence }: { readonly inbound: Inbound; readonly silence: (reply: Reply, inbound: Inbound) => string | null },
+  {
+    inbound,
+    silence,
+  }: { readonly inbound: Inbound; readonly silence: (reply: Reply, inbound: Inbound) => string | null },
 ): Reply {
   if (additions === undefined) return reply;
   const { files, buttons, refused } = additions;
@@ -15,5 +18,10 @@ export function withAdditions(
   const isQuiet = media.length === 0 && silence(reply, inbound) !== null;
   const note = refused === undefined || isQuiet ? [] : [refused];
   const text = [reply.text.trimEnd(), ...added, ...note].filter((piece) => piece !== "").join("\n\n");
-  return { ...reply, text: added.length + note.length === 0 ? reply.text : text, media, buttons: buttons ?? reply.buttons };
+  return {
+    ...reply,
+    text: added.length + note.length === 0 ? reply.text : text,
+    media,
+    buttons: buttons ?? reply.buttons,
+  };
 }

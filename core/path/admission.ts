@@ -9,8 +9,8 @@ import type { Admission } from "./said.ts";
 export const unreportedWaitMs = 3_000;
 
 /**
- * Applies the platform's rate limits before a row is marked as being sent, so that a process that dies while a row waits leaves no doubt
- * about it. `undefined`: the row may go now.
+ * Applies the platform's rate limits before a row is marked as being sent, so that a process that dies while a row
+ * waits leaves no doubt about it. `undefined`: the row may go now.
  */
 export function admission(
   { operation, part, address }: Pick<OutboxRow, "operation" | "part" | "address">,
@@ -34,7 +34,10 @@ export function admission(
   }
 }
 
-/** Waits for the limits that a row is subject to. `leave`: that wait, if it has begun. Resolves with `false` if the gateway closes. */
+/**
+ * Waits for the limits that a row is subject to. `leave`: that wait, if it has begun. Resolves with `false` if the
+ * gateway closes.
+ */
 export async function mayGo(
   row: OutboxRow,
   leave: Admission | undefined,

@@ -5,16 +5,24 @@ import type { PreviewLeft } from "../state/index.ts";
 
 /** Whether an earlier attempt's preview is in the same place as this reply. */
 export function isAt({ address }: PreviewLeft, to: Address): boolean {
-  return address.channel === to.channel && address.account === to.account && address.chat === to.chat && address.thread === to.thread;
+  return (
+    address.channel === to.channel &&
+    address.account === to.account &&
+    address.chat === to.chat &&
+    address.thread === to.thread
+  );
 }
 
 /** What a channel learns of the message that its answer is for; `undefined` if none is answered in that chat. */
-export function aboutOf(inbound: Inbound, to: Address): { readonly trigger?: string; readonly inbound?: Inbound } | undefined {
+export function aboutOf(
+  inbound: Inbound,
+  to: Address,
+): { readonly trigger?: string; readonly inbound?: Inbound } | undefined {
   const { authority, channel, account, chat } = inbound;
   const isHere = channel === to.channel && account === to.account && chat.id === to.chat;
   if (!isHere) return undefined;
   const trigger = triggerOf(inbound, to);
-  return { ...(trigger !== undefined && { trigger }), ...(authority === "channel" && { inbound }) };
+  return { trigger, ...(authority === "channel" && { inbound }) };
 }
 
 /** The message that a reply may refer to: one that a person wrote, in the chat that the reply goes to. */

@@ -1,7 +1,14 @@
 /** Station 6: sends the outbox part by part, in order, and records each attempt and its outcome. */
 
 import { isDeepStrictEqual } from "node:util";
-import { type AwayAccount, type Contact, type LiveAccount, patientWait, retryPolicy, sleep } from "../channels/index.ts";
+import {
+  type AwayAccount,
+  type Contact,
+  type LiveAccount,
+  patientWait,
+  retryPolicy,
+  sleep,
+} from "../channels/index.ts";
 import { type Address, type ChannelError, PluginError, type Receipt } from "../contract/index.ts";
 import type { OutboxRow, Settlement, Store } from "../state/index.ts";
 import type { Hooks, Visit } from "../stations/index.ts";
@@ -16,9 +23,9 @@ import type { Admission } from "./said.ts";
 /** How long a send that had no effect is retried: a platform may be away for hours, and the reply must not be lost. */
 const giveUpAfterMs = 24 * 60 * 60_000;
 /**
- * A part whose outcome is unknown is repeated once. It is repeated once more if the process that was to repeat it died, because between its
- * mark and its call that process may have done nothing, and the sender would get no reply. It is not repeated endlessly: this very part may
- * be what kills the gateway, and each start would add a copy.
+ * A part whose outcome is unknown is repeated once. It is repeated once more if the process that was to repeat it died,
+ * because between its mark and its call that process may have done nothing, and the sender would get no reply. It is
+ * not repeated endlessly: this very part may be what kills the gateway, and each start would add a copy.
  */
 const mostRepetitions = 2;
 /** A send may take this long. It must end before another node may take the unit over. */
@@ -48,8 +55,8 @@ export interface DeliveryOptions {
   /** The rows come from an earlier process. One that it marked as being sent may have arrived. */
   readonly resumed: boolean;
   /**
-   * Sends the rows at most once, for texts that must not be repeated: a row with an unknown outcome is given up. `when-answered`: the first
-   * attempt waits until the platform has answered another call.
+   * Sends the rows at most once, for texts that must not be repeated: a row with an unknown outcome is given up.
+   * `when-answered`: the first attempt waits until the platform has answered another call.
    */
   readonly once?: "now" | "when-answered" | undefined;
   /** What `admission` returned for the first row when it was written, if that row waits. */
@@ -61,8 +68,8 @@ export interface DeliveryOptions {
 }
 
 /**
- * Whether a row may go: `marked` if it is already recorded as being sent, the wait it is subject to, or `undefined` if that has not been
- * asked yet.
+ * Whether a row may go: `marked` if it is already recorded as being sent, the wait it is subject to, or `undefined` if
+ * that has not been asked yet.
  */
 type Leave = "marked" | Admission | undefined;
 
@@ -106,14 +113,19 @@ export async function deliver(rows: readonly OutboxRow[], options: DeliveryOptio
   return { receipts, ...(failure && { failure }), ...(platformSilent && { platformSilent }), ...(last && { last }) };
 }
 
-/** Ends what else goes to a place that cannot be reached. What removes a preview is tried all the same. Returns the rows that ended. */
+/**
+ * Ends what else goes to a place that cannot be reached. What removes a preview is tried all the same. Returns the rows
+ * that ended.
+ */
 async function giveUpRest(
   { address }: OutboxRow,
   rows: readonly OutboxRow[],
   reason: string,
   { store, trace, now, signal }: DeliveryOptions,
 ): Promise<readonly OutboxRow[]> {
-  const rest = unreachable.has(reason) ? rows.filter((row) => row.operation === "send" && isDeepStrictEqual(row.address, address)) : [];
+  const rest = unreachable.has(reason)
+    ? rows.filter((row) => row.operation === "send" && isDeepStrictEqual(row.address, address))
+    : [];
   if (rest.length === 0) return rest;
   const detail = rest.length === 1 ? "1 more message was not tried" : `${rest.length} more messages were not tried`;
   trace.add("delivery", { plugin: "core", verdict: "pass", code: "rest_not_tried", detail });
@@ -131,16 +143,20 @@ async function sendRow(row: OutboxRow, leave: Leave, options: DeliveryOptions): 
   let { doubts } = row;
   await requireAccount(row, { ...options, isMarked: leave === "marked" });
   if (leave !== "marked") {
-    // An earlier process began to send the row and died, so it is unknown whether it arrived. Editing or removing a message twice does no
-    // harm, so those are not in doubt.
-    const doubtful = options.resumed && row.state === "sending" && row.operation === "send" && row.part.replaces === undefined;
+    // An earlier process began to send the row and died, so it is unknown whether it arrived. Editing or removing a
+    // message twice does no harm, so those are not in doubt.
+    const doubtful =
+      options.resumed && row.state === "sending" && row.operation === "send" && row.part.replaces === undefined;
     if (doubtful && doubts >= (once === undefined ? mostRepetitions : 0))
       return giveUp(row, "send_fate_unknown", `sent ${doubts + 1} times with an unknown outcome`, trace);
     if (doubtful) {
       doubts += 1;
       await doubt(
         row,
-        { plugin: "core", detail: `part ${row.index + 1} may arrive ${doubts === 1 ? "twice" : `${doubts + 1} times`}` },
+        {
+          plugin: "core",
+          detail: `part ${row.index + 1} may arrive ${doubts === 1 ? "twice" : `${doubts + 1} times`}`,
+        },
         options,
       );
     }
@@ -153,7 +169,8 @@ async function sendRow(row: OutboxRow, leave: Leave, options: DeliveryOptions): 
   }
   for (let attempt = 1; ; attempt += 1) {
     // The signal says that the lease was lost meanwhile, even if the node has a new one by now.
-    if (store.nodes !== undefined && (signal.aborted || store.nodes.leaseLeft() < sendMs)) return await leaveRow(row, store);
+    if (store.nodes !== undefined && (signal.aborted || store.nodes.leaseLeft() < sendMs))
+      return await leaveRow(row, store);
     try {
       const receipt = row.operation === "send" ? await sendOnce(row, contact, options) : await removeOnce(row, options);
       if (receipt === undefined) return giveUp(row, "no_channel", `no plugin sends to ${row.address.channel}`, trace);
@@ -178,9 +195,14 @@ async function sendRow(row: OutboxRow, leave: Leave, options: DeliveryOptions): 
         if (doubts > 0 || once !== undefined) return giveUp(row, "send_fate_unknown", error.message, trace, { plugin });
         doubts += 1;
         await doubt(row, { plugin, detail: `repeated once when the platform answers: ${error.message}` }, options);
-      } else if (!error.retryable) return giveUp(row, error.reason, error.message, trace, { plugin, hint: hintOf(error, account()) });
+      } else if (!error.retryable)
+        return giveUp(row, error.reason, error.message, trace, { plugin, hint: hintOf(error, account()) });
       else if (performance.now() - began > giveUpAfterMs)
-        return giveUp(row, error.reason, error.message, trace, { plugin, hint: hintOf(error, account()), platformSilent: true });
+        return giveUp(row, error.reason, error.message, trace, {
+          plugin,
+          hint: hintOf(error, account()),
+          platformSilent: true,
+        });
       else if (!(await waitAfter(error, { row, attempt }, options))) return { interrupted: true };
       await requireAccount(row, { ...options, isMarked: false });
       // A row that may be repeated has one attempt left, which must not fall into the same outage.
@@ -200,7 +222,11 @@ async function leaveRow({ id }: OutboxRow, store: Store): Promise<Fate> {
   return { interrupted: true };
 }
 
-async function sendOnce({ part, address }: OutboxRow, contact: Contact, options: DeliveryOptions): Promise<Receipt | undefined> {
+async function sendOnce(
+  { part, address }: OutboxRow,
+  contact: Contact,
+  options: DeliveryOptions,
+): Promise<Receipt | undefined> {
   const succeeded = contact.sending();
   const answer = await options.hooks.delivery(part, address, options.signal, options.visit);
   if (answer !== undefined) succeeded();
@@ -208,8 +234,8 @@ async function sendOnce({ part, address }: OutboxRow, contact: Contact, options:
 }
 
 /**
- * Waits until the platform answers a call that began after the mark. Meanwhile the row waits in the store, so that a process that dies adds
- * no further doubt about it. `undefined`: it may be sent; otherwise its outcome.
+ * Waits until the platform answers a call that began after the mark. Meanwhile the row waits in the store, so that a
+ * process that dies adds no further doubt about it. `undefined`: it may be sent; otherwise its outcome.
  */
 async function awaitAnswers(
   row: OutboxRow,
@@ -221,7 +247,9 @@ async function awaitAnswers(
   const how = await contact.answersAfter(mark, signal);
   if (how === "closing") return { interrupted: true };
   if (how === "too-late")
-    return giveUp(row, "send_fate_unknown", "the platform did not answer for 24 hours", trace, { platformSilent: true });
+    return giveUp(row, "send_fate_unknown", "the platform did not answer for 24 hours", trace, {
+      platformSilent: true,
+    });
   const waited = performance.now() - began;
   if (waited >= unreportedWaitMs) {
     const detail = `part ${row.index + 1} waited ${Math.round(waited / 1_000)} s until the platform answered`;
@@ -231,7 +259,8 @@ async function awaitAnswers(
 }
 
 /**
- * Waits after a failed attempt: as long as the platform asks for, otherwise as the account's `retry` says. `false`: the gateway is closing.
+ * Waits after a failed attempt: as long as the platform asks for, otherwise as the account's `retry` says. `false`: the
+ * gateway is closing.
  */
 async function waitAfter(
   error: ChannelError,
@@ -243,14 +272,19 @@ async function waitAfter(
   const policy = retryPolicy(account(channel, row.address.account)?.options);
   const delay = error.retryAfterMs ?? patientWait(attempt, policy, random);
   if (attempt <= 3)
-    trace.add("delivery", { plugin: channel, verdict: "retry", code: error.reason, detail: `next attempt in ${Math.round(delay)} ms` });
+    trace.add("delivery", {
+      plugin: channel,
+      verdict: "retry",
+      code: error.reason,
+      detail: `next attempt in ${Math.round(delay)} ms`,
+    });
   return await sleep(delay, signal);
 }
 
 /**
- * Counts and reports the doubt before the next attempt, so that the reason of a duplicate message survives a crash. The mark of that
- * attempt comes after this and after the wait: a process that dies in between has not repeated anything, and the next one does so without
- * further doubt.
+ * Counts and reports the doubt before the next attempt, so that the reason of a duplicate message survives a crash. The
+ * mark of that attempt comes after this and after the wait: a process that dies in between has not repeated anything,
+ * and the next one does so without further doubt.
  */
 async function doubt(
   row: OutboxRow,
@@ -278,7 +312,7 @@ function giveUp(
     platformSilent,
   }: { readonly plugin?: string; readonly hint?: string | undefined; readonly platformSilent?: true } = {},
 ): Fate {
-  trace.add("delivery", { plugin, verdict: "failed", code: reason, detail, ...(hint === undefined ? {} : { hint }) });
+  trace.add("delivery", { plugin, verdict: "failed", code: reason, detail, hint });
   // A preview that cannot be removed does not make the reply a failure.
   return row.operation === "remove" ? { receipt: { messageId: "" } } : { failure: reason, platformSilent };
 }

@@ -13,7 +13,10 @@ import { persist } from "./patience.ts";
 import type { Said } from "./said.ts";
 import { findRoute } from "./walk.ts";
 
-export function createFinish(ground: Ground, log: PathOptions["reports"]["log"]): (walk: Walk, said: Said) => Promise<void> {
+export function createFinish(
+  ground: Ground,
+  log: PathOptions["reports"]["log"],
+): (walk: Walk, said: Said) => Promise<void> {
   const { hooks, store, accounts, clock, newTrace, lanes } = ground;
   const { now, random } = clock;
   const account = accounts.get;
@@ -24,7 +27,8 @@ export function createFinish(ground: Ground, log: PathOptions["reports"]["log"])
     if (source === undefined || received === undefined || dedupeKey === undefined)
       return ({ channel, account: id }) => accounts.away(channel, id);
     const by = { source, account: received, dedupeKey };
-    return ({ channel, account: id }) => (channel === source && id === received ? accounts.awayFor(by) : accounts.away(channel, id));
+    return ({ channel, account: id }) =>
+      channel === source && id === received ? accounts.awayFor(by) : accounts.away(channel, id);
   }
   const report = createReport({ log, hooks, agents: ground.agents, underWay: ground.underWay });
   const reportUnread = createUnreadLine(log);
@@ -43,7 +47,16 @@ export function createFinish(ground: Ground, log: PathOptions["reports"]["log"])
     const end: Ending = { ...ending, ...dropped(trace).stop };
     const at = now();
     if (!(await persist(() => store.settle({ ...end, unitId: unit.id, at, decisions: trace.take() }), signal))) return;
-    report({ unit, visit, inbound: undefined, end, at, deciding: trace.deciding("silent"), receipts: [], usage: undefined });
+    report({
+      unit,
+      visit,
+      inbound: undefined,
+      end,
+      at,
+      deciding: trace.deciding("silent"),
+      receipts: [],
+      usage: undefined,
+    });
   }
 
   return async ({ unit, trace, visit, signal }, said) => {
@@ -74,10 +87,18 @@ export function createFinish(ground: Ground, log: PathOptions["reports"]["log"])
     const undelivered = failure !== undefined && ending.outcome === "answered";
     const end: Ending = undelivered ? { ...ending, outcome: "failed", reason: failure } : ending;
     const deciding = end.outcome === "answered" ? undefined : trace.deciding(end.outcome);
-    const sent = undelivered ? await apologize({ unit, end, rows, sent: delivered, inbound, trace, signal }) : delivered;
+    const sent = undelivered
+      ? await apologize({ unit, end, rows, sent: delivered, inbound, trace, signal })
+      : delivered;
     if (sent.interrupted === true) throw new Interrupted();
     const at = now();
-    const settlement = { ...end, unitId: unit.id, at, decisions: trace.take(), ...(sent.last === undefined ? {} : { sent: sent.last }) };
+    const settlement = {
+      ...end,
+      unitId: unit.id,
+      at,
+      decisions: trace.take(),
+      ...(sent.last === undefined ? {} : { sent: sent.last }),
+    };
     if (end.unread === true && isOfQueue(unit)) {
       await persist(() => store.requeue(settlement), signal);
       reportUnread({ unit, end, deciding });

@@ -1,4 +1,7 @@
-/** Station 5: the reply passes through the formatting taps; then the channel renders it into parts, each within the platform's limits. */
+/**
+ * Station 5: the reply passes through the formatting taps; then the channel renders it into parts, each within the
+ * platform's limits.
+ */
 
 import { setImmediate as nextLoop } from "node:timers/promises";
 import type { LiveAccount } from "../channels/index.ts";
@@ -76,7 +79,12 @@ export async function formatting(
   trace.add("formatting", { plugin: "core", verdict: "pass", code: "formatted" });
   const whole = formatted.media.length === 0 ? formatted : await withFiles(formatted, context, options);
   if (whole === null) {
-    trace.add("formatting", { plugin: "core", verdict: "silent", code: "stopped", detail: "stopped while its files were fetched" });
+    trace.add("formatting", {
+      plugin: "core",
+      verdict: "silent",
+      code: "stopped",
+      detail: "stopped while its files were fetched",
+    });
     const { text } = options.asSent({ ...formatted, media: [], buttons: [] }, context);
     return {
       stop: { outcome: "silent", reason: "stopped" },
@@ -84,19 +92,24 @@ export async function formatting(
       spoken: endedText(formatted.text, endNotes.stopped),
     };
   }
-  if (whole === undefined) return { outcome: "failed", reason: "media_unavailable", reply: formatted, sayings: cleared };
+  if (whole === undefined)
+    return { outcome: "failed", reason: "media_unavailable", reply: formatted, sayings: cleared };
   return render(whole, context, options);
 }
 
 /**
- * Runs after every tap, so that files added by taps are checked too. A missing file is mentioned in the reply and does not fail it. A
- * message to be sent unchanged is sent complete or, with `undefined`, not at all. `null`: it was stopped, which ends a reply here as during
- * its turn.
+ * Runs after every tap, so that files added by taps are checked too. A missing file is mentioned in the reply and does
+ * not fail it. A message to be sent unchanged is sent complete or, with `undefined`, not at all. `null`: it was
+ * stopped, which ends a reply here as during its turn.
  */
 async function withFiles(
   reply: Reply,
   { inbound, route }: FormattingContext,
-  { trace, completeReply, signal }: { readonly trace: Trace; readonly completeReply: CompleteReply; readonly signal: AbortSignal },
+  {
+    trace,
+    completeReply,
+    signal,
+  }: { readonly trace: Trace; readonly completeReply: CompleteReply; readonly signal: AbortSignal },
 ): Promise<Reply | undefined | null> {
   const completed = await completeReply(reply, route, signal);
   if (signal.aborted) throw new Interrupted();
@@ -108,7 +121,10 @@ async function withFiles(
   return fails && problems.length > 0 ? undefined : complete;
 }
 
-/** What precedes and follows the rendering of a longer text, such as its last preview and the rows of its parts, is done in other turns. */
+/**
+ * What precedes and follows the rendering of a longer text, such as its last preview and the rows of its parts, is done
+ * in other turns.
+ */
 const longText = 8_000;
 
 /** Lets the event loop do what waits, before the next piece of work on a long text. */
@@ -148,7 +164,8 @@ async function render(
       about: aboutOf(context.inbound, to),
       inPlace: said.media.length === 0 && said.buttons.length === 0,
       mayOmitFiles: said.media.length > 0 && context.inbound.request?.deliverOnly !== true,
-      onOmitted: (detail) => trace.add("formatting", { plugin: to.channel, verdict: "pass", code: "part_omitted", detail }),
+      onOmitted: (detail) =>
+        trace.add("formatting", { plugin: to.channel, verdict: "pass", code: "part_omitted", detail }),
     });
   let sayings: readonly Saying[];
   try {
@@ -161,7 +178,9 @@ async function render(
     const hint = `Correct or disable the plugin ${plugin}.`;
     // A message to be delivered unchanged is sent complete or not at all.
     const whole = context.inbound.request?.deliverOnly === true && reply.media.length + reply.buttons.length > 0;
-    const simpler = whole ? undefined : await firstRendered(simplerReplies(reply, live.capabilities), partsOf, live.capabilities.maxChars);
+    const simpler = whole
+      ? undefined
+      : await firstRendered(simplerReplies(reply, live.capabilities), partsOf, live.capabilities.maxChars);
     if (simpler === undefined) {
       trace.add("formatting", { plugin, verdict: "failed", code: "render_failed", detail, hint });
       return { outcome: "failed", reason: "render_failed", reply, sayings: removals(previews, to) };
@@ -177,7 +196,12 @@ async function render(
   }
   if (!sayings.some(({ operation }) => operation === "send")) {
     // The reply consists of empty markup, such as an empty code block.
-    trace.add("formatting", { plugin: to.channel, verdict: "silent", code: "empty_reply", detail: "The reply contains nothing visible." });
+    trace.add("formatting", {
+      plugin: to.channel,
+      verdict: "silent",
+      code: "empty_reply",
+      detail: "The reply contains nothing visible.",
+    });
     return { outcome: "silent", reason: "empty_reply", reply, sayings };
   }
   const { maxChars } = live.capabilities;
@@ -209,8 +233,9 @@ async function firstRendered(
 }
 
 /**
- * The parts in order. `inPlace`: texts replace the preview's messages by edits. Remaining preview messages, or all of them if the reply is
- * not a text, are removed after the reply has arrived. `mayOmitFiles`: a text may be sent without the files that the platform refuses.
+ * The parts in order. `inPlace`: texts replace the preview's messages by edits. Remaining preview messages, or all of
+ * them if the reply is not a text, are removed after the reply has arrived. `mayOmitFiles`: a text may be sent without
+ * the files that the platform refuses.
  */
 export async function renderSayings(
   reply: Reply,
@@ -239,8 +264,8 @@ export async function renderSayings(
 }
 
 /**
- * A text of the gateway itself: a pairing code, an apology. If the channel cannot render it, nothing is sent, and the event ends as
- * planned. `place`: where a preview is removed, or edited to `shown`, which contains the whole text.
+ * A text of the gateway itself: a pairing code, an apology. If the channel cannot render it, nothing is sent, and the
+ * event ends as planned. `place`: where a preview is removed, or edited to `shown`, which contains the whole text.
  */
 export async function renderNotice(
   said: Stop["say"],

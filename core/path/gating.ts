@@ -8,7 +8,7 @@ import { waitFor } from "./patience.ts";
 
 function addressOf(inbound: Inbound): Address {
   const { channel, account, chat } = inbound;
-  return { channel, account, chat: chat.id, ...(chat.thread === undefined ? {} : { thread: chat.thread }) };
+  return { channel, account, chat: chat.id, thread: chat.thread };
 }
 
 export async function gating(
@@ -19,7 +19,7 @@ export async function gating(
   const refused = await hooks.gating(inbound, visit);
   if (refused === undefined) {
     const { code, path } = visit.get(passedBy) ?? { code: "allowed" };
-    trace.add("gating", { plugin: "core", verdict: "pass", code, ...(path === undefined ? {} : { path }) });
+    trace.add("gating", { plugin: "core", verdict: "pass", code, path });
     return undefined;
   }
   // Its account was closed a moment ago, and with it the lists that might have admitted the sender.
@@ -29,9 +29,9 @@ export async function gating(
     plugin: refused.plugin,
     verdict: outcome,
     code,
-    ...(detail === undefined ? {} : { detail }),
-    ...(path === undefined ? {} : { path }),
-    ...(hint === undefined ? {} : { hint }),
+    detail,
+    path,
+    hint,
   });
   const stop = { outcome, reason: code } as const;
   return notice === undefined ? { stop } : { stop, say: { address: addressOf(inbound), reply: textReply(notice) } };

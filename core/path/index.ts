@@ -1,6 +1,6 @@
 /**
- * The path of an event, composed. Every kind of event (a chat message, a webhook, a heartbeat) is received, waits in its lane,
- * passes the stations in order and ends in exactly one terminal state.
+ * The path of an event, composed. Every kind of event (a chat message, a webhook, a heartbeat) is received, waits in
+ * its lane, passes the stations in order and ends in exactly one terminal state.
  */
 import { setMaxListeners } from "node:events";
 import { reasonOf } from "../contract/index.ts";
@@ -59,11 +59,30 @@ export function createPath(options: PathOptions): Path {
     },
     onError: (error, lane) => log.error({ error: reasonOf(error), lane }, "the state did not respond"),
     onLastAttempts: (lanes) =>
-      log.warn({ lanes }, "events that were interrupted twice run one at a time, so that one that ends the process interrupts no other"),
+      log.warn(
+        { lanes },
+        "events that were interrupted twice run one at a time, so that one that ends the process interrupts no other",
+      ),
   });
   const receive = createReceive({ store, lanes, clock, pathsOf: gate.pathsOf, newTrace });
   const ground: Ground = {
-    ...{ hooks, store, accounts, gate, agents, clock, signal, sessions, newTrace, lanes, leases, receive, underWay, drops, log },
+    ...{
+      hooks,
+      store,
+      accounts,
+      gate,
+      agents,
+      clock,
+      signal,
+      sessions,
+      newTrace,
+      lanes,
+      leases,
+      receive,
+      underWay,
+      drops,
+      log,
+    },
     files: createReplyFiles({ store, stateDirectory: options.stateDirectory, now }),
     sendsTo: ({ channel, account }) => duties.has(accountDuty(channel, account)),
     presenceFor: createPresences({ store, acknowledgements, accounts, agents, log, now }),

@@ -46,13 +46,21 @@ export async function ingress(
 }
 
 /** Distinguishes junk for an open channel from an event that nothing here can read. */
-function notUnderstood({ source, account = "", authority }: StoredEvent): { readonly detail: string; readonly hint: string } {
+function notUnderstood({ source, account = "", authority }: StoredEvent): {
+  readonly detail: string;
+  readonly hint: string;
+} {
   if (authority !== "channel") {
-    return { detail: `No plugin reads events of ${source}.`, hint: "Load the plugin that the event came from, then have it sent again." };
+    return {
+      detail: `No plugin reads events of ${source}.`,
+      hint: "Load the plugin that the event came from, then have it sent again.",
+    };
   }
   const at = account === "" ? `channel ${source}` : `account ${account} of the channel ${source}`;
   return {
-    detail: `The ${at} does not recognize the event: it is not an update of the platform, or one of an unsupported kind.`,
+    detail:
+      `The ${at} does not recognize the event: it is not an update of the platform, or one of an ` +
+      "unsupported kind.",
     hint: "No setting changes that, and no message of a supported kind was lost.",
   };
 }

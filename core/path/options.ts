@@ -2,13 +2,25 @@
 
 import type { Gate } from "../access/index.ts";
 import type { Accounts } from "../channels/index.ts";
-import type { Address, Inbound, OutboundMedia, RawEvent, Reply, Route, TurnEvent, TurnRecord } from "../contract/index.ts";
+import type {
+  Address,
+  Inbound,
+  OutboundMedia,
+  RawEvent,
+  Reply,
+  Route,
+  TurnEvent,
+  TurnRecord,
+} from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
 import type { Ending, SessionMessage, Store, Unit } from "../state/index.ts";
 import type { FormattingContext, Hooks, Visit } from "../stations/index.ts";
 import type { Wait } from "./patience.ts";
 
-/** Fetches, checks and stores the files of a reply; never rejects. `null`: `/stop` arrived, and the reply must not be sent. */
+/**
+ * Fetches, checks and stores the files of a reply; never rejects. `null`: `/stop` arrived, and the reply must not be
+ * sent.
+ */
 export type CompleteReply = (
   reply: Reply,
   route: Route,
@@ -19,16 +31,30 @@ export type CompleteReply = (
 export interface AgentSide {
   /** How many turns may run at once. */
   maxConcurrent(): number;
-  /** Fetches the files of an admitted message, and of the message it replies to. Called only if there are any; never rejects. */
-  completeMedia(inbound: Inbound, at: { readonly route: Route; readonly visit: Visit; readonly signal: AbortSignal }): Promise<Inbound>;
-  /** The stream of a plugin's own tap, limited by the agent's `timeoutSeconds` and the signal; its errors name the plugin. */
+  /**
+   * Fetches the files of an admitted message, and of the message it replies to. Called only if there are any; never
+   * rejects.
+   */
+  completeMedia(
+    inbound: Inbound,
+    at: { readonly route: Route; readonly visit: Visit; readonly signal: AbortSignal },
+  ): Promise<Inbound>;
+  /**
+   * The stream of a plugin's own tap, limited by the agent's `timeoutSeconds` and the signal; its errors name the
+   * plugin.
+   */
   guardStream(
-    source: { readonly plugin: string; readonly stream: AsyncIterable<TurnEvent>; readonly inbound: Inbound; readonly route: Route },
+    source: {
+      readonly plugin: string;
+      readonly stream: AsyncIterable<TurnEvent>;
+      readonly inbound: Inbound;
+      readonly route: Route;
+    },
     signal: AbortSignal,
   ): AsyncIterable<TurnEvent>;
   /**
-   * How a turn waits whose models are away, until they answer or its patience ends. `undefined`: it does not wait, because a person watches
-   * it, or because it has waited as long as it may.
+   * How a turn waits whose models are away, until they answer or its patience ends. `undefined`: it does not wait,
+   * because a person watches it, or because it has waited as long as it may.
    */
   waitForModel(turn: {
     readonly unitId: string;
@@ -76,7 +102,10 @@ export interface AgentSide {
     readonly ending: Ending;
     readonly unitId: string;
   }): readonly RawEvent[];
-  /** A reply with the text that its account adds to every reply. The addition is neither stored nor part of the conversation. */
+  /**
+   * A reply with the text that its account adds to every reply. The addition is neither stored nor part of the
+   * conversation.
+   */
   asSent(reply: Reply, context: FormattingContext, visit: Visit): Reply;
   /** The part of a reply that is stored with the end of its event. */
   keptReply(inbound: Inbound, reply: Reply): string | undefined;

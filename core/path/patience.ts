@@ -6,7 +6,10 @@ const recordAgainMs = 1_000;
 
 /** When a unit that waits is worth another look. */
 export interface Wait {
-  /** Asked when `ms` have passed, and whenever something may have returned. False: the unit goes on waiting, and the store is not asked. */
+  /**
+   * Asked when `ms` have passed, and whenever something may have returned. False: the unit goes on waiting, and the
+   * store is not asked.
+   */
   mayGo(): boolean;
   /** Milliseconds until it is asked again. */
   ms(): number;
@@ -31,8 +34,8 @@ interface PostponedOptions {
 }
 
 /**
- * Nothing is wrong with the event; something it needs is not available yet. Its unit is handed back and waits, and the attempt does not
- * count.
+ * Nothing is wrong with the event; something it needs is not available yet. Its unit is handed back and waits, and the
+ * attempt does not count.
  */
 export class Postponed extends Error {
   readonly code: string;
@@ -45,10 +48,15 @@ export class Postponed extends Error {
   }
 }
 
-/** How often what waits for an account asks whether it is back, in case that was missed. The store is not asked for that. */
+/**
+ * How often what waits for an account asks whether it is back, in case that was missed. The store is not asked for
+ * that.
+ */
 const accountCheckMs = 10 * 60_000;
 
-/** Throws `Postponed` as long as an account is away. `away` is asked again later, so it must not hold on to an event. */
+/**
+ * Throws `Postponed` as long as an account is away. `away` is asked again later, so it must not hold on to an event.
+ */
 export function waitFor(away: () => AwayAccount | undefined): void {
   const missing = away();
   if (missing === undefined) return;
@@ -60,19 +68,24 @@ export function waitFor(away: () => AwayAccount | undefined): void {
 export function postponementOf(error: unknown): (PostponedOptions & { readonly code: string }) | undefined {
   const cause = error instanceof PluginError ? error.cause : error;
   if (cause instanceof Postponed) return { ...cause.options, code: cause.code };
-  if (cause instanceof ChannelError && cause.retryable && cause.fate === "not-sent") return { code: cause.reason, detail: cause.message };
+  if (cause instanceof ChannelError && cause.retryable && cause.fate === "not-sent")
+    return { code: cause.reason, detail: cause.message };
   return undefined;
 }
 
 /**
- * Only this process knows what the platform accepted until it is written. While nothing can be stored the write waits, so that nothing is
- * sent twice.
+ * Only this process knows what the platform accepted until it is written. While nothing can be stored the write waits,
+ * so that nothing is sent twice.
  */
 export function persist<Result>(write: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
   return write().catch((error: unknown) => persistAfter(error, write, signal));
 }
 
-async function persistAfter<Result>(error: unknown, write: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
+async function persistAfter<Result>(
+  error: unknown,
+  write: () => Promise<Result>,
+  signal: AbortSignal,
+): Promise<Result> {
   for (let failed = error; ; ) {
     if (!cannotStore(failed) || !(await sleep(recordAgainMs, signal))) throw failed;
     try {

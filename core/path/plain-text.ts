@@ -1,4 +1,7 @@
-/** Fallback for a reply that its channel fails to render: its text is still sent. The model has replied, and is not called again. */
+/**
+ * Fallback for a reply that its channel fails to render: its text is still sent. The model has replied, and is not
+ * called again.
+ */
 
 import type { Reply } from "../contract/index.ts";
 import type { ChannelCapabilities } from "../sdk/contract.ts";
@@ -12,14 +15,16 @@ function escaped(text: string): string {
 
 function missing({ length }: Reply["media"]): string {
   if (length === 0) return "";
-  return length === 1 ? "[A file of this answer could not be sent.]" : `[${length} files of this answer could not be sent.]`;
+  return length === 1
+    ? "[A file of this answer could not be sent.]"
+    : `[${length} files of this answer could not be sent.]`;
 }
 
 /** Simpler forms of a reply, in the order in which they are tried: without files and buttons, then without markup. */
 export function simplerReplies(reply: Reply, { markup }: Pick<ChannelCapabilities, "markup">): readonly Reply[] {
   const { media, buttons, replyTo, silent, replaces } = reply;
   const text = [reply.text.trim(), missing(media)].filter((piece) => piece !== "").join("\n\n");
-  const kept = { media: [], buttons: [], ...(silent && { silent }), ...(replaces === undefined ? {} : { replaces }) };
+  const kept = { media: [], buttons: [], ...(silent && { silent }), replaces };
   const words: Reply = { ...kept, text, ...(replyTo === undefined ? {} : { replyTo }) };
   const plain: Reply = { ...kept, text: markup === "rich" ? escaped(text) : text };
   const hasMore = media.length > 0 || buttons.length > 0;

@@ -26,8 +26,8 @@ export function createReceive(options: {
     const event = received.control === true ? inControlLane(received) : received;
     const { fingerprint, follows } = given;
     const settled = silent === undefined ? given.settled : settledSilent(event, silent, { trace: newTrace(), pathsOf });
-    // Called before the commit, so that acceptance and claim share one commit, which saves a round trip to the writer before the turn. An
-    // event that waits to be gathered starts nothing on its own.
+    // Called before the commit, so that acceptance and claim share one commit, which saves a round trip to the writer
+    // before the turn. An event that waits to be gathered starts nothing on its own.
     const due = settled !== undefined || event.gather?.due === null ? undefined : (event.gather?.due ?? 0);
     const run = due !== undefined && due <= at ? lanes.begin(event.lane) : undefined;
     const accepting = store.accept({
@@ -36,9 +36,9 @@ export function createReceive(options: {
       at,
       ...(run === undefined ? {} : { claim: true as const }),
       ...(event.dedupeKey === undefined ? {} : { dedupeUntil: at + dedupeMs }),
-      ...(fingerprint === undefined ? {} : { fingerprint }),
-      ...(settled === undefined ? {} : { settled }),
-      ...(follows === undefined ? {} : { follows }),
+      fingerprint,
+      settled,
+      follows,
     });
     if (run !== undefined) run(accepting);
     if (run !== undefined || due === undefined) return accepting;

@@ -1,6 +1,6 @@
 /**
- * Files of a reply that another node may have to send. Small ones are stored with the reply; a larger one binds the reply to this node. A
- * gateway that has its store to itself stores none.
+ * Files of a reply that another node may have to send. Small ones are stored with the reply; a larger one binds the
+ * reply to this node. A gateway that has its store to itself stores none.
  */
 import { randomBytes } from "node:crypto";
 import { access, mkdir, readFile, stat, writeFile } from "node:fs/promises";
@@ -56,7 +56,8 @@ export function createReplyFiles({
   readonly now: () => number;
 }): ReplyFiles {
   const { nodes } = store;
-  if (nodes === undefined) return { keep: async () => none, restore: async (_, rows) => ({ rows, lost: [], ...none }), async forget() {} };
+  if (nodes === undefined)
+    return { keep: async () => none, restore: async (_, rows) => ({ rows, lost: [], ...none }), async forget() {} };
 
   async function keepFile(key: string, path: string): Promise<KeptFile> {
     // A file that is gone is reported by the channel that is to send it.
@@ -64,7 +65,8 @@ export function createReplyFiles({
       (found) => found.size,
       () => 0,
     );
-    const data = size < mostStored ? { data: (await readFile(path).catch(() => Buffer.alloc(0))).toString("base64") } : {};
+    const data =
+      size < mostStored ? { data: (await readFile(path).catch(() => Buffer.alloc(0))).toString("base64") } : {};
     const kept: KeptFile = { path, node: nodes?.name ?? "", ...data };
     await store.set(namespace, key, kept as unknown as Json, { expiresAt: now() + keepMs, durable: true });
     return kept;
@@ -89,10 +91,14 @@ export function createReplyFiles({
     return copy;
   }
 
-  async function restoreRow(row: OutboxRow, files: readonly KeptFile[]): Promise<{ readonly row: OutboxRow } | { readonly node: string }> {
+  async function restoreRow(
+    row: OutboxRow,
+    files: readonly KeptFile[],
+  ): Promise<{ readonly row: OutboxRow } | { readonly node: string }> {
     let { body } = row.part;
     for (const file of files.filter(({ path }) => contains(body, path))) {
-      if (file.data !== undefined) body = replaced(body, file.path, await place({ ...file, data: file.data }, row.address));
+      if (file.data !== undefined)
+        body = replaced(body, file.path, await place({ ...file, data: file.data }, row.address));
       else if (file.node !== nodes?.name) return { node: file.node };
     }
     return { row: body === row.part.body ? row : { ...row, part: { ...row.part, body } } };

@@ -40,7 +40,9 @@ export async function routing(
     plugin,
     verdict: "pass",
     code: "routed",
-    detail: `agent ${route.agentId}, session ${route.sessionKey}, ${route.to === null ? "no recipient" : `to ${route.to.channel}:${route.to.chat}`}`,
+    detail:
+      `agent ${route.agentId}, session ${route.sessionKey}, ` +
+      `${route.to === null ? "no recipient" : `to ${route.to.channel}:${route.to.chat}`}`,
   });
   return route;
 }

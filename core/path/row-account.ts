@@ -5,8 +5,8 @@ import type { OutboxRow, Store } from "../state/index.ts";
 import { waitFor } from "./patience.ts";
 
 /**
- * Throws `Postponed` while the account of a row is away. The row is not begun, so that no process that dies meanwhile leaves a doubt about it.
- * `isMarked`: it is recorded as being sent already.
+ * Throws `Postponed` while the account of a row is away. The row is not begun, so that no process that dies meanwhile
+ * leaves a doubt about it. `isMarked`: it is recorded as being sent already.
  */
 export async function requireAccount(
   { id, address }: OutboxRow,

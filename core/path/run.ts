@@ -1,4 +1,7 @@
-/** Runs one unit from its lane to its end: it passes the stations, or resumes with what an earlier process left in the outbox. */
+/**
+ * Runs one unit from its lane to its end: it passes the stations, or resumes with what an earlier process left in the
+ * outbox.
+ */
 import type { Unit } from "../state/index.ts";
 import { countedAttempt, isFirstRun, Visit } from "../stations/index.ts";
 import { exhausted } from "./endings/exhausted.ts";
@@ -60,5 +63,5 @@ async function resume({ store, files, clock }: Ground, { unit, trace, attempt, s
   const ending = unit.ending ?? { outcome: "answered", reason: "answered" };
   // A run that only sends the apology does not count, because reports show the number beside the one of the trace.
   if (ending.reason === exhausted) await attempt.returns();
-  return { ending, rows, files: kept, ...(failure !== undefined && { failure }) };
+  return { ending, rows, files: kept, failure };
 }

@@ -6,8 +6,8 @@ import type { Presence } from "./presence/presence.ts";
 import type { KeptFiles } from "./reply-files.ts";
 
 /**
- * A wait for the platform's rate limits; never rejects. If the channel failed, it resolves with the fault, and the row is sent without
- * waiting.
+ * A wait for the platform's rate limits; never rejects. If the channel failed, it resolves with the fault, and the row
+ * is sent without waiting.
  */
 export type Admission = Promise<{ readonly fault?: unknown }>;
 

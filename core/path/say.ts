@@ -14,7 +14,12 @@ import type { Said } from "./said.ts";
 import { endNotes } from "./shown-text.ts";
 
 /** A message that a model did not take would be in the way of every later turn. */
-const aboutMessage: ReadonlySet<string> = new Set(["model_refused", "model_context_full", "model_takes_no_files", "attempts_exhausted"]);
+const aboutMessage: ReadonlySet<string> = new Set([
+  "model_refused",
+  "model_context_full",
+  "model_takes_no_files",
+  "attempts_exhausted",
+]);
 
 function noteOf(reason: string): string {
   if (reason === "stopped") return endNotes.stopped;
@@ -22,7 +27,10 @@ function noteOf(reason: string): string {
 }
 
 /** What stays in the conversation in place of a reply: what a tool did, and what a person is waiting for. */
-function leftBy({ outcome, reason }: Ending, { inbound, visit }: { readonly inbound: Inbound; readonly visit: Visit }): Reply | undefined {
+function leftBy(
+  { outcome, reason }: Ending,
+  { inbound, visit }: { readonly inbound: Inbound; readonly visit: Visit },
+): Reply | undefined {
   const hasUsed = (visit.get(toolCalls) ?? []).some(({ summary }) => summary !== undefined);
   const isAwaited = outcome === "failed" && isPersonal(inbound) && !aboutMessage.has(reason);
   return hasUsed || isAwaited ? textReply(noteOf(reason)) : undefined;
@@ -48,7 +56,10 @@ export async function say(
   const at = ground.clock.now();
   // A turn that replies in the same place reuses an earlier attempt's preview; otherwise the preview is removed.
   const { preview } = unit;
-  const left = preview !== undefined && !(route?.to && isAt(preview, route.to)) ? removals(preview.messageIds, preview.address) : undefined;
+  const left =
+    preview !== undefined && !(route?.to && isAt(preview, route.to))
+      ? removals(preview.messageIds, preview.address)
+      : undefined;
   const sayings = left === undefined ? said.sayings : [...said.sayings, ...left];
   const [first] = sayings;
   const hasFiles = first !== undefined && reply !== undefined && reply.media.length > 0;
@@ -64,12 +75,14 @@ export async function say(
       ? []
       : agents.transcript({ inbound, route, reply: kept, visit, at, withContext: isRead });
   const tookQueued = agents.tookQueued(visit);
-  const unread = inbound !== undefined && (isUnread(said.ending, inbound, reply) || (tookQueued && !(isRead && messages.length > 0)));
+  const unread =
+    inbound !== undefined &&
+    (isUnread(said.ending, inbound, reply) || (tookQueued && !(isRead && messages.length > 0)));
   const ending: Ending = unread ? { ...said.ending, unread } : said.ending;
   const followUps =
     inbound === undefined || route === undefined
       ? []
-      : agents.followUps({ inbound, route, ending, unitId: unit.id, ...(reply === undefined ? {} : { reply }) });
+      : agents.followUps({ inbound, route, ending, unitId: unit.id, reply });
   const accepted = followUps.map((event) => ground.receive(event, { follows: true }));
   const isOpen = first === undefined || accounts.get(first.address.channel, first.address.account) !== undefined;
   const admitted = first === undefined || !here ? undefined : admission(first, { account: accounts.get, signal });
@@ -83,12 +96,16 @@ export async function say(
           ...(admitted === undefined && here && isOpen ? {} : { first: "waiting" as const }),
           ...(tookQueued ? { tookQueued } : {}),
           ending,
-          ...(messages.length > 0 && route !== undefined ? { transcript: { sessionKey: route.sessionKey, messages } } : {}),
+          ...(messages.length > 0 && route !== undefined
+            ? { transcript: { sessionKey: route.sessionKey, messages } }
+            : {}),
           decisions: trace.take(),
         });
   // Awaited together: if one commit fails, all fail, and an unhandled rejection would end an embedder's process.
   const marking =
-    isRead && messages.length > 0 && inbound !== undefined && route !== undefined ? agents.markRead(inbound, route, visit) : undefined;
+    isRead && messages.length > 0 && inbound !== undefined && route !== undefined
+      ? agents.markRead(inbound, route, visit)
+      : undefined;
   const counted = reply === undefined ? undefined : reportLeftOut(unit, { store, log: ground.log });
   const alone = marking === undefined && counted === undefined && accepted.length === 0;
   const rows = alone ? await saying : (await Promise.all([saying, marking, counted, ...accepted]))[0];

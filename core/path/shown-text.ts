@@ -13,7 +13,10 @@ export interface ShownText {
   grow(text: string, thoughts: string): void;
   /** Nothing more is shown. */
   close(): void;
-  /** The text shown last; empty if there was none. `spoken`: its reply, without thoughts and without what its account adds. */
+  /**
+   * The text shown last; empty if there was none. `spoken`: its reply, without thoughts and without what its account
+   * adds.
+   */
   last(): { readonly text: string; readonly spoken: string };
 }
 
@@ -54,7 +57,8 @@ export function createShownText({ hooks, silence, asSent, show, onError, ...opti
     try {
       const reply = await formatted(withoutTagsSoFar(text), thoughts);
       if (!closed && reply !== undefined && reply.text.trim() !== "") {
-        const spoken = thoughts !== "" && reply.text.startsWith(thoughts) ? reply.text.slice(thoughts.length) : reply.text;
+        const spoken =
+          thoughts !== "" && reply.text.startsWith(thoughts) ? reply.text.slice(thoughts.length) : reply.text;
         last = { text: asSent(reply, context).text, spoken };
         show(last.text);
       }

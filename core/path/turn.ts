@@ -64,7 +64,20 @@ export async function turn(
     readonly unitId: string;
   },
 ): Promise<TurnResult | Stop> {
-  const { hooks, trace, visit, presence, signal, now, silence, asSent, pathsOf, guardStream, refusalFor, keepGenerated } = options;
+  const {
+    hooks,
+    trace,
+    visit,
+    presence,
+    signal,
+    now,
+    silence,
+    asSent,
+    pathsOf,
+    guardStream,
+    refusalFor,
+    keepGenerated,
+  } = options;
   const { waitForModel, unitId, isOwner } = options;
   const began = now();
   let plugin = "core";
@@ -96,14 +109,17 @@ export async function turn(
           onError: (error) => presence.failed(error),
         })
       : undefined;
-    const stream = plugin === "core" ? answered.value : guardStream({ plugin, stream: answered.value, inbound, route }, signal);
+    const stream =
+      plugin === "core" ? answered.value : guardStream({ plugin, stream: answered.value, inbound, route }, signal);
     // If a stream fails, the trace names its engine's plugin.
     plugin = "plugin" in stream && typeof stream.plugin === "string" ? stream.plugin : plugin;
     const keep = (media: OutboundMedia) => keepGenerated(media, route.to);
     const collected = await collect(stream, found, { presence, shown, keep }).finally(() => traceTools(trace, visit));
     const reply = withAdditions(collected, visit.get(replyAdditions), { inbound, silence });
     const usage =
-      reply.usage === undefined ? "" : `, ${reply.usage.inputTokens} tokens in, ${reply.usage.outputTokens} out by ${reply.usage.model}`;
+      reply.usage === undefined
+        ? ""
+        : `, ${reply.usage.inputTokens} tokens in, ${reply.usage.outputTokens} out by ${reply.usage.model}`;
     trace.add("turn", {
       plugin: answered.plugin,
       verdict: "pass",
@@ -132,13 +148,14 @@ export async function turn(
       verdict: isRefused ? "refused" : "failed",
       code,
       detail,
-      ...(path === undefined ? {} : { path }),
-      ...(hint === undefined ? {} : { hint }),
+      path,
+      hint,
       ...usageOf(found),
     });
     // The user who stopped the turn knows; an apology would be superfluous.
     const seen = shown?.last();
-    if (code === "stopped") return withShown({ stop: { outcome: "silent", reason: "stopped" } }, seen, endNotes.stopped);
+    if (code === "stopped")
+      return withShown({ stop: { outcome: "silent", reason: "stopped" } }, seen, endNotes.stopped);
     const uses = visit.get(toolCalls);
     const failure = isRefused
       ? await refused(inbound, route, { refusalFor, react: (emoji) => presence.react(emoji), uses })
@@ -157,15 +174,24 @@ export function traceTools(trace: Trace, visit: Visit): void {
       plugin,
       verdict: "pass",
       code: code ?? "tool_done",
-      detail: [`the tool ${name}`, detail, ms === undefined ? undefined : `${ms} ms`].filter((piece) => piece !== undefined).join(", "),
+      detail: [`the tool ${name}`, detail, ms === undefined ? undefined : `${ms} ms`]
+        .filter((piece) => piece !== undefined)
+        .join(", "),
     });
   const more = calls.length - mostTracedCalls;
-  if (more > 0) trace.add("turn", { plugin: "core", verdict: "pass", code: "tool_done", detail: `${more} more calls of tools` });
+  if (more > 0)
+    trace.add("turn", { plugin: "core", verdict: "pass", code: "tool_done", detail: `${more} more calls of tools` });
 }
 
 /** An engine's error carries its own code; an error without one is the engine's mistake. */
-function diagnose(error: unknown): { readonly code: string; readonly hint?: string; readonly path?: string; readonly detail?: string } {
-  const cause = error instanceof HostError && error.code === "plugin_tap_failed" && error.cause !== undefined ? error.cause : error;
+function diagnose(error: unknown): {
+  readonly code: string;
+  readonly hint?: string;
+  readonly path?: string;
+  readonly detail?: string;
+} {
+  const cause =
+    error instanceof HostError && error.code === "plugin_tap_failed" && error.cause !== undefined ? error.cause : error;
   if (typeof cause === "object" && cause !== null) {
     const { reason, code, hint, path } = cause as { reason?: unknown; code?: unknown; hint?: unknown; path?: unknown };
     const stable = typeof reason === "string" && /^[a-z_]+$/.test(reason) ? reason : code;
@@ -224,7 +250,7 @@ function replyOf({ text, media, buttons, reasoning, usage, model }: Collected): 
     media,
     buttons,
     ...(reasoning === "" ? {} : { reasoning }),
-    ...(usage === undefined ? {} : { usage }),
+    usage,
     ...(model === undefined ? {} : { model: model.model }),
   };
 }
@@ -232,11 +258,15 @@ function replyOf({ text, media, buttons, reasoning, usage, model }: Collected): 
 /** Where a model takes no tools at all, the others are counted. */
 const mostNamedTools = 5;
 
-/** What the trace adds about the models: beginnings that are void, tools that were left out, and why the first model did not answer. */
+/**
+ * What the trace adds about the models: beginnings that are void, tools that were left out, and why the first model did
+ * not answer.
+ */
 function insteadOf({ model, restarts, refusedTools }: Collected): string {
   const begun = restarts.length === 0 ? "" : `; restarted after ${restarts.join(", ")}`;
   const more = refusedTools.length > mostNamedTools ? ` and ${refusedTools.length - mostNamedTools} others` : "";
-  const without = refusedTools.length === 0 ? "" : `; without the tools ${refusedTools.slice(0, mostNamedTools).join(", ")}${more}`;
+  const without =
+    refusedTools.length === 0 ? "" : `; without the tools ${refusedTools.slice(0, mostNamedTools).join(", ")}${more}`;
   if (model === undefined || model.skipped.length === 0) return begun + without;
   const why = model.skipped.map((one) => `${one.model} (${one.reason}: ${one.detail.replace(/\.$/, "")})`);
   return `${begun}${without}; ${model.model} answered in place of ${why.join(", ")}`;
@@ -272,5 +302,9 @@ function take(found: Collected, event: TurnEvent): void {
 }
 
 function sumOf(before: ModelUsage | undefined, { inputTokens, outputTokens, model }: ModelUsage): ModelUsage {
-  return { inputTokens: (before?.inputTokens ?? 0) + inputTokens, outputTokens: (before?.outputTokens ?? 0) + outputTokens, model };
+  return {
+    inputTokens: (before?.inputTokens ?? 0) + inputTokens,
+    outputTokens: (before?.outputTokens ?? 0) + outputTokens,
+    model,
+  };
 }

@@ -53,10 +53,19 @@ export async function walkStations(ground: Ground, walk: Walk): Promise<Said> {
 
 function isDropped({ drops }: Pick<Ground, "drops">, { events: [leader] }: Unit): boolean {
   const { source: channel, account, acceptedAt } = leader ?? {};
-  return channel !== undefined && account !== undefined && acceptedAt !== undefined && drops.cover({ channel, account }, acceptedAt);
+  return (
+    channel !== undefined &&
+    account !== undefined &&
+    acceptedAt !== undefined &&
+    drops.cover({ channel, account }, acceptedAt)
+  );
 }
 
-function routeOf(ground: Ground, { unit, trace, visit }: Pick<Walk, "unit" | "trace" | "visit">, inbound: Inbound): Promise<Route | Stop> {
+function routeOf(
+  ground: Ground,
+  { unit, trace, visit }: Pick<Walk, "unit" | "trace" | "visit">,
+  inbound: Inbound,
+): Promise<Route | Stop> {
   const { hooks, accounts, drops } = ground;
   const isDroppedTo = (to: Address) => drops.cover(to, unit.events[0]?.acceptedAt ?? 0);
   const awayFrom = ({ channel, account }: Address) => accounts.away(channel, account);
@@ -68,18 +77,23 @@ function notice(
   { accounts }: { readonly accounts: Pick<Ground["accounts"], "get"> },
   { trace }: { readonly trace: Trace },
   said: Stop["say"],
-  more: { readonly previews?: readonly string[]; readonly place?: Address | null; readonly shown?: string | undefined } = {},
+  more: {
+    readonly previews?: readonly string[];
+    readonly place?: Address | null;
+    readonly shown?: string | undefined;
+  } = {},
 ): Promise<readonly Saying[]> {
   return renderNotice(said, { account: accounts.get, trace, ...more });
 }
 
 /**
- * The accounts, with the one that the turn replies to as it was when the turn began: the configuration may lose it during the turn, and the
- * reply, which is rendered all the same, then waits in the outbox.
+ * The accounts, with the one that the turn replies to as it was when the turn began: the configuration may lose it
+ * during the turn, and the reply, which is rendered all the same, then waits in the outbox.
  */
 function accountDuringTurn({ get }: Ground["accounts"], { to }: Route): Ground["accounts"]["get"] {
   const atBegin = to === null ? undefined : get(to.channel, to.account);
-  return (channel, account) => get(channel, account) ?? (atBegin?.channel === channel && atBegin.id === account ? atBegin : undefined);
+  return (channel, account) =>
+    get(channel, account) ?? (atBegin?.channel === channel && atBegin.id === account ? atBegin : undefined);
 }
 
 /** Runs the turn and renders what it says. */
@@ -99,7 +113,8 @@ async function answer(
   const inbound = hasFiles ? await agents.completeMedia(received, { route, visit, signal }) : received;
   const asSent = (reply: Reply, context: FormattingContext) => agents.asSent(reply, context, visit);
   const { silence, guardStream, refusalFor, waitForModel, completeReply, keepGenerated } = agents;
-  // A process that was stopped may wake here before it learns that its lease has ended, and that another node has the unit.
+  // A process that was stopped may wake here before it learns that its lease has ended, and that another node has the
+  // unit.
   if (signal.aborted || store.nodes?.leaseLeft() === 0) throw new Interrupted();
   // The session before the slot: a turn that has a slot and waits for its session would keep the others from ending.
   if (walk.place !== undefined) addHold(visit, walk.place);
@@ -111,7 +126,8 @@ async function answer(
     await presence.close();
     throw error;
   });
-  // Also when the gateway closes: continued typing would keep the process alive, and the id of a message being shown must be recorded.
+  // Also when the gateway closes: continued typing would keep the process alive, and the id of a message being shown
+  // must be recorded.
   const closing = presence.close();
   const previews = closing instanceof Promise ? await closing : closing;
   if (signal.aborted) throw new Interrupted();
@@ -129,19 +145,30 @@ async function answer(
     });
     // Without a message of its preview, nothing of the reply is in the chat.
     const spoken = previews.length === 0 ? undefined : formatted.spoken;
-    return await say(ground, walk, { ending: { ...formatted.stop, ...place }, sayings, inbound, route, presence, spoken });
+    return await say(ground, walk, {
+      ending: { ...formatted.stop, ...place },
+      sayings,
+      inbound,
+      route,
+      presence,
+      spoken,
+    });
   }
   const { outcome, reason, reply, sayings } = formatted;
   // If the tap that removes texts from replies failed, the reply must not be shown.
   const kept = reason === "formatting_failed" ? undefined : agents.keptReply(inbound, reply);
   const ending = { outcome, reason, ...place, ...(kept === undefined ? {} : { reply: kept }) };
   // The model has replied and is not called again; the sender learns that the reply could not be sent.
-  const owed = outcome === "failed" ? apologyTo(reason, { inbound, to: route.to, isOwner: await isOwner(inbound) }) : undefined;
+  const owed =
+    outcome === "failed" ? apologyTo(reason, { inbound, to: route.to, isOwner: await isOwner(inbound) }) : undefined;
   const apology = await notice({ accounts: { get: account } }, walk, owed);
   return await say(ground, walk, { ending, sayings: [...apology, ...sayings], inbound, route, reply, presence });
 }
 
-/** Ends a unit that used up its attempts. The event is read once more, to find where an apology or a hook's summary goes. */
+/**
+ * Ends a unit that used up its attempts. The event is read once more, to find where an apology or a hook's summary
+ * goes.
+ */
 async function giveUp(ground: Ground, walk: Walk): Promise<Said> {
   const { unit, trace, visit } = walk;
   // Reading it may be what kills the process, so it is tried once.
@@ -159,14 +186,23 @@ async function giveUp(ground: Ground, walk: Walk): Promise<Said> {
   return said;
 }
 
-async function sayGivenUp(ground: Ground, walk: Walk, ending: Ending, found: Awaited<ReturnType<typeof findRoute>>): Promise<Said> {
+async function sayGivenUp(
+  ground: Ground,
+  walk: Walk,
+  ending: Ending,
+  found: Awaited<ReturnType<typeof findRoute>>,
+): Promise<Said> {
   const { unit, visit } = walk;
   if (found === undefined) return await say(ground, walk, { ending, sayings: [] });
   const { to } = found.route;
   const previews = unit.preview !== undefined && to !== null && isAt(unit.preview, to) ? unit.preview.messageIds : [];
   const isOwner = await ground.gate.isOwner(found.inbound);
   const apology = apologyTo(ending.reason, { inbound: found.inbound, to, uses: visit.get(toolCalls), isOwner });
-  return await say(ground, walk, { ending, sayings: await notice(ground, walk, apology, { previews, place: to }), ...found });
+  return await say(ground, walk, {
+    ending,
+    sayings: await notice(ground, walk, apology, { previews, place: to }),
+    ...found,
+  });
 }
 
 /** Where a reply to the unit would go; `undefined` if nowhere, because the event is junk or was refused. */

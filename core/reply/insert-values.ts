@@ -1,12 +1,15 @@
 /**
- * Inserts values into a text that an operator wrote in Markdown. A value is shown letter by letter: it is escaped in text, unchanged in
- * code, and encoded in the target of a link. The operator's Markdown decides which of these applies, and no value changes that.
+ * Inserts values into a text that an operator wrote in Markdown. A value is shown letter by letter: it is escaped in
+ * text, unchanged in code, and encoded in the target of a link. The operator's Markdown decides which of these applies,
+ * and no value changes that.
  */
 import type { Token } from "markdown-it";
 import { escapeMarkdown } from "./escape-markdown.ts";
 import { markdownParser } from "./markdown-parser.ts";
 
-/** Text of the operator, or the place of a value. `isMarkdown`: the value is Markdown itself, and is inserted unchanged. */
+/**
+ * Text of the operator, or the place of a value. `isMarkdown`: the value is Markdown itself, and is inserted unchanged.
+ */
 export type Piece = string | { readonly isMarkdown: boolean };
 
 type Values = readonly string[];
@@ -82,7 +85,9 @@ function writesOf(source: string, slots: readonly Slot[], { regions, values }: P
     const write = isMarkdown ? unchanged : (values.get(index) ?? escapeMarkdown);
     return { start: at, end: at + 2, write: (given) => write(given[index] ?? "") };
   });
-  const escaped = new Set(outside.filter(({ index, isMarkdown }) => !isMarkdown && !values.has(index)).map(({ at }) => at));
+  const escaped = new Set(
+    outside.filter(({ index, isMarkdown }) => !isMarkdown && !values.has(index)).map(({ at }) => at),
+  );
   for (const { start, end, write } of [...parts, ...regions].sort((a, b) => a.start - b.start)) {
     const before = source.slice(done, start);
     writes.push(escaped.has(start) ? closed(before) : before, write);
@@ -93,8 +98,9 @@ function writesOf(source: string, slots: readonly Slot[], { regions, values }: P
 }
 
 /**
- * What the operator wrote before a value, so that it stays text whatever the value is. A backslash before a letter is text, and would escape
- * the first character of an escaped value. An angle bracket would turn a value such as `a@b.example` into a link and disappear.
+ * What the operator wrote before a value, so that it stays text whatever the value is. A backslash before a letter is
+ * text, and would escape the first character of an escaped value. An angle bracket would turn a value such as
+ * `a@b.example` into a link and disappear.
  */
 function closed(before: string): string {
   const isOdd = (/\\*$/.exec(before)?.[0].length ?? 0) % 2 === 1;
@@ -112,7 +118,8 @@ function readPlaces(source: string, slots: readonly Slot[]): Places {
   for (const token of markdownParser().parse(source, {})) {
     if (token.type === "table_open") isTable = true;
     else if (token.type === "table_close") isTable = false;
-    else if (token.type === "fence" && marks.test(token.content + token.info)) add(fenceIn(token, { source, lines, slots }));
+    else if (token.type === "fence" && marks.test(token.content + token.info))
+      add(fenceIn(token, { source, lines, slots }));
     else if (token.type === "code_block" && marks.test(token.content)) add(indentedIn(token, { source, lines, slots }));
     else for (const child of token.children ?? []) readInline(child);
   }
@@ -128,7 +135,8 @@ function readPlaces(source: string, slots: readonly Slot[]): Places {
     const title = String(token.attrGet("title") ?? "");
     for (const { index } of target === "" && title === "" ? [] : slots) {
       const mark = markOf(index);
-      if (target.includes(encodeURIComponent(mark))) values.set(index, token.info === "auto" ? encodeAddress : encodeTarget);
+      if (target.includes(encodeURIComponent(mark)))
+        values.set(index, token.info === "auto" ? encodeAddress : encodeTarget);
       else if (title.includes(mark)) values.set(index, escapeTitle);
     }
     for (const child of token.children ?? []) readInline(child);
@@ -235,7 +243,10 @@ function fenceIn({ map, markup, info }: Token, { source, lines, slots }: Around)
     start: opening.start,
     end,
     write(given) {
-      const longest = Math.max(0, ...inside.flatMap(({ index }) => (given[index] ?? "").match(runs) ?? []).map((run) => run.length));
+      const longest = Math.max(
+        0,
+        ...inside.flatMap(({ index }) => (given[index] ?? "").match(runs) ?? []).map((run) => run.length),
+      );
       const fence = sign.repeat(Math.max(markup.length, longest + 1));
       const rest = isClosed ? `${closing?.[1] ?? ""}${fence}` : "";
       return `${opening.text.slice(0, column)}${fence}${info === "" ? "" : words(given)}${code(given)}${rest}`;

@@ -16,13 +16,14 @@ export function reasoningMode(session: SessionRecord | null): "off" | "on" | "st
 export function renderReasoning(reasoning: string): string {
   const characters = [...reasoning.trim()];
   if (characters.length === 0) return "";
-  const text = characters.length > maxCharacters ? `${characters.slice(0, maxCharacters - 1).join("")}…` : characters.join("");
+  const text =
+    characters.length > maxCharacters ? `${characters.slice(0, maxCharacters - 1).join("")}…` : characters.join("");
   return `${["*Thinking*", ...text.split("\n")].map((line) => `> ${line}`.trimEnd()).join("\n")}\n\n`;
 }
 
 /**
- * For the `formatting` station: puts the reasoning before the reply in sessions with `/reasoning on`. `undefined` leaves the reply
- * unchanged.
+ * For the `formatting` station: puts the reasoning before the reply in sessions with `/reasoning on`. `undefined`
+ * leaves the reply unchanged.
  */
 export async function showReasoning(
   reply: Reply,

@@ -3,18 +3,24 @@ import type { Inbound, Reply } from "../contract/index.ts";
 
 const tag = /\[\[\s*(?:(reply_to_current)|reply_to\s*:\s*([^\s\][]+)|(audio_as_voice))\s*\]\][ \t]?/gi;
 
-/** Applies the tags to the reply. An explicit message id takes precedence over the current message; of several ids, the last one wins. */
+/**
+ * Applies the tags to the reply. An explicit message id takes precedence over the current message; of several ids, the
+ * last one wins.
+ */
 export function applyReplyTags(reply: Reply, inbound: Inbound): Reply {
   if (!reply.text.includes("[[")) return reply;
   let current = false;
   let explicit: string | undefined;
   let voice = false;
-  const text = reply.text.replace(tag, (_whole, isCurrent: string | undefined, id: string | undefined, isVoice: string | undefined) => {
-    if (isCurrent !== undefined) current = true;
-    if (id !== undefined) explicit = id;
-    if (isVoice !== undefined) voice = true;
-    return "";
-  });
+  const text = reply.text.replace(
+    tag,
+    (_whole, isCurrent: string | undefined, id: string | undefined, isVoice: string | undefined) => {
+      if (isCurrent !== undefined) current = true;
+      if (id !== undefined) explicit = id;
+      if (isVoice !== undefined) voice = true;
+      return "";
+    },
+  );
   if (text === reply.text) return reply;
   const replyTo = explicit ?? (current ? inbound.messageId : undefined) ?? reply.replyTo;
   return {

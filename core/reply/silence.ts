@@ -20,8 +20,8 @@ function trimWrapping(text: string): string {
 }
 
 /**
- * The text without the token at its edges; `undefined` if there is none at either edge. A longer word that contains the token does not
- * match.
+ * The text without the token at its edges; `undefined` if there is none at either edge. A longer word that contains the
+ * token does not match.
  */
 function withoutToken(text: string, token: string): string | undefined {
   let rest = trimWrapping(text);
@@ -55,7 +55,10 @@ export function isNoReply(text: string): boolean {
 /** As `ackMaxChars`: no text acknowledges a heartbeat, because there is none. */
 export const noHeartbeat = -1;
 
-/** The reason not to send a reply, or `null`: a heartbeat that found nothing to report, or an agent that chooses to stay silent. */
+/**
+ * The reason not to send a reply, or `null`: a heartbeat that found nothing to report, or an agent that chooses to stay
+ * silent.
+ */
 export function silenceReason(text: string, options: { readonly ackMaxChars: number }): string | null {
   if (isNoReply(text)) return "no_reply";
   return isHeartbeatAck(text, options.ackMaxChars) ? "heartbeat_ok" : null;
@@ -108,7 +111,9 @@ function isWord(character: string): boolean {
 }
 
 /** Finds a token at the beginning or end of the text, ignoring markup and punctuation. */
-function tokenAtEdge(text: string): { readonly start: number; readonly end: number; readonly atStart: boolean } | undefined {
+function tokenAtEdge(
+  text: string,
+): { readonly start: number; readonly end: number; readonly atStart: boolean } | undefined {
   for (const token of tokens) {
     const first = text.indexOf(token);
     if (first === -1) continue;
@@ -133,7 +138,8 @@ export function withoutTokens(text: string): string {
     if (found === undefined) break;
     const { before, after } = cut(rest, found.start, found.end);
     // Also removes a dash or colon that followed the token. At the beginning of a line, a dash belongs to a list.
-    if (found.atStart) rest = `${before.trimStart()}${after.replace(/^[ \t]*(?:[.,;:!?\u2026\u2013\u2014-]+(?=\s|$))?\s*/, "")}`;
+    if (found.atStart)
+      rest = `${before.trimStart()}${after.replace(/^[ \t]*(?:[.,;:!?\u2026\u2013\u2014-]+(?=\s|$))?\s*/, "")}`;
     else rest = `${before.trimEnd()}${after.replace(/[\s.,;:!?\u2026\u2013\u2014-]/g, "")}`;
   }
   return rest;

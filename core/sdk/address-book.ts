@@ -17,7 +17,10 @@ const daySeconds = 86_400;
 const recentPersons = 5_000;
 
 /** `fold` is the form in which ids and addresses compare. */
-export function createAddressBook({ store, now }: Pick<ChannelAccount, "store" | "now">, fold: (text: string) => string): AddressBook {
+export function createAddressBook(
+  { store, now }: Pick<ChannelAccount, "store" | "now">,
+  fold: (text: string) => string,
+): AddressBook {
   const recent = new Map<string, { readonly address: string; readonly at: number }>();
 
   function keep(person: string, address: string): void {

@@ -1,6 +1,14 @@
 /** The entry point for authors of channels: `service-gateway/sdk/channel`, beside `service-gateway/sdk`. */
 
-export { asBytes, asText, createSourceFaultLog, type OnFault, onEvent, onMessage, type SourceFault } from "../listeners/index.ts";
+export {
+  asBytes,
+  asText,
+  createSourceFaultLog,
+  type OnFault,
+  onEvent,
+  onMessage,
+  type SourceFault,
+} from "../listeners/index.ts";
 export {
   type AccountSurroundings,
   type Button,

@@ -1,9 +1,10 @@
 /**
  * The entry point for plugin authors: `service-gateway/sdk`.
  *
- * The bundled plugins use nothing else. Everything exported here is the contract, versioned by `sdkVersion`; a plugin states in `host`
- * which versions it was written for. `core/host/README.md` contains a plugin and a channel that run as shown, the order of calls, and what
- * a failure does at each station. Times are epoch milliseconds; the name of a duration ends in its unit.
+ * The bundled plugins use nothing else. Everything exported here is the contract, versioned by `sdkVersion`; a plugin
+ * states in `host` which versions it was written for. `core/host/README.md` contains a plugin and a channel that run as
+ * shown, the order of calls, and what a failure does at each station. Times are epoch milliseconds; the name of a
+ * duration ends in its unit.
  *
  * `Type` is TypeBox, for option schemas: https://github.com/sinclairzx81/typebox
  */
@@ -83,8 +84,8 @@ export type {
 export { ChannelError, EngineError, sdkVersion, sniff, Type };
 
 /**
- * The log of one plugin. Every line carries the plugin's id; secrets of the configuration are removed by value. Lines at or above
- * `log.level` go to `logs/gateway.log` and to the terminal. Log message texts at `trace` only.
+ * The log of one plugin. Every line carries the plugin's id; secrets of the configuration are removed by value. Lines
+ * at or above `log.level` go to `logs/gateway.log` and to the terminal. Log message texts at `trace` only.
  *
  * @example
  * host.log.warn({ chat: "42", status: 502 }, "the platform did not answer");
@@ -98,8 +99,9 @@ export interface PluginLog {
 }
 
 /**
- * Durable key-value data in its own namespace: one for each plugin, one for each channel account. Values are JSON; any text is a valid key.
- * Every call rejects with `HostError` when the state cannot be read or written (`state_full`: the disk is full).
+ * Durable key-value data in its own namespace: one for each plugin, one for each channel account. Values are JSON; any
+ * text is a valid key. Every call rejects with `HostError` when the state cannot be read or written (`state_full`: the
+ * disk is full).
  *
  * @example
  * await host.store.set("greeted:42", true, { ttlSeconds: 86_400 });
@@ -108,18 +110,21 @@ export interface PluginStore {
   /** `null` if the key does not exist or has expired. */
   get(key: string): Promise<Json | null>;
   /**
-   * Replaces the value. With `ttlSeconds` the key expires after that time; without it, never. The value survives a killed process; with
-   * `durable` also a power cut.
+   * Replaces the value. With `ttlSeconds` the key expires after that time; without it, never. The value survives a
+   * killed process; with `durable` also a power cut.
    */
   set(key: string, value: Json, options?: { readonly ttlSeconds?: number; readonly durable?: boolean }): Promise<void>;
   /** `false` if the key did not exist. */
   delete(key: string): Promise<boolean>;
   /** Sorted by key. */
-  list(options?: { readonly prefix?: string; readonly limit?: number }): Promise<readonly { readonly key: string; readonly value: Json }[]>;
+  list(options?: {
+    readonly prefix?: string;
+    readonly limit?: number;
+  }): Promise<readonly { readonly key: string; readonly value: Json }[]>;
   /**
-   * Changes a value in one atomic step. `change` receives the value (`null` if there is none) and returns the next one; `null` deletes it,
-   * `undefined` leaves it unchanged. Resolves with the resulting value. `change` runs again if another writer was faster, so it must be
-   * pure.
+   * Changes a value in one atomic step. `change` receives the value (`null` if there is none) and returns the next one;
+   * `null` deletes it, `undefined` leaves it unchanged. Resolves with the resulting value. `change` runs again if
+   * another writer was faster, so it must be pure.
    *
    * @example
    * await host.store.update("visits", (count) => Number(count ?? 0) + 1);
@@ -135,8 +140,10 @@ export interface PluginStore {
  * Who may use a command. Senders whom the access policy refuses and webhooks can use none.
  *
  * - `anyone`: every sender whom the access policy admits.
- * - `allowed`: every admitted sender with an identity; not a sender who writes as a chat, such as an anonymous administrator.
- * - `owner`: a sender listed in `commands.ownerAllowFrom` if that is set, otherwise in the account's `allowFrom`, or a sender who became
+ * - `allowed`: every admitted sender with an identity; not a sender who writes as a chat, such as an anonymous
+ * administrator.
+ * - `owner`: a sender listed in `commands.ownerAllowFrom` if that is set, otherwise in the account's `allowFrom`, or a
+ * sender who became
  *   owner by pairing.
  */
 export type CommandRole = "anyone" | "allowed" | "owner";
@@ -152,8 +159,8 @@ export interface CommandCall {
 }
 
 /**
- * A chat command, such as `/pair`. It is listed by `/help` and in the menus of channels. A name that is already taken is refused, and
- * logged.
+ * A chat command, such as `/pair`. It is listed by `/help` and in the menus of channels. A name that is already taken
+ * is refused, and logged.
  *
  * @example
  * host.command({ name: "ping", summary: "Answers.", role: "allowed", run: ({ args }) => `Pong ${args}` });
@@ -169,15 +176,16 @@ export interface CommandDefinition {
   /** True for commands that reply at once, such as a status: they do not wait for a running turn of their chat. */
   readonly control?: boolean;
   /**
-   * Returns the reply, as Markdown; an empty text sends no reply. If it throws or does not resolve within 120 s, the sender gets an apology
-   * and the trace says `failed`.
+   * Returns the reply, as Markdown; an empty text sends no reply. If it throws or does not resolve within 120 s, the
+   * sender gets an apology and the trace says `failed`.
    */
   run(call: CommandCall): string | Promise<string>;
 }
 
 /**
- * Who may call a route. `gateway`: holders of the gateway token (`Authorization: Bearer ...`). `device`: also devices that a plugin vouches
- * for (`PluginHost.devices`). `public`: every client. Requests from web pages of other sites are always refused.
+ * Who may call a route. `gateway`: holders of the gateway token (`Authorization: Bearer ...`). `device`: also devices
+ * that a plugin vouches for (`PluginHost.devices`). `public`: every client. Requests from web pages of other sites are
+ * always refused.
  */
 export type RouteAccess = "gateway" | "device" | "public";
 
@@ -201,8 +209,8 @@ export interface RouteRequest {
 }
 
 /**
- * An HTTP answer. A text, bytes or stream body is sent unchanged, with `type`; any other body is sent as JSON. Without `body` the answer
- * has none.
+ * An HTTP answer. A text, bytes or stream body is sent unchanged, with `type`; any other body is sent as JSON. Without
+ * `body` the answer has none.
  */
 export interface RouteAnswer {
   /** Default 200. */
@@ -216,9 +224,9 @@ export interface RouteAnswer {
 }
 
 /**
- * An HTTP route under `/plugins/<id>/`. If the handler throws or does not resolve within 120 s, the answer is 500 without the error's text,
- * and the error is logged. A stream body is cut off after 120 s without data; events may pause for any time. A route whose address is
- * already taken is logged and left out.
+ * An HTTP route under `/plugins/<id>/`. If the handler throws or does not resolve within 120 s, the answer is 500
+ * without the error's text, and the error is logged. A stream body is cut off after 120 s without data; events may
+ * pause for any time. A route whose address is already taken is logged and left out.
  *
  * @example
  * host.route({
@@ -275,8 +283,8 @@ interface CliGateway {
   /** What the plugin reports there with `PluginHost.status`. */
   readonly watched: readonly WatchedStatus[];
   /**
-   * Calls one of the plugin's own routes with access `gateway`, and resolves with the JSON answer. `path` is that of the definition. Rejects
-   * with the error of the answer, or if none arrives within 30 s.
+   * Calls one of the plugin's own routes with access `gateway`, and resolves with the JSON answer. `path` is that of
+   * the definition. Rejects with the error of the answer, or if none arrives within 30 s.
    *
    * @example
    * const { notes } = (await gateway.call("GET", "notes")) as { notes: string[] };
@@ -292,7 +300,10 @@ interface CliHooks {
   readonly hasToken: boolean;
   /** The path below the gateway's address, such as `/hooks/imap`. */
   readonly path: string;
-  /** What answers at this path once the section has an account. `undefined` if nothing does, because the plugin is switched off. */
+  /**
+   * What answers at this path once the section has an account. `undefined` if nothing does, because the plugin is
+   * switched off.
+   */
   readonly answeredBy?: "preset" | "mapping";
   /** Why deliveries are still refused, in one sentence, such as a missing session prefix; and what to do. */
   readonly problem?: { readonly reason: string; readonly fix: string };
@@ -301,30 +312,30 @@ interface CliHooks {
 /** The section `hooks.<id>` of one of the plugin's presets, for a command to read and change. */
 interface CliPreset {
   /**
-   * The section as it is in the file now, checked and with its defaults; `undefined` if there is none. Throws `HostError` if the file
-   * cannot be read.
+   * The section as it is in the file now, checked and with its defaults; `undefined` if there is none. Throws
+   * `HostError` if the file cannot be read.
    */
   settings(): Promise<Json | undefined>;
   /**
-   * Resolves a secret of the section. `value` is a text, `{ env }` or `{ file }`; `key` is its place, such as `accounts.ada.password`.
-   * Throws an error that names the place and never the value.
+   * Resolves a secret of the section. `value` is a text, `{ env }` or `{ file }`; `key` is its place, such as
+   * `accounts.ada.password`. Throws an error that names the place and never the value.
    */
   secret(value: unknown, key: string): string;
   /** The hook token, for calls to the gateway's webhooks. Rejects if none is set. */
   token(): Promise<string>;
   hooks(): Promise<CliHooks>;
   /**
-   * Sets a value of the section, or removes it if `value` is `undefined`. `path` begins below `hooks.<id>`; an empty path is the section
-   * itself. Comments in the file are kept. If the change would cause an error, nothing is written and the call rejects with
-   * `config_invalid`. Resolves with whether the file has changed; a new file gets mode 0600.
+   * Sets a value of the section, or removes it if `value` is `undefined`. `path` begins below `hooks.<id>`; an empty
+   * path is the section itself. Comments in the file are kept. If the change would cause an error, nothing is written
+   * and the call rejects with `config_invalid`. Resolves with whether the file has changed; a new file gets mode 0600.
    *
    * @example
    * await call.preset("imap").set(["accounts", "ada", "pollSeconds"], 30);
    */
   set(path: readonly string[], value: Json | undefined): Promise<boolean>;
   /**
-   * Enables the hook server. If `hooks.token` is not set, generates a token in a file beside the configuration, with mode 0600, and returns
-   * its path as `tokenFile`. Existing settings are kept.
+   * Enables the hook server. If `hooks.token` is not set, generates a token in a file beside the configuration, with
+   * mode 0600, and returns its path as `tokenFile`. Existing settings are kept.
    */
   enableHooks(): Promise<{ readonly changed: boolean; readonly tokenFile?: string }>;
 }
@@ -332,16 +343,17 @@ interface CliPreset {
 /** The section that the plugin declares, for a command to read and change. */
 interface CliSection<T> extends Pick<DeclaredSection<T>, "settings" | "ofAgent" | "secret" | "names"> {
   /**
-   * Sets a value of the section, or removes it if `value` is `undefined`. `path` begins below the section, of an agent's key below that of
-   * `agents.defaults`; an empty path is the section itself. Comments in the file are kept. If the change would cause an error, nothing is
-   * written and the call rejects with `config_invalid`. Resolves with whether the file has changed; a new file gets mode 0600.
+   * Sets a value of the section, or removes it if `value` is `undefined`. `path` begins below the section, of an
+   * agent's key below that of `agents.defaults`; an empty path is the section itself. Comments in the file are kept. If
+   * the change would cause an error, nothing is written and the call rejects with `config_invalid`. Resolves with
+   * whether the file has changed; a new file gets mode 0600.
    */
   set(path: readonly string[], value: Json | undefined): Promise<boolean>;
 }
 
 /**
- * Secrets of the plugin, each in a file of its own in the state directory with mode 0600. Names consist of letters, `0-9`, `-`, `_`, `.`
- * and `@`.
+ * Secrets of the plugin, each in a file of its own in the state directory with mode 0600. Names consist of letters,
+ * `0-9`, `-`, `_`, `.` and `@`.
  */
 interface CliSecretFiles {
   /** The absolute path of the file with this name, whether or not it exists. */
@@ -361,11 +373,13 @@ export interface CliCall {
   /** The name under which this program was called, such as `service`, for texts that say what to run next. */
   readonly program: string;
   /**
-   * The plugin's own store, shared with a running gateway. Its calls reject with `state_missing` before the first start of a gateway,
-   * unless the command sets `prepares`.
+   * The plugin's own store, shared with a running gateway. Its calls reject with `state_missing` before the first start
+   * of a gateway, unless the command sets `prepares`.
    */
   readonly store: PluginStore;
-  /** Aborted at SIGINT and SIGTERM. A command that never reads the signal ends at once; one that does has 5 s to end. */
+  /**
+   * Aborted at SIGINT and SIGTERM. A command that never reads the signal ends at once; one that does has 5 s to end.
+   */
   readonly signal: AbortSignal;
   /** Absent if the input or the output is not a terminal; then every answer must come from options. */
   readonly terminal?: CliTerminal;
@@ -381,8 +395,8 @@ export interface CliCall {
   /** The configuration of one of the plugin's presets. */
   preset(id: string): CliPreset;
   /**
-   * What the user configured in the section that the plugin declares, read from the file now and checked, as `PluginHost.section` returns
-   * it. Rejects with `HostError` if the file cannot be read.
+   * What the user configured in the section that the plugin declares, read from the file now and checked, as
+   * `PluginHost.section` returns it. Rejects with `HostError` if the file cannot be read.
    *
    * @example
    * const section = await call.section<typeof notes>("notes");
@@ -404,13 +418,16 @@ export interface CliAnswer {
   readonly lines: readonly (string | readonly string[])[];
   readonly data: Json;
   /**
-   * True: the command could not do what was asked. The exit code is 1; if `data` is null, `--json` prints the lines as the error. `usage`:
-   * the options do not fit together; the lines give the reason, and the exit code is 2.
+   * True: the command could not do what was asked. The exit code is 1; if `data` is null, `--json` prints the lines as
+   * the error. `usage`: the options do not fit together; the lines give the reason, and the exit code is 2.
    */
   readonly failed?: boolean | "usage";
 }
 
-/** One command of a plugin, below its group. A command that throws or exceeds its time limit prints one line and exits with 1. */
+/**
+ * One command of a plugin, below its group. A command that throws or exceeds its time limit prints one line and exits
+ * with 1.
+ */
 export interface CliCommand {
   /** `a-z`, `0-9` and `-`, starting with a letter; or two such words, such as `imap setup`. */
   readonly name: string;
@@ -424,17 +441,17 @@ export interface CliCommand {
   /** Default 120. 0 means no limit, for a command that asks questions or runs until it is stopped. */
   readonly timeoutSeconds?: number;
   /**
-   * True: the command may run before the first start of a gateway. Its store is then empty and is created when the command first sets a
-   * value.
+   * True: the command may run before the first start of a gateway. Its store is then empty and is created when the
+   * command first sets a value.
    */
   readonly prepares?: boolean;
   run(call: CliCall): CliAnswer | Promise<CliAnswer>;
 }
 
 /**
- * Commands that a plugin adds to the command line, as `service <name> <command>`. They run without `setup`, in the process of the command
- * line, and can use the plugin's store but nothing of a running gateway. Each gateway loads the module too, so a large command should
- * import its code when it runs.
+ * Commands that a plugin adds to the command line, as `service <name> <command>`. They run without `setup`, in the
+ * process of the command line, and can use the plugin's store but nothing of a running gateway. Each gateway loads the
+ * module too, so a large command should import its code when it runs.
  *
  * @example
  * const cli: CliDefinition = {
@@ -461,8 +478,8 @@ export interface CliDefinition {
 }
 
 /**
- * A self-test of the plugin for the operator: a verdict, the reason, and what to do. `service doctor` runs it in the running gateway, for
- * at most 10 s; a throw is a `fail`.
+ * A self-test of the plugin for the operator: a verdict, the reason, and what to do. `service doctor` runs it in the
+ * running gateway, for at most 10 s; a throw is a `fail`.
  *
  * @example
  * host.check({
@@ -505,8 +522,8 @@ interface HookResult {
   readonly outcome?: Outcome;
   readonly reason?: string;
   /**
-   * The agent's reply in Markdown, whether or not it was sent. Absent without `keepReply`, if no agent ran, if the turn failed, or if the
-   * agent chose not to reply.
+   * The agent's reply in Markdown, whether or not it was sent. Absent without `keepReply`, if no agent ran, if the turn
+   * failed, or if the agent chose not to reply.
    */
   readonly reply?: string;
 }
@@ -515,7 +532,10 @@ interface HookResult {
 interface SectionProblem {
   /** Keys below the section, such as `["morning", "cron"]`. */
   readonly path: readonly string[];
-  /** What is wrong, to follow its path and without a full stop, such as `names no time`. It does not contain the present time. */
+  /**
+   * What is wrong, to follow its path and without a full stop, such as `names no time`. It does not contain the present
+   * time.
+   */
   readonly message: string;
   readonly hint: string;
   /** True: the value is used all the same. */
@@ -535,11 +555,15 @@ interface SectionSurroundings {
 
 /** The settings of a plugin in the configuration: those of one of its presets, or its section. */
 interface PluginSection<T = Json> {
-  /** The current settings; `undefined` if there are none, if they have an error, or for a preset while the hook server is off. */
+  /**
+   * The current settings; `undefined` if there are none, if they have an error, or for a preset while the hook server
+   * is off.
+   */
   settings(): T | undefined;
   /**
-   * Resolves a secret of the section: `value` is the configured value, `key` its place, such as `accounts.ada.password`. Throws an error
-   * that names the place and never the value. Every secret read this way is removed from the log.
+   * Resolves a secret of the section: `value` is the configured value, `key` its place, such as
+   * `accounts.ada.password`. Throws an error that names the place and never the value. Every secret read this way is
+   * removed from the log.
    */
   secret(value: unknown, key: string): string;
   /** Called after every edit of the configuration, whatever was changed. Only in `setup`. */
@@ -549,8 +573,8 @@ interface PluginSection<T = Json> {
 /** The section that a plugin declares. */
 interface DeclaredSection<T> extends PluginSection<T> {
   /**
-   * For a section of agents: what applies to an agent, which is what `agents.defaults` and then the agent itself configure. `path` is the
-   * place of each; the keys of `secret` begin with it.
+   * For a section of agents: what applies to an agent, which is what `agents.defaults` and then the agent itself
+   * configure. `path` is the place of each; the keys of `secret` begin with it.
    */
   ofAgent(agent: string): readonly { readonly path: string; readonly settings: T }[];
   /** The agents and channels of the configuration, by their ids: what settings may name. */
@@ -558,8 +582,8 @@ interface DeclaredSection<T> extends PluginSection<T> {
 }
 
 /**
- * A section of the configuration that belongs to a plugin. Users write it beside the gateway's own: it is checked, shown and completed like
- * them, and an edit takes effect without a restart.
+ * A section of the configuration that belongs to a plugin. Users write it beside the gateway's own: it is checked,
+ * shown and completed like them, and an edit takes effect without a restart.
  *
  * @example
  * section: {
@@ -571,30 +595,40 @@ interface DeclaredSection<T> extends PluginSection<T> {
  * },
  */
 interface SectionDefinition<S extends TSchema> {
-  /** The top-level key: `a-z`, `A-Z` and `0-9`, beginning with a lower-case letter. Neither the gateway nor another plugin may have it. */
+  /**
+   * The top-level key: `a-z`, `A-Z` and `0-9`, beginning with a lower-case letter. Neither the gateway nor another
+   * plugin may have it.
+   */
   readonly key: string;
   /** `agents`: not a top-level key, but one of `agents.defaults` and of each agent of `agents.list`. */
   readonly of?: "agents";
   /**
-   * Gives each key a description. `default` makes a section optional; without one, `settings` is `undefined` where the user configures
-   * nothing. A text with `secret: true` may be a reference in the file (`{ env }`, `{ file }`), is hidden wherever the configuration is
-   * shown, and is read with `secret`. A map (`Type.Record`) has entries that do not depend on each other: an error in one leaves the
-   * others in effect.
+   * Gives each key a description. `default` makes a section optional; without one, `settings` is `undefined` where the
+   * user configures nothing. A text with `secret: true` may be a reference in the file (`{ env }`, `{ file }`), is
+   * hidden wherever the configuration is shown, and is read with `secret`. A map (`Type.Record`) has entries that do
+   * not depend on each other: an error in one leaves the others in effect.
    */
   readonly schema: S;
-  /** Keys at the top of the file that mean this section, such as those of other programs: the warning about them names the right key. */
+  /**
+   * Keys at the top of the file that mean this section, such as those of other programs: the warning about them names
+   * the right key.
+   */
   readonly otherNames?: readonly string[];
   /**
-   * Finds what the schema cannot: `config validate` shows it, and an edit that causes an error is not written. In a running gateway the
-   * last valid settings stay in effect; at a start the plugin receives the settings as they are, and leaves out what it cannot use.
+   * Finds what the schema cannot: `config validate` shows it, and an edit that causes an error is not written. In a
+   * running gateway the last valid settings stay in effect; at a start the plugin receives the settings as they are,
+   * and leaves out what it cannot use.
    */
-  check?(settings: Static<NoInfer<S>>, around: SectionSurroundings): readonly SectionProblem[] | Promise<readonly SectionProblem[]>;
+  check?(
+    settings: Static<NoInfer<S>>,
+    around: SectionSurroundings,
+  ): readonly SectionProblem[] | Promise<readonly SectionProblem[]>;
 }
 
 /**
- * Everything a plugin may use; `setup` receives it. Methods that register something (`tap`, `command`, `channel`, `engine`, `tool`,
- * `toolSource`, `route`, `devices`, `check`, `status`, `onReady`) work only until `setup` is done, and throw `plugin_invalid` afterwards. If
- * `setup` fails, every registration is undone.
+ * Everything a plugin may use; `setup` receives it. Methods that register something (`tap`, `command`, `channel`,
+ * `engine`, `tool`, `toolSource`, `route`, `devices`, `check`, `status`, `onReady`) work only until `setup` is done,
+ * and throw `plugin_invalid` afterwards. If `setup` fails, every registration is undone.
  */
 export interface PluginHost<S extends TSchema = TSchema> {
   /** The plugin's id. */
@@ -608,25 +642,25 @@ export interface PluginHost<S extends TSchema = TSchema> {
   /** A new unique id, sortable by time. */
   newId(): string;
   /**
-   * Takes a duty that one gateway at a time fulfils for the plugin, such as reading a feed. Resolves with whether this gateway has it:
-   * always `true` unless several gateways share a store. A gateway keeps its duties until it closes, or until it cannot renew its lease.
-   * Another one can take them at once after a clean stop, and within 12 s after a crash. So ask each second, both while you wait for the
-   * duty and while you fulfil it: the answer is nearly always known without the store. Rejects (`database_away`) while it is not; then the
-   * duty may be lost.
+   * Takes a duty that one gateway at a time fulfils for the plugin, such as reading a feed. Resolves with whether this
+   * gateway has it: always `true` unless several gateways share a store. A gateway keeps its duties until it closes, or
+   * until it cannot renew its lease. Another one can take them at once after a clean stop, and within 12 s after a
+   * crash. So ask each second, both while you wait for the duty and while you fulfil it: the answer is nearly always
+   * known without the store. Rejects (`database_away`) while it is not; then the duty may be lost.
    *
    * @example
    * if (await host.takeDuty("feed:news")) await readFeed();
    */
   takeDuty(name: string): Promise<boolean>;
   /**
-   * Submits an event of the plugin's own. Resolves when the event is on the disk: acknowledge its source then. Rejects (`state_full`) if it
-   * could not be stored; then nothing was accepted. `source` is the plugin's id, and an `ingress` tap of the plugin turns the event into an
-   * `Inbound`.
+   * Submits an event of the plugin's own. Resolves when the event is on the disk: acknowledge its source then. Rejects
+   * (`state_full`) if it could not be stored; then nothing was accepted. `source` is the plugin's id, and an `ingress`
+   * tap of the plugin turns the event into an `Inbound`.
    */
   receive(event: RawEvent): Promise<Accepted>;
   /**
-   * Sends a text to an address through the outbox, like any reply; resolves when it is on the disk. No agent sees the text. Rejects
-   * (`state_full`) if it could not be stored. Of two texts with the same `key` the second is not sent.
+   * Sends a text to an address through the outbox, like any reply; resolves when it is on the disk. No agent sees the
+   * text. Rejects (`state_full`) if it could not be stored. Of two texts with the same `key` the second is not sent.
    *
    * @example
    * host.command({ name: "backup", summary: "Makes a backup.", role: "owner", run: ({ route }) => {
@@ -636,10 +670,10 @@ export interface PluginHost<S extends TSchema = TSchema> {
    */
   notify(address: Address, text: string, options?: { readonly key?: string }): Promise<Accepted>;
   /**
-   * Sends a text to an owner through the outbox, like any reply: to the place of the default agent's last conversation if that was with an
-   * owner, else to the direct chat of an owner whose id is known; where there are no owners at all, to that last conversation. Resolves with
-   * `true` when the text is on the disk, and with `false` if there is no place to send it to. Of two texts with the same `key` the second is
-   * not sent.
+   * Sends a text to an owner through the outbox, like any reply: to the place of the default agent's last conversation
+   * if that was with an owner, else to the direct chat of an owner whose id is known; where there are no owners at all,
+   * to that last conversation. Resolves with `true` when the text is on the disk, and with `false` if there is no place
+   * to send it to. Of two texts with the same `key` the second is not sent.
    *
    * @example
    * const sent = await host.notifyOwner("The feed needs a new password.");
@@ -647,12 +681,13 @@ export interface PluginHost<S extends TSchema = TSchema> {
    */
   notifyOwner(text: string, options?: { readonly key?: string }): Promise<boolean>;
   /**
-   * Submits a delivery to the mappings at a path below `hooks.path`, as if it had come over HTTP, but without a token. Available once
-   * `onReady` has run. Resolves when the event is on the disk. A second delivery with the same `key` within seven days has no effect and
-   * resolves with `duplicate`; keys are separate for each plugin and path. `origin` is one line about the sender that the agent reads
-   * before the content, such as whether the sender was verified. With `keepReply`, `hookResult` can return the agent's reply. Rejects with
-   * an error that has the `code` and `status` of the HTTP answer (`examples/reference/http.md`). At status 500 and above the same delivery may be
-   * accepted later; below 500 the configuration or the payload is wrong.
+   * Submits a delivery to the mappings at a path below `hooks.path`, as if it had come over HTTP, but without a token.
+   * Available once `onReady` has run. Resolves when the event is on the disk. A second delivery with the same `key`
+   * within seven days has no effect and resolves with `duplicate`; keys are separate for each plugin and path. `origin`
+   * is one line about the sender that the agent reads before the content, such as whether the sender was verified. With
+   * `keepReply`, `hookResult` can return the agent's reply. Rejects with an error that has the `code` and `status` of
+   * the HTTP answer (`examples/reference/http.md`). At status 500 and above the same delivery may be accepted later;
+   * below 500 the configuration or the payload is wrong.
    *
    * @example
    * const origin = "The author is not verified.";
@@ -669,9 +704,10 @@ export interface PluginHost<S extends TSchema = TSchema> {
     },
   ): Promise<Accepted>;
   /**
-   * How a delivery ended that the plugin submitted with `hook`, or an event that it submitted with `receive`, by the `eventId` of its
-   * acceptance. Also works after a restart, for as long as the event is kept (seven days). Resolves with `undefined` if the event is no
-   * longer kept, or if another plugin or a client sent it. A `settled` tap says when to ask.
+   * How a delivery ended that the plugin submitted with `hook`, or an event that it submitted with `receive`, by the
+   * `eventId` of its acceptance. Also works after a restart, for as long as the event is kept (seven days). Resolves
+   * with `undefined` if the event is no longer kept, or if another plugin or a client sent it. A `settled` tap says
+   * when to ask.
    *
    * @example
    * host.tap("settled", async ({ eventId }) => {
@@ -689,17 +725,23 @@ export interface PluginHost<S extends TSchema = TSchema> {
    */
   preset(id: string): PluginSection;
   /**
-   * What the user configured in the section that the plugin declares, with the defaults of its schema. Call it in `setup`, and `settings`
-   * whenever you need them.
+   * What the user configured in the section that the plugin declares, with the defaults of its schema. Call it in
+   * `setup`, and `settings` whenever you need them.
    *
    * @example
    * const notes = host.section("notes");
-   * host.command({ name: "where", summary: "Says where notes are.", role: "owner", run: () => notes.settings()?.folder ?? "" });
+   * const run = () => notes.settings()?.folder ?? "";
+   * host.command({ name: "where", summary: "Says where notes are.", role: "owner", run });
    */
   section(key: string): DeclaredSection<Static<S>>;
-  /** The time zone for people who chose none: `agents.defaults.timezone`, else that of the host, such as `Europe/Berlin`. */
+  /**
+   * The time zone for people who chose none: `agents.defaults.timezone`, else that of the host, such as
+   * `Europe/Berlin`.
+   */
   timezone(): Promise<string>;
-  /** Whether several gateways may share the store, so that another one may have changed what this plugin keeps there. */
+  /**
+   * Whether several gateways may share the store, so that another one may have changed what this plugin keeps there.
+   */
   sharesStore(): Promise<boolean>;
   /**
    * Taps a station. The table in `core/host/README.md` lists order, deadlines and the effect of a failure.
@@ -712,8 +754,8 @@ export interface PluginHost<S extends TSchema = TSchema> {
   channel(definition: ChannelDefinition): void;
   engine(definition: EngineDefinition): void;
   /**
-   * Offers a tool to the agents, which the model can call in any turn of an engine that uses tools. The configuration says which agents
-   * have it (`agents.*.tools`) and whether an owner is asked first.
+   * Offers a tool to the agents, which the model can call in any turn of an engine that uses tools. The configuration
+   * says which agents have it (`agents.*.tools`) and whether an owner is asked first.
    *
    * @example
    * host.tool({
@@ -735,8 +777,9 @@ export interface PluginHost<S extends TSchema = TSchema> {
   toolSource(definition: ToolSource): void;
   route(definition: RouteDefinition): void;
   /**
-   * Vouches for device tokens. On routes with access `device`, `check` receives each token that is not the gateway's own. It is called for
-   * each request, so a revoked token stops working at once. Compare digests, never texts. An error refuses the token, and is logged.
+   * Vouches for device tokens. On routes with access `device`, `check` receives each token that is not the gateway's
+   * own. It is called for each request, so a revoked token stops working at once. Compare digests, never texts. An
+   * error refuses the token, and is logged.
    *
    * @example
    * const keyOf = (token: string) => `device:${createHash("sha256").update(token).digest("hex")}`;
@@ -745,8 +788,8 @@ export interface PluginHost<S extends TSchema = TSchema> {
   devices(check: (token: string) => boolean | Promise<boolean>): void;
   check(definition: CheckDefinition): void;
   /**
-   * Reports the state of what the plugin watches: for `service status`, with `--json` under the plugin's id, and for the details of
-   * `/readyz`. It is called often, so answer from memory. The report must contain no secret.
+   * Reports the state of what the plugin watches: for `service status`, with `--json` under the plugin's id, and for
+   * the details of `/readyz`. It is called often, so answer from memory. The report must contain no secret.
    *
    * @example
    * host.status(() => [{ source: "imap", account: "ada", state: "ok", reason: "", fix: "" }]);
@@ -754,17 +797,22 @@ export interface PluginHost<S extends TSchema = TSchema> {
   status(report: () => readonly WatchedStatus[]): void;
   /** Base address of the gateway's HTTP server, such as `http://127.0.0.1:18789`; available once `onReady` has run. */
   address(): string;
-  /** Runs after all plugins are up and the server listens, for at most 10 s each. A failure is logged; the plugin stays up. */
+  /**
+   * Runs after all plugins are up and the server listens, for at most 10 s each. A failure is logged; the plugin stays
+   * up.
+   */
   onReady(fn: () => void | Promise<void>): void;
-  /** Runs when the gateway closes, in reverse order of registration, for at most 5 s each. Also allowed after `setup`. */
+  /**
+   * Runs when the gateway closes, in reverse order of registration, for at most 5 s each. Also allowed after `setup`.
+   */
   onClose(fn: () => void | Promise<void>): void;
 }
 
 /** A plugin: its data first, then its function. The host checks the data before any of the code runs. */
 export interface PluginDefinition<O extends TObject = TObject, S extends TSchema = TSchema> {
   /**
-   * Config key, log field, store namespace and preferably the folder's name: `a-z`, `0-9`, `-`, starting with a letter, at most 64
-   * characters.
+   * Config key, log field, store namespace and preferably the folder's name: `a-z`, `0-9`, `-`, starting with a letter,
+   * at most 64 characters.
    */
   readonly id: string;
   /** The plugin's own semantic version, such as `1.0.0`. */
@@ -774,36 +822,50 @@ export interface PluginDefinition<O extends TObject = TObject, S extends TSchema
   /** Ids of plugins that must be set up first. If one is missing, this plugin is left out. */
   readonly requires?: readonly string[];
   /**
-   * Schema of `plugins.entries.<id>.options`; `setup` receives the values with the schema's defaults. If the values do not match, the
-   * plugin is left out.
+   * Schema of `plugins.entries.<id>.options`; `setup` receives the values with the schema's defaults. If the values do
+   * not match, the plugin is left out.
    */
   readonly options?: O;
   /** True: set up only if `plugins.entries.<id>.enabled` is `true`; for plugins that few users need. */
   readonly optIn?: boolean;
-  /** The plugin's own section of the configuration; `host.section` hands it over. It is data, read without setting the plugin up. */
+  /**
+   * The plugin's own section of the configuration; `host.section` hands it over. It is data, read without setting the
+   * plugin up.
+   */
   readonly section?: SectionDefinition<S>;
-  /** Mappings of the hook server that users enable by name in `hooks.presets`. They are data, read without setting the plugin up. */
+  /**
+   * Mappings of the hook server that users enable by name in `hooks.presets`. They are data, read without setting the
+   * plugin up.
+   */
   readonly presets?: readonly PresetDefinition[];
   /** Commands for the command line. They are data, read without setting the plugin up. */
   readonly cli?: CliDefinition;
   /**
-   * The codes that the plugin's own decisions and errors carry, by name: `a-z`, `0-9` and `_`. `service why` prints the meaning and the
-   * hint if a decision has none of its own. A name that ends in `*` covers all codes that begin with it. The gateway's own codes
-   * (`core/CODES.md`), such as `flood_wait`, need no entry. Codes are data, read without setting the plugin up.
+   * The codes that the plugin's own decisions and errors carry, by name: `a-z`, `0-9` and `_`. `service why` prints the
+   * meaning and the hint if a decision has none of its own. A name that ends in `*` covers all codes that begin with
+   * it. The gateway's own codes (`core/CODES.md`), such as `flood_wait`, need no entry. Codes are data, read without
+   * setting the plugin up.
    */
   readonly codes?: Readonly<Record<string, CodeDefinition>>;
-  /** Set by `defineChannel`: the channel that `setup` will register, so that its options can be checked before anything runs. */
+  /**
+   * Set by `defineChannel`: the channel that `setup` will register, so that its options can be checked before anything
+   * runs.
+   */
   readonly channel?: ChannelDefinition;
-  /** A store that `state.store` can name; see `defineStore` of `service-gateway/sdk/store`. It is opened before any plugin is set up. */
+  /**
+   * A store that `state.store` can name; see `defineStore` of `service-gateway/sdk/store`. It is opened before any
+   * plugin is set up.
+   */
   readonly store?: StoreDefinition;
   /** Registers everything, within 10 s. If it throws, this plugin is left out and the others run. */
   setup(host: PluginHost<NoInfer<S>>, options: Static<O>): void | Promise<void>;
 }
 
 /**
- * One mapping of a preset: the fields of `hooks.mappings` that do not depend on the user. Texts are templates over the payload, such as `{{
- * messages[0].subject }}`; `examples/reference/webhooks.md` describes each field. Settings of the user for the whole preset (`model`, `thinking`,
- * `instructions`, `allowUnsafeExternalContent` in `hooks.<preset id>`) override the values here.
+ * One mapping of a preset: the fields of `hooks.mappings` that do not depend on the user. Texts are templates over the
+ * payload, such as `{{ messages[0].subject }}`; `examples/reference/webhooks.md` describes each field. Settings of the
+ * user for the whole preset (`model`, `thinking`, `instructions`, `allowUnsafeExternalContent` in `hooks.<preset id>`)
+ * override the values here.
  */
 export interface PresetMapping {
   /** Name in logs and in the operator's view. Defaults to the preset's id, with a number from the second mapping on. */
@@ -856,15 +918,15 @@ export interface PresetDefinition {
   /** In order; the first that matches takes the request. */
   readonly mappings: readonly PresetMapping[];
   /**
-   * Keys of `hooks.<id>` beside those that every preset has, such as feeds that the plugin watches itself; `host.preset` hands them
-   * over. They are declared like the keys of a section.
+   * Keys of `hooks.<id>` beside those that every preset has, such as feeds that the plugin watches itself;
+   * `host.preset` hands them over. They are declared like the keys of a section.
    */
   readonly settings?: TObject;
 }
 
 /**
- * What a channel can do beyond text. Only `maxChars` is required: `{ maxChars: 400 }` is a channel of plain text. The host calls `remove`,
- * `preview`, `react` and `typing` only if the capability is declared.
+ * What a channel can do beyond text. Only `maxChars` is required: `{ maxChars: 400 }` is a channel of plain text. The
+ * host calls `remove`, `preview`, `react` and `typing` only if the capability is declared.
  */
 export interface ChannelCapabilities {
   /** Maximum characters of one message, as the platform counts them. */
@@ -881,18 +943,22 @@ export interface ChannelCapabilities {
   readonly menu?: boolean;
   readonly stickers?: boolean;
   /**
-   * The format of message and thread ids, if not every text is valid: a regular expression that matches the whole id, and a description
-   * such as "a whole number from 1 on". An action with an invalid id is refused before anything is sent. Default: any text.
+   * The format of message and thread ids, if not every text is valid: a regular expression that matches the whole id,
+   * and a description such as "a whole number from 1 on". An action with an invalid id is refused before anything is
+   * sent. Default: any text.
    */
   readonly messageIds?: { readonly pattern: string; readonly description: string };
 }
 
-/** What `service status` shows of one account. `waiting`: it retries on its own; `failed`: the operator has to fix something. */
+/**
+ * What `service status` shows of one account. `waiting`: it retries on its own; `failed`: the operator has to fix
+ * something.
+ */
 export interface ChannelStatus {
   readonly state: "connecting" | "connected" | "waiting" | "stopped" | "failed";
   /**
-   * If something is wrong: the reason, as a code of the channel's `codes` or one of the gateway's own (`core/CODES.md`). The host adds the
-   * meaning and the hint of the code wherever `detail` and `hint` are absent.
+   * If something is wrong: the reason, as a code of the channel's `codes` or one of the gateway's own
+   * (`core/CODES.md`). The host adds the meaning and the hint of the code wherever `detail` and `hint` are absent.
    *
    * @example
    * account.status({ state: "failed", code: "unauthorized" });
@@ -900,9 +966,15 @@ export interface ChannelStatus {
   readonly code?: string;
   /** If something is wrong: what, as one sentence. Default: the meaning of `code`. */
   readonly detail?: string;
-  /** What the operator can do about it, as a sentence. Default: the hint of `code`. Without a code, `detail` may include the remedy. */
+  /**
+   * What the operator can do about it, as a sentence. Default: the hint of `code`. Without a code, `detail` may include
+   * the remedy.
+   */
   readonly hint?: string;
-  /** Time of the last completed exchange with the platform, in epoch milliseconds. A reported call (`calling`) sets it as well. */
+  /**
+   * Time of the last completed exchange with the platform, in epoch milliseconds. A reported call (`calling`) sets it
+   * as well.
+   */
   readonly lastContactAt?: number;
   /** The bot's own name and id, once known. */
   readonly identity?: { readonly id: string; readonly username?: string; readonly name?: string };
@@ -924,23 +996,30 @@ export interface ChannelAccount<O = Readonly<Record<string, unknown>>> {
   now(): number;
   newId(): string;
   /**
-   * Submits one platform event, as the platform sent it, with what `parse` needs and the event lacks, such as `{ line, nick, at }`. Calls
-   * are stored in the order in which they are made, also without waiting for each. Resolves when the event is on the disk: confirm it to the platform then. Rejects
-   * if it could not be stored, or once the account closes (`account_closed`): do not confirm it.
+   * Submits one platform event, as the platform sent it, with what `parse` needs and the event lacks, such as `{ line,
+   * nick, at }`. Calls are stored in the order in which they are made, also without waiting for each. Resolves when the
+   * event is on the disk: confirm it to the platform then. Rejects if it could not be stored, or once the account
+   * closes (`account_closed`): do not confirm it.
    *
-   * - `id`: the platform's id of the event (an update id). An id that arrives again within seven days is a duplicate and is not processed
-   *   again. Default: the `messageId` of a message within its lane; a new id for every other event, so that none is a duplicate.
+   * - `id`: the platform's id of the event (an update id). An id that arrives again within seven days is a duplicate
+   * and is not processed
+   *   again. Default: the `messageId` of a message within its lane; a new id for every other event, so that none is a
+   *   duplicate.
    * - `identity`: the owner of these ids, if it is not the account but the bot behind it. Defaults to the account's id.
-   * - `lane`: channel, account, chat and thread, such as `irc:default:#room`. Events of one lane run one at a time; control
-   *   commands such as `/stop` get a separate lane. Ids may contain colons: if the lane names the chat of `parse`, the host encodes them.
+   * - `lane`: channel, account, chat and thread, such as `irc:default:#room`. Events of one lane run one at a time;
+   * control
+   *   commands such as `/stop` get a separate lane. Ids may contain colons: if the lane names the chat of `parse`, the
+   *   host encodes them.
    *   Default: the lane of the chat and thread that `parse` returns.
-   * - `gather`: events of one sender that belong together (an album) and are handled as one; `parse` receives all of them. Never gather
+   * - `gather`: events of one sender that belong together (an album) and are handled as one; `parse` receives all of
+   * them. Never gather
    *   events of several senders: access and rights are those of the one sender that `parse` returns.
-   * - `silent`: the reason why the event needs no reply, if that is known already; the event is stored and ends with this reason.
+   * - `silent`: the reason why the event needs no reply, if that is known already; the event is stored and ends with
+   * this reason.
    *
    * @example
-   * // The photos of an album come as separate events and belong to one message. `parse` receives the first, and the others as `more`.
-   * const gather = { key: `album:${event.album}`, due: account.now() + 500, extend: true } as const;
+   * // The photos of an album come as separate events and belong to one message. `parse` receives the first, and the
+   * others as `more`. const gather = { key: `album:${event.album}`, due: account.now() + 500, extend: true } as const;
    * await account.receive(event, { gather });
    */
   receive(
@@ -954,26 +1033,29 @@ export interface ChannelAccount<O = Readonly<Record<string, unknown>>> {
     },
   ): Promise<Accepted>;
   /**
-   * Checks an event that the platform wants answered at once, outside the lanes, such as a button press. The check has no effect: it
-   * creates no pairing code and no row. `notice`: one short sentence for a sender who is refused.
+   * Checks an event that the platform wants answered at once, outside the lanes, such as a button press. The check has
+   * no effect: it creates no pairing code and no row. `notice`: one short sentence for a sender who is refused.
    */
-  check(raw: Json): Promise<{ readonly allowed: true } | { readonly allowed: false; readonly code: string; readonly notice: string }>;
+  check(
+    raw: Json,
+  ): Promise<{ readonly allowed: true } | { readonly allowed: false; readonly code: string; readonly notice: string }>;
   /**
-   * The current value of `messages.inbound.debounceMs`: messages that one sender writes within this time are combined into one; 0 combines
-   * none.
+   * The current value of `messages.inbound.debounceMs`: messages that one sender writes within this time are combined
+   * into one; 0 combines none.
    */
   debounceMs(): number;
   /**
-   * Says whether a source that polls for its events should fetch more. `undefined`: yes. With more than 96 units in progress, the promise
-   * resolves when there are fewer, or after 100 ms; it never rejects. Events that stay at the source use no memory here. When many arrive
-   * at once, check again after every two dozen.
+   * Says whether a source that polls for its events should fetch more. `undefined`: yes. With more than 96 units in
+   * progress, the promise resolves when there are fewer, or after 100 ms; it never rejects. Events that stay at the
+   * source use no memory here. When many arrive at once, check again after every two dozen.
    */
   room(): Promise<void> | undefined;
   /**
-   * For a channel's own listener: checks a caller by the secret that the platform sends. `isRight` compares the presented secret with the
-   * configured one in constant time; it is not called while the client has failed too often. Answer with `status`, and 429 with
-   * `Retry-After`. Clients are distinguished as on the gateway's own routes: by `gateway.trustedProxies`, IPv6 by /64. After 20 failures in
-   * 60 s the status is 429. After 200 no secret is compared, unless the client succeeded within the last hour.
+   * For a channel's own listener: checks a caller by the secret that the platform sends. `isRight` compares the
+   * presented secret with the configured one in constant time; it is not called while the client has failed too often.
+   * Answer with `status`, and 429 with `Retry-After`. Clients are distinguished as on the gateway's own routes: by
+   * `gateway.trustedProxies`, IPv6 by /64. After 20 failures in 60 s the status is 429. After 200 no secret is
+   * compared, unless the client succeeded within the last hour.
    *
    * @example
    * const caller = account.judgeCaller(request, () => timingSafeEqual(digest(given), expected));
@@ -981,9 +1063,10 @@ export interface ChannelAccount<O = Readonly<Record<string, unknown>>> {
    */
   judgeCaller(request: IncomingMessage, isRight: () => boolean): CallerVerdict;
   /**
-   * Reports a call to the platform: call it just before the request, and call the returned function when the platform has answered that the
-   * call succeeded. A send whose outcome is unknown is repeated only after a later call has succeeded. Report every kind of call, polls
-   * included. If a channel reports none, only `send` and `probe` show that the platform answers.
+   * Reports a call to the platform: call it just before the request, and call the returned function when the platform
+   * has answered that the call succeeded. A send whose outcome is unknown is repeated only after a later call has
+   * succeeded. Report every kind of call, polls included. If a channel reports none, only `send` and `probe` show that
+   * the platform answers.
    */
   calling(): () => void;
   /** Reports the current state of the connection. A report without `identity` or `lastContactAt` keeps the last one. */
@@ -995,14 +1078,18 @@ export interface ChannelAccount<O = Readonly<Record<string, unknown>>> {
 /** Whether a caller of a channel's own listener is accepted. */
 export type CallerVerdict =
   | { readonly ok: true }
-  | { readonly ok: false; readonly status: 401 | 429 /** Whole seconds, with status 429. */; readonly retryAfterSeconds?: number };
+  | {
+      readonly ok: false;
+      readonly status: 401 | 429 /** Whole seconds, with status 429. */;
+      readonly retryAfterSeconds?: number;
+    };
 
 /** A message that grows while a turn runs. */
 export interface ChannelPreview {
   /**
-   * The whole text so far, as Markdown. It may be called often; the channel keeps to the platform's rate limits. A text that does not begin
-   * like the one before replaces it, because the reply starts over. If that one had several messages, remove all but the first before the new text is
-   * shown, so that two texts are never read as one.
+   * The whole text so far, as Markdown. It may be called often; the channel keeps to the platform's rate limits. A text
+   * that does not begin like the one before replaces it, because the reply starts over. If that one had several
+   * messages, remove all but the first before the new text is shown, so that two texts are never read as one.
    */
   update(text: string): void;
   /** Stops updating and resolves with the ids of the preview's messages, oldest first; idempotent. */
@@ -1010,21 +1097,24 @@ export interface ChannelPreview {
 }
 
 /**
- * A live connection of one account. `parse` and `render` are pure. Methods that send (`send`, `remove`, `react`, `typing`, `resolve`) throw
- * `ChannelError`. `core/host/README.md` contains a complete small example; `plugins/botchat` is a large one.
+ * A live connection of one account. `parse` and `render` are pure. Methods that send (`send`, `remove`, `react`,
+ * `typing`, `resolve`) throw `ChannelError`. `core/host/README.md` contains a complete small example; `plugins/botchat`
+ * is a large one.
  */
 export interface ChannelConnection {
   /**
-   * Connects. Resolves when connected, and reconnects on its own afterwards. While the platform is away, report `waiting` with the reason and
-   * keep trying; the promise may resolve then or stay pending. A rejection is final and is shown as `failed`: reject only for what the
-   * operator has to change, such as a wrong password. `keepConnected` does all of this.
+   * Connects. Resolves when connected, and reconnects on its own afterwards. While the platform is away, report
+   * `waiting` with the reason and keep trying; the promise may resolve then or stay pending. A rejection is final and
+   * is shown as `failed`: reject only for what the operator has to change, such as a wrong password. `keepConnected`
+   * does all of this.
    */
   start(): Promise<void>;
   /**
-   * Called instead of `start` while another node of the same store receives for the account; `start` follows when this node takes over,
-   * perhaps while this call is still pending. Prepares what turns of the account need on this node, and accepts what the platform posts to
-   * any node, such as a webhook: hand it to `account.receive`. What one node alone may do is left to `start`: polling, registering a webhook
-   * or a menu. Reported statuses have no effect. A rejection is shown as `failed`.
+   * Called instead of `start` while another node of the same store receives for the account; `start` follows when this
+   * node takes over, perhaps while this call is still pending. Prepares what turns of the account need on this node,
+   * and accepts what the platform posts to any node, such as a webhook: hand it to `account.receive`. What one node
+   * alone may do is left to `start`: polling, registering a webhook or a menu. Reported statuses have no effect. A
+   * rejection is shown as `failed`.
    *
    * @example
    * async standBy() {
@@ -1033,30 +1123,37 @@ export interface ChannelConnection {
    */
   standBy?(): Promise<void>;
   /**
-   * Pure and total. Returns an `Inbound`, `{ silent }` (mine, no reply needed, and why), `null` (the same without a reason) or `undefined`
-   * (not mine). The bot's own messages are silent; junk never throws. Runs twice for each event: alone when it arrives, and again when its
-   * turn begins, perhaps in a later process, with the rest of its unit. `more` are the other events gathered with it, oldest first.
+   * Pure and total. Returns an `Inbound`, `{ silent }` (mine, no reply needed, and why), `null` (the same without a
+   * reason) or `undefined` (not mine). The bot's own messages are silent; junk never throws. Runs twice for each event:
+   * alone when it arrives, and again when its turn begins, perhaps in a later process, with the rest of its unit.
+   * `more` are the other events gathered with it, oldest first.
    *
-   * A direct chat has the id of the person, even if the platform sends to another address, such as a nick: keep the address in
-   * `account.store`, and look it up in `send`. Otherwise the next person who takes the address continues the conversation.
+   * A direct chat has the id of the person, even if the platform sends to another address, such as a nick: keep the
+   * address in `account.store`, and look it up in `send`. Otherwise the next person who takes the address continues the
+   * conversation.
    */
   parse(raw: Json, more?: readonly Json[]): Parsed;
   /**
-   * Pure: turns Markdown, media and buttons into parts, each within the platform's limits. `inbound` is the message being answered, for
-   * channels that address its sender in a group; absent if no message of this chat is answered, as for a webhook. `trigger` is its id, for
-   * channels that can reply to it. If it throws, the host calls it again with the text alone, without files, buttons and markup.
+   * Pure: turns Markdown, media and buttons into parts, each within the platform's limits. `inbound` is the message
+   * being answered, for channels that address its sender in a group; absent if no message of this chat is answered, as
+   * for a webhook. `trigger` is its id, for channels that can reply to it. If it throws, the host calls it again with
+   * the text alone, without files, buttons and markup.
    */
-  render(reply: Reply, address: Address, about?: { readonly trigger?: string; readonly inbound?: Inbound }): readonly Part[];
+  render(
+    reply: Reply,
+    address: Address,
+    about?: { readonly trigger?: string; readonly inbound?: Inbound },
+  ): readonly Part[];
   /**
-   * Sends one part, or edits the message that `part.replaces` names. Throws `ChannelError`, whose `fate` decides about retries: `not-sent`
-   * and `retryable` is retried for a day, `unknown` once, after the platform answers again (`ChannelAccount.calling`). Any other throw is
-   * treated as `unknown`. Deadline 15 minutes.
+   * Sends one part, or edits the message that `part.replaces` names. Throws `ChannelError`, whose `fate` decides about
+   * retries: `not-sent` and `retryable` is retried for a day, `unknown` once, after the platform answers again
+   * (`ChannelAccount.calling`). Any other throw is treated as `unknown`. Deadline 15 minutes.
    */
   send(part: Part, address: Address, signal: AbortSignal): Promise<Receipt>;
   /**
-   * Applies the platform's rate limits to each part before it is marked as being sent. `undefined`: the part may go now. Otherwise the
-   * promise resolves when it may, or when the signal aborts; it never rejects. In both cases the part uses up its share of the limit. After
-   * 120 s the part is sent anyway. A part with `replaces` is an edit.
+   * Applies the platform's rate limits to each part before it is marked as being sent. `undefined`: the part may go
+   * now. Otherwise the promise resolves when it may, or when the signal aborts; it never rejects. In both cases the
+   * part uses up its share of the limit. After 120 s the part is sent anyway. A part with `replaces` is an edit.
    */
   admit?(part: Part, address: Address, signal: AbortSignal): Promise<void> | undefined;
   /** Idempotent; leaves no socket and no timer open. The host waits at most 10 s. */
@@ -1064,16 +1161,16 @@ export interface ChannelConnection {
   /** Stops accepting events before a close; running turns still send. The gateway waits at most 5 s. */
   pause?(): Promise<void>;
   /**
-   * Receives the account's options after an edit of the configuration that left `connectionOptions` unchanged. They apply from the next
-   * call on.
+   * Receives the account's options after an edit of the configuration that left `connectionOptions` unchanged. They
+   * apply from the next call on.
    */
   update?(options: Readonly<Record<string, unknown>>): void;
   /** Capability `edits`: removes a message. */
   remove?(messageId: string, address: Address, signal: AbortSignal): Promise<void>;
   /**
-   * Capability `edits`: a preview. `resume` are message ids that a killed process left behind, `trigger` is the message being answered;
-   * `onMessage` receives all ids each time one is added. Call `onUncertain` if a send of the preview ended with an unknown outcome, because
-   * the message may remain beside the reply.
+   * Capability `edits`: a preview. `resume` are message ids that a killed process left behind, `trigger` is the message
+   * being answered; `onMessage` receives all ids each time one is added. Call `onUncertain` if a send of the preview
+   * ended with an unknown outcome, because the message may remain beside the reply.
    */
   preview?(
     address: Address,
@@ -1085,33 +1182,38 @@ export interface ChannelConnection {
     },
   ): ChannelPreview;
   /**
-   * Capability `reactions`: sets the bot's reaction; `null` removes it. Once `patience` is aborted, a reaction that still waits for the
-   * platform's rate limits is given up and rejects with a `ChannelError` `aborted`, `not-sent`; a call in progress continues.
+   * Capability `reactions`: sets the bot's reaction; `null` removes it. Once `patience` is aborted, a reaction that
+   * still waits for the platform's rate limits is given up and rejects with a `ChannelError` `aborted`, `not-sent`; a
+   * call in progress continues.
    */
   react?(messageId: string, emoji: string | null, address: Address, patience?: AbortSignal): Promise<void>;
   /** Capability `typing`: shows for a few seconds that a reply is being written. */
   typing?(address: Address): Promise<void>;
   /**
-   * Capability `menu`: an edit of the configuration has changed the commands. The channel registers its first menu itself, in `start`, from
-   * `account.commands()`.
+   * Capability `menu`: an edit of the configuration has changed the commands. The channel registers its first menu
+   * itself, in `start`, from `account.commands()`.
    */
   menu?(commands: readonly { readonly name: string; readonly summary: string }[]): Promise<void>;
-  /** Capability `stickers`: finds stickers that this bot can send by what they show. Returns matches only, the best first. */
+  /**
+   * Capability `stickers`: finds stickers that this bot can send by what they show. Returns matches only, the best
+   * first.
+   */
   findMedia?(kind: "sticker", query: string, limit: number): Promise<readonly MediaFound[]>;
   /** Resolves a name such as `@name`, which webhooks may use in `to`, to a chat id. */
   resolve?(target: string): Promise<string>;
   /**
-   * Checks with the platform whether the account works; also called without `start`, on a connection that is closed right after. It changes
-   * nothing there. While a send whose outcome is unknown waits for the platform to answer, it is called after 2, 10 and 60 s and then every
-   * minute.
+   * Checks with the platform whether the account works; also called without `start`, on a connection that is closed
+   * right after. It changes nothing there. While a send whose outcome is unknown waits for the platform to answer, it
+   * is called after 2, 10 and 60 s and then every minute.
    */
   probe?(): Promise<ChannelProbe>;
   /** Checks with the platform whether the bot is in a chat. It changes nothing there; also called without `start`. */
   members?(chat: string): Promise<ChannelMembership>;
   /**
-   * Streams a file of an accepted message into the folder `media` of the account's directory, and detects its type from the content. The
-   * host sets the limit (`mediaMaxMb`) and removes the file after seven days. Throws `ChannelError`; the agent reads its `detail`.
-   * `describe` returns a description of what an image shows, if a model can see images; it rejects once `signal` has aborted.
+   * Streams a file of an accepted message into the folder `media` of the account's directory, and detects its type from
+   * the content. The host sets the limit (`mediaMaxMb`) and removes the file after seven days. Throws `ChannelError`;
+   * the agent reads its `detail`. `describe` returns a description of what an image shows, if a model can see images;
+   * it rejects once `signal` has aborted.
    */
   fetchMedia?(
     media: InboundMedia,
@@ -1120,7 +1222,12 @@ export interface ChannelConnection {
       readonly signal: AbortSignal;
       describe?(image: { readonly path: string; readonly mimeType: string }): Promise<string | undefined>;
     },
-  ): Promise<{ readonly path: string; readonly mimeType: string; readonly size: number; readonly description?: string }>;
+  ): Promise<{
+    readonly path: string;
+    readonly mimeType: string;
+    readonly size: number;
+    readonly description?: string;
+  }>;
 }
 
 /** A file that the platform stores. A message can include it by its `ref`, without sending it again. */
@@ -1140,10 +1247,14 @@ export interface ChannelProbe {
   /** One sentence: who the bot is and how it receives updates, or what is wrong, with the remedy. */
   readonly detail: string;
   /**
-   * The owner of the credential, as far as the credential contains it; also set if the platform refused it. Two accounts must not share it.
+   * The owner of the credential, as far as the credential contains it; also set if the platform refused it. Two
+   * accounts must not share it.
    */
   readonly identity?: NonNullable<ChannelStatus["identity"]>;
-  /** False: in groups, the platform delivers only messages that address the bot, unless the bot is an administrator there. */
+  /**
+   * False: in groups, the platform delivers only messages that address the bot, unless the bot is an administrator
+   * there.
+   */
   readonly seesAllGroupMessages?: boolean;
   /** Problems of an account that works, each with what to do. */
   readonly findings?: readonly { readonly name: string; readonly reason: string; readonly fix: string }[];
@@ -1160,8 +1271,9 @@ export interface ChannelMembership {
 }
 
 /**
- * What `parse` returns for a message: `chat`, `sender` and `text`, and what else the event has. The host adds id, channel, account and
- * authority. Default of `kind`: `message`; of `media`: none; of `mention`: true in a direct chat; of `timestamp`: the time of acceptance.
+ * What `parse` returns for a message: `chat`, `sender` and `text`, and what else the event has. The host adds id,
+ * channel, account and authority. Default of `kind`: `message`; of `media`: none; of `mention`: true in a direct chat;
+ * of `timestamp`: the time of acceptance.
  *
  * @example
  * return { chat: { id: from, kind: "direct" }, sender: { id: from }, text };
@@ -1179,7 +1291,9 @@ export type Parsed = ChannelInbound | Silent | null | undefined;
 export interface OptionProblem {
   /** Name of the option to change. */
   readonly option: string;
-  /** What is wrong with it, to follow its path and without a full stop, such as `is missing, and webhookUrl needs it`. */
+  /**
+   * What is wrong with it, to follow its path and without a full stop, such as `is missing, and webhookUrl needs it`.
+   */
   readonly message: string;
   readonly hint: string;
   /** The account runs anyway. */
@@ -1207,31 +1321,36 @@ export interface ChannelIdentity {
   /** Regular expression of a whole id, such as `\\d+`; entries that do not match are ignored with a warning. */
   readonly pattern?: string;
   /**
-   * Regular expression of a whole group id, such as `-?\\d+`. `doctor` reports other keys of `groups`, because they match no group.
-   * Default: every key can be an id.
+   * Regular expression of a whole group id, such as `-?\\d+`. `doctor` reports other keys of `groups`, because they
+   * match no group. Default: every key can be an id.
    */
   readonly groupPattern?: string;
   /**
-   * The one form of an id: two ids with the same form are the same person, or the same group. Pure. The host applies it to what `parse`
-   * returns (`sender.id`, `chat.id`) and to the ids in the configuration. Where servers differ, choose the form that keeps more ids apart:
-   * two people with one form would share their rights. Default: ids compare as they are.
+   * The one form of an id: two ids with the same form are the same person, or the same group. Pure. The host applies it
+   * to what `parse` returns (`sender.id`, `chat.id`) and to the ids in the configuration. Where servers differ, choose
+   * the form that keeps more ids apart: two people with one form would share their rights. Default: ids compare as they
+   * are.
    */
   readonly fold?: (id: string) => string;
   /**
-   * Whether another person can take an id over, such as a nick that is free once its holder has left. A weak identity never becomes owner,
-   * and an approved pairing code admits it for 24 hours only. `true`: every id. A function is pure, and is handed ids in the form of `fold`.
-   * Default: none.
+   * Whether another person can take an id over, such as a nick that is free once its holder has left. A weak identity
+   * never becomes owner, and an approved pairing code admits it for 24 hours only. `true`: every id. A function is
+   * pure, and is handed ids in the form of `fold`. Default: none.
    */
   readonly weak?: boolean | ((id: string) => boolean);
 }
 
-/** A channel is a plugin whose whole setup is one definition. Several accounts of it may run at once, each with its own connection. */
+/**
+ * A channel is a plugin whose whole setup is one definition. Several accounts of it may run at once, each with its own
+ * connection.
+ */
 export interface ChannelDefinition<O extends TObject = TObject> {
   /** Also the config key: `channels.<id>`. */
   readonly id: string;
   /**
-   * The name of the platform, such as `Telegram`, if people would look for another key than the id. A configuration or a request that names the
-   * channel so, or by a prefix of its `identity`, is refused with a sentence that names the id.
+   * The name of the platform, such as `Telegram`, if people would look for another key than the id. A configuration or
+   * a request that names the channel so, or by a prefix of its `identity`, is refused with a sentence that names the
+   * id.
    */
   readonly platform?: string;
   /** The channel's own semantic version, such as `1.0.0`. */
@@ -1243,44 +1362,50 @@ export interface ChannelDefinition<O extends TObject = TObject> {
   /** Options of one account. The host adds the access options (`dmPolicy`, `allowFrom`, `groups`, ...). */
   readonly options: O;
   /**
-   * Names of options of the account that contain a secret: a string, `{ env }` or `{ file }` in the configuration, a string in `open`.
-   * `secretText` of the SDK declares one in its place, also inside a list or an object.
+   * Names of options of the account that contain a secret: a string, `{ env }` or `{ file }` in the configuration, a
+   * string in `open`. `secretText` of the SDK declares one in its place, also inside a list or an object.
    */
   readonly secrets?: readonly string[];
   /**
-   * Options that name a file with a secret, and the secret option that receives the file's text. A file takes precedence over the option
-   * itself; a missing or empty file is an error of the account. Relative paths begin at the configuration's directory.
+   * Options that name a file with a secret, and the secret option that receives the file's text. A file takes
+   * precedence over the option itself; a missing or empty file is an error of the account. Relative paths begin at the
+   * configuration's directory.
    */
   readonly secretFiles?: Readonly<Record<string, string>>;
   /**
-   * Names of options that a connection depends on. The account restarts when one of them changes; other changes are passed to `update`.
-   * Absent: all.
+   * Names of options that a connection depends on. The account restarts when one of them changes; other changes are
+   * passed to `update`. Absent: all.
    */
   readonly connectionOptions?: readonly string[];
   /**
-   * Names of options that identify the bot. A named account never inherits them from the root, and two accounts never share them. The
-   * password of a server that several bots use is a secret, but not a credential.
+   * Names of options that identify the bot. A named account never inherits them from the root, and two accounts never
+   * share them. The password of a server that several bots use is a secret, but not a credential.
    */
   readonly credentials?: readonly string[];
   /**
-   * The platform's own id of the bot that an account signs in as, if its options contain it, such as the number in a token. Of two accounts
-   * with the same id the second is refused, because they would take events from each other. The answer depends on the options only.
+   * The platform's own id of the bot that an account signs in as, if its options contain it, such as the number in a
+   * token. Of two accounts with the same id the second is refused, because they would take events from each other. The
+   * answer depends on the options only.
    */
   signsInAs?(options: Static<O>): string | undefined;
   /**
-   * Finds problems between options that each match the schema, such as two that need each other, or a port that an earlier account uses.
-   * `config validate` shows them with the account's path, an edit that causes one is not written, and the account does not open. Never put
-   * a secret into the text. The answer depends on the arguments only.
+   * Finds problems between options that each match the schema, such as two that need each other, or a port that an
+   * earlier account uses. `config validate` shows them with the account's path, an edit that causes one is not written,
+   * and the account does not open. Never put a secret into the text. The answer depends on the arguments only.
    */
   check?(options: Static<O>, around: AccountSurroundings<Static<O>>): readonly OptionProblem[];
-  /** Environment variables that provide options of the account `default` if its configuration contains no credential. */
+  /**
+   * Environment variables that provide options of the account `default` if its configuration contains no credential.
+   */
   readonly environment?: Readonly<Record<string, string>>;
   readonly capabilities: ChannelCapabilities;
-  /** How the platform's user ids are written and compared. Default: unchanged, and each belongs to one person for good. */
+  /**
+   * How the platform's user ids are written and compared. Default: unchanged, and each belongs to one person for good.
+   */
   readonly identity?: ChannelIdentity;
   /**
-   * Creates the connection and returns it at once; a promise is refused. The connection connects in `start`. If it throws, only this
-   * account fails.
+   * Creates the connection and returns it at once; a promise is refused. The connection connects in `start`. If it
+   * throws, only this account fails.
    */
   open(account: ChannelAccount<Static<O>>): ChannelConnection;
 }
@@ -1292,12 +1417,12 @@ export interface EngineTool {
   /** JSON Schema of the arguments. */
   readonly parameters: Json;
   /**
-   * Resolves with the result for the model. A refused call resolves too: `{ ok: false, error, code }`. Files for the model, such as images,
-   * are in the member `media` of an object that has no other members than those of `ToolOutput`: a list of `{ mimeType, data }` with `data`
-   * in base64. A model that cannot be shown them reads the rest.
+   * Resolves with the result for the model. A refused call resolves too: `{ ok: false, error, code }`. Files for the
+   * model, such as images, are in the member `media` of an object that has no other members than those of `ToolOutput`:
+   * a list of `{ mimeType, data }` with `data` in base64. A model that cannot be shown them reads the rest.
    *
-   * `written` is the JSON text from which the model's `args` were parsed. With it, whole numbers keep all their digits; without it, a call
-   * with an integer beyond 2^53 is refused, because digits may have been lost.
+   * `written` is the JSON text from which the model's `args` were parsed. With it, whole numbers keep all their digits;
+   * without it, a call with an integer beyond 2^53 is refused, because digits may have been lost.
    */
   run(args: Json, signal: AbortSignal, written?: string): Promise<Json>;
 }
@@ -1326,14 +1451,17 @@ export interface EngineTurn {
   readonly skills?: readonly string[];
   /** Oldest first; the last is the current request. */
   readonly messages: readonly EngineMessage[];
-  /** What the agent may call: the actions in chats, its skills, and the tools of plugins; see `examples/reference/tools.md`. */
+  /**
+   * What the agent may call: the actions in chats, its skills, and the tools of plugins; see
+   * `examples/reference/tools.md`.
+   */
   readonly tools: readonly EngineTool[];
   /** Provider settings of `models.providers`, secrets resolved. */
   readonly providers: Readonly<Record<string, EngineProvider>>;
   /**
-   * Asks before each call of a model whether the budget allows it, and says afterwards what it used. Call it around every request to a model
-   * server, retries and fallbacks included. An engine that does not is accounted for by its `usage` events, and a limit then stops only its
-   * next turn. Absent in a host without budgets, such as a test.
+   * Asks before each call of a model whether the budget allows it, and says afterwards what it used. Call it around
+   * every request to a model server, retries and fallbacks included. An engine that does not is accounted for by its
+   * `usage` events, and a limit then stops only its next turn. Absent in a host without budgets, such as a test.
    *
    * @example
    * const inputTokens = estimate(messages);
@@ -1343,9 +1471,10 @@ export interface EngineTurn {
    */
   readonly spending?: {
     /**
-     * `inputTokens` is an estimate, `outputTokens` the longest reply; absent if the server decides. Throws `EngineError`: `budget_exceeded`,
-     * `budget_run_exceeded` or `budget_unpriced`. Let it end the turn: no other model and no later try may be asked instead. `last`: the
-     * budget of this run has room for one more reply of so many tokens, so offer no tools and ask for a closing sentence.
+     * `inputTokens` is an estimate, `outputTokens` the longest reply; absent if the server decides. Throws
+     * `EngineError`: `budget_exceeded`, `budget_run_exceeded` or `budget_unpriced`. Let it end the turn: no other model
+     * and no later try may be asked instead. `last`: the budget of this run has room for one more reply of so many
+     * tokens, so offer no tools and ask for a closing sentence.
      */
     begin(call: {
       readonly model: string;
@@ -1353,8 +1482,9 @@ export interface EngineTurn {
       readonly outputTokens?: number;
     }): Promise<{ readonly id: string; readonly last?: number }>;
     /**
-     * Call it once for each `begin`. `null`: nothing was used, such as when the server refused the request. `estimated`: the server reported
-     * no usage, because the call broke off. The counts mean the same as in a `usage` event. Never throws.
+     * Call it once for each `begin`. `null`: nothing was used, such as when the server refused the request.
+     * `estimated`: the server reported no usage, because the call broke off. The counts mean the same as in a `usage`
+     * event. Never throws.
      */
     end(
       id: string,
@@ -1377,49 +1507,70 @@ export interface EngineProvider {
   readonly apiKey?: string;
   readonly headers?: Readonly<Record<string, string>>;
   /**
-   * What the operator says about single models, by the name after the slash. `contextTokens`: the size of the context window, in tokens.
-   * `images` and `tools`: whether the model accepts images and calls tools; absent if unknown. `cacheMarks`: its server caches only what a
-   * request marks.
+   * What the operator says about single models, by the name after the slash. `contextTokens`: the size of the context
+   * window, in tokens. `images` and `tools`: whether the model accepts images and calls tools; absent if unknown.
+   * `cacheMarks`: its server caches only what a request marks.
    */
   readonly models?: Readonly<
-    Record<string, { readonly contextTokens?: number; readonly images?: boolean; readonly tools?: boolean; readonly cacheMarks?: boolean }>
+    Record<
+      string,
+      {
+        readonly contextTokens?: number;
+        readonly images?: boolean;
+        readonly tools?: boolean;
+        readonly cacheMarks?: boolean;
+      }
+    >
   >;
 }
 
 /**
- * An engine runs a turn and yields its events: `text` and the others as they come, `done` last. An engine that asks its model again after
- * the reply has begun yields `restart` first, because two beginnings must not be joined. Several turns run at once. `plugins/echo` is a small
- * example, `plugins/ai` a large one.
+ * An engine runs a turn and yields its events: `text` and the others as they come, `done` last. An engine that asks its
+ * model again after the reply has begun yields `restart` first, because two beginnings must not be joined. Several
+ * turns run at once. `plugins/echo` is a small example, `plugins/ai` a large one.
  */
 export interface EngineDefinition {
   /** The name in `agents.defaults.engine`. */
   readonly id: string;
-  /** True if it does nothing without a configured model. This decides which engine replies if the configuration names none. */
+  /**
+   * True if it does nothing without a configured model. This decides which engine replies if the configuration names
+   * none.
+   */
   readonly needsModel?: boolean;
   /** True if a reply depends on the last message alone. Earlier messages are then not loaded. */
   readonly stateless?: boolean;
-  /** Called once after the start if an agent uses this engine. Load slow resources here, so that they do not delay the first reply. */
+  /**
+   * Called once after the start if an agent uses this engine. Load slow resources here, so that they do not delay the
+   * first reply.
+   */
   prepare?(): Promise<void>;
-  /** Describes in a sentence or two what an image shows; `undefined` if the model cannot see images. Throws as `run` does. */
+  /**
+   * Describes in a sentence or two what an image shows; `undefined` if the model cannot see images. Throws as `run`
+   * does.
+   */
   describe?(
     image: { readonly path: string; readonly mimeType: string },
     by: Pick<EngineTurn, "model" | "fallbacks" | "providers" | "spending">,
     signal: AbortSignal,
   ): Promise<string | undefined>;
   /**
-   * The models that a turn which begins now would pass over, and why, such as one whose quota is used up. Called for `/status`, `service
-   * status` and `service doctor`, so answer from memory. If all models are returned, one of them is asked nevertheless.
+   * The models that a turn which begins now would pass over, and why, such as one whose quota is used up. Called for
+   * `/status`, `service status` and `service doctor`, so answer from memory. If all models are returned, one of them is
+   * asked nevertheless.
    */
-  skipped?(by: Pick<EngineTurn, "model" | "fallbacks" | "providers">): Promise<readonly SkippedModel[]> | readonly SkippedModel[];
+  skipped?(
+    by: Pick<EngineTurn, "model" | "fallbacks" | "providers">,
+  ): Promise<readonly SkippedModel[]> | readonly SkippedModel[];
   /**
-   * Ends with `done`. Throws `EngineError` if the model fails: the sender gets an apology, the operator the reason. Stops soon after
-   * `signal` is aborted (`/stop`, `timeoutSeconds`, a closing gateway); later events are ignored.
+   * Ends with `done`. Throws `EngineError` if the model fails: the sender gets an apology, the operator the reason.
+   * Stops soon after `signal` is aborted (`/stop`, `timeoutSeconds`, a closing gateway); later events are ignored.
    */
   run(turn: EngineTurn, signal: AbortSignal): AsyncIterable<TurnEvent>;
 }
 
 /**
- * Declares a plugin; its module exports it as default. It checks nothing: the host does, before any of the plugin's code runs.
+ * Declares a plugin; its module exports it as default. It checks nothing: the host does, before any of the plugin's
+ * code runs.
  *
  * @example
  * export default definePlugin({
@@ -1432,7 +1583,9 @@ export interface EngineDefinition {
  *   },
  * });
  */
-export function definePlugin<O extends TObject, S extends TSchema>(definition: PluginDefinition<O, S>): PluginDefinition<O, S> {
+export function definePlugin<O extends TObject, S extends TSchema>(
+  definition: PluginDefinition<O, S>,
+): PluginDefinition<O, S> {
   return definition;
 }
 
@@ -1457,7 +1610,7 @@ export function defineChannel<O extends TObject>(definition: ChannelDefinition<O
     id: definition.id,
     version: definition.version,
     host: definition.host,
-    ...(definition.codes === undefined ? {} : { codes: definition.codes }),
+    codes: definition.codes,
     channel: definition as unknown as ChannelDefinition,
     setup(host) {
       host.channel(definition as unknown as ChannelDefinition);
@@ -1480,13 +1633,17 @@ export function defineChannel<O extends TObject>(definition: ChannelDefinition<O
  * });
  */
 export function defineEngine(
-  definition: EngineDefinition & { readonly version: string; readonly host: string; readonly codes?: PluginDefinition["codes"] },
+  definition: EngineDefinition & {
+    readonly version: string;
+    readonly host: string;
+    readonly codes?: PluginDefinition["codes"];
+  },
 ): PluginDefinition {
   return {
     id: definition.id,
     version: definition.version,
     host: definition.host,
-    ...(definition.codes === undefined ? {} : { codes: definition.codes }),
+    codes: definition.codes,
     setup(host) {
       host.engine(definition);
     },
@@ -1511,14 +1668,16 @@ export function defineEngine(
  *   ],
  * });
  */
-export function definePreset(definition: PresetDefinition & { readonly version: string; readonly host: string }): PluginDefinition {
+export function definePreset(
+  definition: PresetDefinition & { readonly version: string; readonly host: string },
+): PluginDefinition {
   const { id, version, host, path, mappings } = definition;
   return { id, version, host, presets: [{ id, path, mappings }], setup() {} };
 }
 
 /**
- * Gives a transform its types; `P` is the expected type of the payload. It returns the function unchanged. It is the only export of
- * `service-gateway/sdk` that is available inside the sandbox.
+ * Gives a transform its types; `P` is the expected type of the payload. It returns the function unchanged. It is the
+ * only export of `service-gateway/sdk` that is available inside the sandbox.
  *
  * @example
  * interface Payload {

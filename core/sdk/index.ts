@@ -1,4 +1,7 @@
-/** The entry point for plugin authors: `service-gateway/sdk`. What only channels need is in `service-gateway/sdk/channel`. */
+/**
+ * The entry point for plugin authors: `service-gateway/sdk`. What only channels need is in
+ * `service-gateway/sdk/channel`.
+ */
 export { escapeMarkdown } from "../reply/index.ts";
 export {
   type Address,

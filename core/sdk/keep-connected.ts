@@ -15,7 +15,9 @@ import type { ChannelAccount, ChannelStatus } from "./contract.ts";
 export interface LiveConnection {
   /** The bot's own name and id. */
   readonly identity?: NonNullable<ChannelStatus["identity"]>;
-  /** What the operator should know of a connection that works, as a sentence, such as a room that the bot may not enter. */
+  /**
+   * What the operator should know of a connection that works, as a sentence, such as a room that the bot may not enter.
+   */
   readonly detail?: string;
   /** The code of that, of the channel's `codes`; see `ChannelStatus.code`. */
   readonly code?: string;
@@ -28,16 +30,18 @@ const firstWaitMs = 1_000;
 const longestWaitMs = 60_000;
 
 /**
- * Connects, and connects again after each loss, until the account closes. The waits double from 1 s to 60 s, each up to a fifth longer by
- * chance, so that a crowd of clients does not come back at once. After a connection that lasted a minute they begin at 1 s again. Reports `connecting`,
- * `connected`, and `waiting` with the reason and the time of the next attempt.
+ * Connects, and connects again after each loss, until the account closes. The waits double from 1 s to 60 s, each up to
+ * a fifth longer by chance, so that a crowd of clients does not come back at once. After a connection that lasted a
+ * minute they begin at 1 s again. Reports `connecting`, `connected`, and `waiting` with the reason and the time of the
+ * next attempt.
  *
- * Resolves when connected, or when the platform is away: it goes on trying. `connect` has `timeoutMs` (default 30 s), after which its signal
- * aborts; it closes what it opened when it fails. What it throws is tried again after a wait (`retryAfterMs` of a `ChannelError` where that is longer), except a
- * `ChannelError` that is not retryable, such as `unauthorized`: the first time it rejects, later it is reported as `failed`. It is not tried again.
+ * Resolves when connected, or when the platform is away: it goes on trying. `connect` has `timeoutMs` (default 30 s),
+ * after which its signal aborts; it closes what it opened when it fails. What it throws is tried again after a wait
+ * (`retryAfterMs` of a `ChannelError` where that is longer), except a `ChannelError` that is not retryable, such as
+ * `unauthorized`: the first time it rejects, later it is reported as `failed`. It is not tried again.
  *
- * Once `connect` has resolved, its signal aborts only when the account closes. A server that stays silent is not noticed here: ask it from time
- * to time, and let `lost` resolve when it does not answer. `defineLineChannel` does so.
+ * Once `connect` has resolved, its signal aborts only when the account closes. A server that stays silent is not
+ * noticed here: ask it from time to time, and let `lost` resolve when it does not answer. `defineLineChannel` does so.
  *
  * @example
  * start: () => keepConnected(account, async (signal) => {
@@ -102,7 +106,7 @@ export async function keepConnected(
       }
       if (signal.aborted) break;
       const { identity, code, detail } = live;
-      const known = { ...(identity && { identity }), ...(code !== undefined && { code }), ...(detail !== undefined && { detail }) };
+      const known = { ...(identity && { identity }), code, detail };
       account.status({ state: "connected", lastContactAt: now(), ...known });
       settled();
       await stay(live);

@@ -1,6 +1,7 @@
 /**
- * The entry point for plugins that read what other machines and programs send: `service-gateway/sdk/reading`, beside `service-gateway/sdk`.
- * A server that sends without an end, or very slowly, costs no more memory and time than its kind of response may take.
+ * The entry point for plugins that read what other machines and programs send: `service-gateway/sdk/reading`, beside
+ * `service-gateway/sdk`. A server that sends without an end, or very slowly, costs no more memory and time than its
+ * kind of response may take.
  */
 
 export { LimitedBody, ResponseLimitError } from "../media/body-limit.ts";

@@ -1,6 +1,7 @@
 /**
- * The entry point for authors of stores: `service-gateway/sdk/store`, beside `service-gateway/sdk`. A store keeps the whole state of a
- * gateway in place of the embedded SQLite database. `storeContract` of `service-gateway/testkit` tests it against the rules.
+ * The entry point for authors of stores: `service-gateway/sdk/store`, beside `service-gateway/sdk`. A store keeps the
+ * whole state of a gateway in place of the embedded SQLite database. `storeContract` of `service-gateway/testkit` tests
+ * it against the rules.
  */
 import { type ErrorCode, HostError } from "../contract/index.ts";
 import type { Store } from "../state/index.ts";
@@ -89,8 +90,8 @@ export interface StoreOpening {
 }
 
 /**
- * A store, as a plugin declares it in its member `store`. The plugin's folder, file or package is named `store-<id>`: the host finds it by
- * that name and loads it before all other plugins. It never runs in a worker.
+ * A store, as a plugin declares it in its member `store`. The plugin's folder, file or package is named `store-<id>`:
+ * the host finds it by that name and loads it before all other plugins. It never runs in a worker.
  */
 export interface StoreDefinition {
   /** The value of `state.store` that selects this store: `a-z`, `0-9`, `-`, starting with a letter. */
@@ -98,13 +99,14 @@ export interface StoreDefinition {
   /** What the store is, in one sentence without a final period. */
   readonly description: string;
   /**
-   * Connects to the database and prepares it. Rejects with an error of `storeError` if the database cannot be used; any other error is
-   * reported as `store_not_opened`. Its message need not name the address: the host adds it without the password.
+   * Connects to the database and prepares it. Rejects with an error of `storeError` if the database cannot be used; any
+   * other error is reported as `store_not_opened`. Its message need not name the address: the host adds it without the
+   * password.
    */
   open(opening: StoreOpening): Promise<Store>;
   /**
-   * Examines the database for `service doctor`, which adds the address. It runs without a gateway, and also if `open` rejects. A throw is a
-   * `fail`.
+   * Examines the database for `service doctor`, which adds the address. It runs without a gateway, and also if `open`
+   * rejects. A throw is a `fail`.
    */
   check?(opening: StoreOpening): Promise<readonly StoreFinding[]>;
 }

@@ -9,15 +9,15 @@ import { pause } from "./keep-connected.ts";
  */
 export interface TokenBucket {
   /**
-   * Takes a token. `undefined`: there was one; else a promise that resolves when it is this caller's turn, in the order of the calls, or when
-   * the signal aborts. Never rejects, and fits `admit`.
+   * Takes a token. `undefined`: there was one; else a promise that resolves when it is this caller's turn, in the order
+   * of the calls, or when the signal aborts. Never rejects, and fits `admit`.
    */
   take(signal: AbortSignal): Promise<void> | undefined;
 }
 
 /**
- * Makes a token bucket: `burst` messages at once, then one every `everyMs` milliseconds. It starts full. `now` is the account's clock, in
- * milliseconds. Throws `RangeError` for a burst below 1 or a pace of 0.
+ * Makes a token bucket: `burst` messages at once, then one every `everyMs` milliseconds. It starts full. `now` is the
+ * account's clock, in milliseconds. Throws `RangeError` for a burst below 1 or a pace of 0.
  *
  * @example
  * const bucket = createTokenBucket({ burst: 5, everyMs: 2_000, now: account.now });
@@ -31,7 +31,8 @@ export function createTokenBucket({
   readonly everyMs: number;
   now(): number;
 }): TokenBucket {
-  if (!(burst >= 1) || !(everyMs > 0)) throw new RangeError(`A token bucket needs a burst of at least 1 and a pace above 0 ms`);
+  if (!(burst >= 1) || !(everyMs > 0))
+    throw new RangeError(`A token bucket needs a burst of at least 1 and a pace above 0 ms`);
   /** When the bucket is full again; a token that is taken puts it off. */
   let last = now();
   let fullAt = last;

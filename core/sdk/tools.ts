@@ -1,13 +1,14 @@
 /**
- * The entry point for authors of tool sources and engines: `service-gateway/sdk/tools`, beside `service-gateway/sdk`. A source hands on
- * what other programs say: these functions keep numbers exact and texts harmless.
+ * The entry point for authors of tool sources and engines: `service-gateway/sdk/tools`, beside `service-gateway/sdk`. A
+ * source hands on what other programs say: these functions keep numbers exact and texts harmless.
  */
 import { isNamed, type Json, parseExactJson } from "../contract/index.ts";
 import { cleanExternal, mapTexts } from "../untrusted/index.ts";
 
 /**
- * Parses JSON so that numbers keep all their digits. One that JavaScript cannot represent, such as an integer beyond 2^53, becomes raw JSON:
- * `JSON.stringify` writes it unchanged, `JSON.isRawJSON` recognizes it, and it cannot be cloned. Everything else is as by `JSON.parse`. Throws `SyntaxError`.
+ * Parses JSON so that numbers keep all their digits. One that JavaScript cannot represent, such as an integer beyond
+ * 2^53, becomes raw JSON: `JSON.stringify` writes it unchanged, `JSON.isRawJSON` recognizes it, and it cannot be
+ * cloned. Everything else is as by `JSON.parse`. Throws `SyntaxError`.
  *
  * @example
  * JSON.stringify(parseExact('{"id":9007199254740993}')); // '{"id":9007199254740993}'
@@ -17,8 +18,8 @@ export function parseExact(text: string): Json {
 }
 
 /**
- * A text from outside without characters that do not show, with imitated markers and control tokens of models replaced. For texts that
- * models read outside of a wrapper, such as descriptions; the gateway wraps results of tools by itself.
+ * A text from outside without characters that do not show, with imitated markers and control tokens of models replaced.
+ * For texts that models read outside of a wrapper, such as descriptions; the gateway wraps results of tools by itself.
  *
  * @example
  * cleanText("Reads a file.<|im_start|>system"); // "Reads a file.[control token removed]system"
@@ -28,7 +29,8 @@ export function cleanText(text: string): string {
 }
 
 /**
- * The same for every string and every key of a JSON value, such as a schema. Of keys that become the same, the first is kept.
+ * The same for every string and every key of a JSON value, such as a schema. Of keys that become the same, the first is
+ * kept.
  *
  * @example
  * cleanJson({ enum: ["a\u200bb"] }); // { enum: ["ab"] }

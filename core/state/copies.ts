@@ -22,7 +22,9 @@ export function isDatabase(header: Buffer): boolean {
   return header.toString("latin1", 0, magic.length) === magic;
 }
 
-/** The newest SQLite file in the state directory whose name begins with that of the database, such as `state.db.backup`. */
+/**
+ * The newest SQLite file in the state directory whose name begins with that of the database, such as `state.db.backup`.
+ */
 function newestCopy(directory: string): string | undefined {
   try {
     return readdirSync(directory)
@@ -39,8 +41,12 @@ function newestCopy(directory: string): string | undefined {
 /** Explains how to recover from a lost or damaged state, as sentences. */
 export function howToRestore(directory: string): string {
   const copy = newestCopy(directory);
-  const found = copy === undefined ? "put a backup of it in its place (there is no copy in the directory)" : `copy ${copy} over it`;
-  return `To restore state.db: ${found}, and delete state.db-wal and state.db-shm. Then start once with --accept-new-state, which also continues without a backup.`;
+  const found =
+    copy === undefined ? "put a backup of it in its place (there is no copy in the directory)" : `copy ${copy} over it`;
+  return (
+    `To restore state.db: ${found}, and delete state.db-wal and state.db-shm. Then start once with ` +
+    "--accept-new-state, which also continues without a backup."
+  );
 }
 
 /** Renames the database and its side files to make room for a new one. Returns the new name. */

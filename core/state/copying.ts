@@ -1,4 +1,7 @@
-/** Copies of a whole state: what a store offers so that its content can be read, in a form without any database's details, and written elsewhere. */
+/**
+ * Copies of a whole state: what a store offers so that its content can be read, in a form without any database's
+ * details, and written elsewhere.
+ */
 import type { Json } from "../contract/index.ts";
 
 /** Everything that is copied, in the order of copying. */
@@ -21,8 +24,8 @@ export const copyKinds = [
 export type CopyKind = (typeof copyKinds)[number];
 
 /**
- * A row. Its names and words are those of the port, its numeric ids are kept, because they define order. Texts contain no U+0000. JSON that
- * only the caller of the store reads is a text, and an infinite number is the text `Infinity`.
+ * A row. Its names and words are those of the port, its numeric ids are kept, because they define order. Texts contain
+ * no U+0000. JSON that only the caller of the store reads is a text, and an infinite number is the text `Infinity`.
  */
 export type CopyRow = Readonly<Record<string, Json>>;
 
@@ -46,8 +49,9 @@ export const copyRecordKey = "record";
 /** Offered by a store whose state can be copied. The gateways of both states are stopped meanwhile. */
 export interface Copying {
   /**
-   * Rows of a kind after a key, in the order of their keys: at most `rows`, and no more once they have `characters`. `next` is the key of
-   * the last one; `null` if there are no more rows. Running events and units are read as waiting. Leases and tokens are not read.
+   * Rows of a kind after a key, in the order of their keys: at most `rows`, and no more once they have `characters`.
+   * `next` is the key of the last one; `null` if there are no more rows. Running events and units are read as waiting.
+   * Leases and tokens are not read.
    */
   read(
     kind: CopyKind,
@@ -56,11 +60,14 @@ export interface Copying {
   /** Number of rows of each kind. */
   counts(): Promise<Readonly<Record<CopyKind, number>>>;
   /**
-   * Durable. Makes the store the target of a copy. Resolves with `false` if it contains anything, or a gateway uses it. Until `finish`, the
-   * store's `begin` rejects with `state_copy_unfinished`.
+   * Durable. Makes the store the target of a copy. Resolves with `false` if it contains anything, or a gateway uses it.
+   * Until `finish`, the store's `begin` rejects with `state_copy_unfinished`.
    */
   begin(record: CopyRecord): Promise<boolean>;
-  /** Durable. Stores rows and the record in one commit. Rows that are stored already are left as they are. Rejects before `begin`. */
+  /**
+   * Durable. Stores rows and the record in one commit. Rows that are stored already are left as they are. Rejects
+   * before `begin`.
+   */
   write(kind: CopyKind, rows: readonly CopyRow[], record: CopyRecord): Promise<void>;
   /** Durable. Completes the copy: later rows get ids above the copied ones. Removes the record. */
   finish(): Promise<void>;

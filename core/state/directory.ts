@@ -18,7 +18,10 @@ import {
 import { dirname, join } from "node:path";
 import { HostError, reasonOf } from "../contract/index.ts";
 
-/** Flushes a directory. A new directory survives a power cut only if its parent is flushed; SQLite does this for its own files. */
+/**
+ * Flushes a directory. A new directory survives a power cut only if its parent is flushed; SQLite does this for its own
+ * files.
+ */
 function flushDirectory(directory: string): void {
   // Windows cannot open directories and does not need this flush.
   if (process.platform === "win32") return;
@@ -31,8 +34,9 @@ function flushDirectory(directory: string): void {
 }
 
 /**
- * Gives a new file or directory, by its path or descriptor, the owner of another one. Administrators run commands as root beside a gateway
- * with a user of its own, which must be able to read what they write. SQLite does the same with its files.
+ * Gives a new file or directory, by its path or descriptor, the owner of another one. Administrators run commands as
+ * root beside a gateway with a user of its own, which must be able to read what they write. SQLite does the same with
+ * its files.
  */
 export function ownLike(target: string | number, { uid, gid }: Pick<Stats, "uid" | "gid">): void {
   if (process.geteuid?.() !== 0) return;
@@ -41,8 +45,8 @@ export function ownLike(target: string | number, { uid, gid }: Pick<Stats, "uid"
 }
 
 /**
- * Creates the parents one by one. Node's recursive option never returns on file systems that report "not found" for every new directory,
- * such as /proc.
+ * Creates the parents one by one. Node's recursive option never returns on file systems that report "not found" for
+ * every new directory, such as /proc.
  */
 export function makeDirectory(directory: string): void {
   if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() === true) return;
@@ -61,14 +65,20 @@ export function makeDirectory(directory: string): void {
 /** Of the file system, and of the database for a write that the disk had no room for. */
 const noRoom: ReadonlySet<unknown> = new Set(["ENOSPC", "EDQUOT", "state_full"]);
 
-/** The error of a start on a full disk, which names the directory and what to do; other errors are returned unchanged. */
+/**
+ * The error of a start on a full disk, which names the directory and what to do; other errors are returned unchanged.
+ */
 export function startError(error: unknown, directory: string): unknown {
   for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth += 1)
-    if (noRoom.has((cause as NodeJS.ErrnoException).code)) return new HostError("state_no_room", { directory }, { cause: error });
+    if (noRoom.has((cause as NodeJS.ErrnoException).code))
+      return new HostError("state_no_room", { directory }, { cause: error });
   return error;
 }
 
-/** Creates the directory and an empty file in it if they do not exist. SQLite gives its side files the mode of the main file. */
+/**
+ * Creates the directory and an empty file in it if they do not exist. SQLite gives its side files the mode of the main
+ * file.
+ */
 export function prepareFile(directory: string, name: string): string {
   const file = join(directory, name);
   try {
@@ -87,8 +97,8 @@ export function prepareFile(directory: string, name: string): string {
 }
 
 /**
- * Writes a file atomically: to a temporary file that is flushed and then renamed. Its mode is 0600, and its owner that of its directory,
- * unless `like` has others.
+ * Writes a file atomically: to a temporary file that is flushed and then renamed. Its mode is 0600, and its owner that
+ * of its directory, unless `like` has others.
  */
 export function writeWhole(file: string, text: string, like?: Pick<Stats, "mode" | "uid" | "gid">): void {
   // The name is always the same, so that what a killed process left is removed. A link in its place is not followed.

@@ -1,15 +1,18 @@
 /** Duties that one node at a time fulfils. A gateway that has its store to itself has every duty. */
 import type { Nodes } from "./nodes.ts";
 
-/** How often a duty of another node is tried again, in milliseconds. A node that ends without a word is replaced after this and its lease. */
+/**
+ * How often a duty of another node is tried again, in milliseconds. A node that ends without a word is replaced after
+ * this and its lease.
+ */
 const againMs = 1_000;
 
 export interface Duties {
   /** Whether this node has the duty, which it takes if it is free. */
   has(name: string): true | Promise<boolean>;
   /**
-   * Resolves once this node has the duty, or with `false` once the signal aborts; `undefined`: it has every duty. `onWait` is called once if
-   * another node has it, or if the store does not answer.
+   * Resolves once this node has the duty, or with `false` once the signal aborts; `undefined`: it has every duty.
+   * `onWait` is called once if another node has it, or if the store does not answer.
    */
   take(name: string, signal: AbortSignal, onWait: () => void): Promise<boolean> | undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * Records in the file `state.json` which database belongs to a state directory, and a lower bound for its flushed commits. A start can thus
- * detect that the database was lost, replaced or truncated.
+ * Records in the file `state.json` which database belongs to a state directory, and a lower bound for its flushed
+ * commits. A start can thus detect that the database was lost, replaced or truncated.
  */
 import { closeSync, existsSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
@@ -24,11 +24,18 @@ const fileOf = (directory: string) => join(directory, "state.json");
 
 /** Fixed width, so that a new number of commits is a single write in place. */
 function render({ database, commits, boot }: Recorded): string {
-  const fields = { database: database.toString(16).padStart(12, "0"), commits: String(commits).padStart(16, "0"), boot };
+  const fields = {
+    database: database.toString(16).padStart(12, "0"),
+    commits: String(commits).padStart(16, "0"),
+    boot,
+  };
   return `${JSON.stringify(fields)}\n`;
 }
 
-/** What is in shared memory survives the end of a process, but not that of the machine. `undefined` where the system does not tell. */
+/**
+ * What is in shared memory survives the end of a process, but not that of the machine. `undefined` where the system
+ * does not tell.
+ */
 export function currentBoot(): string | undefined {
   try {
     return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
@@ -37,7 +44,9 @@ export function currentBoot(): string | undefined {
   }
 }
 
-/** Reads the record; `undefined` if the file does not exist or is invalid, so that nothing is known about the database. */
+/**
+ * Reads the record; `undefined` if the file does not exist or is invalid, so that nothing is known about the database.
+ */
 export function readIdentity(directory: string): Recorded | undefined {
   try {
     const { database, commits, boot } = JSON.parse(readFileSync(fileOf(directory), "utf8")) as Record<string, unknown>;
@@ -53,8 +62,8 @@ export function readIdentity(directory: string): Recorded | undefined {
 }
 
 /**
- * Whether a gateway has stored its state in the directory. An earlier version leaves no `state.json`, but a token next to its database; a
- * gateway whose database is elsewhere leaves a token too.
+ * Whether a gateway has stored its state in the directory. An earlier version leaves no `state.json`, but a token next
+ * to its database; a gateway whose database is elsewhere leaves a token too.
  */
 export function wasUsed(directory: string): boolean {
   if (existsSync(fileOf(directory))) return true;
@@ -68,16 +77,16 @@ export function forgetIdentity(directory: string): void {
 
 export interface IdentityRecord {
   /**
-   * Call it after the flush of the last of these commits. The record itself is not flushed: it survives a killed process. After a power cut
-   * the number may be too low, which only means that fewer losses are detected.
+   * Call it after the flush of the last of these commits. The record itself is not flushed: it survives a killed
+   * process. After a power cut the number may be too low, which only means that fewer losses are detected.
    */
   note(commits: number): void;
   close(): void;
 }
 
 /**
- * Records that commits are missing, so that each later start finds that out too: opening the database rebuilds the index
- * that shows it.
+ * Records that commits are missing, so that each later start finds that out too: opening the database rebuilds the
+ * index that shows it.
  */
 export function recordMissing(directory: string, identity: Identity): void {
   const boot = currentBoot();

@@ -5,7 +5,9 @@ const timeDigits = 9;
 const poolBytes = 4_096;
 const randomBytesEach = 8;
 
-/** Creates ids in lower-case base 36, in the order in which they sort. 63 random bits make them unique across processes. */
+/**
+ * Creates ids in lower-case base 36, in the order in which they sort. 63 random bits make them unique across processes.
+ */
 export function createIds(now: () => number): () => string {
   let pool = randomBytes(poolBytes);
   let at = 0;

@@ -38,4 +38,14 @@ export type { KeptMessage, KeptRow, Person, Removals } from "./removals.ts";
 export type { EventFilter, EventReport, PlatformId, SessionReport, StoreStats } from "./report.ts";
 export { type EventReportRow, eventReportOf, type StoredEventRow, storedEventOf } from "./rows.ts";
 export type { LastRecipient, SessionMessage, SessionRecord } from "./session.ts";
-export type { AcceptedEvent, Ending, NewEvent, PreviewLeft, Settlement, Store, StoredEvent, Unit, WaitingLane } from "./store.ts";
+export type {
+  AcceptedEvent,
+  Ending,
+  NewEvent,
+  PreviewLeft,
+  Settlement,
+  Store,
+  StoredEvent,
+  Unit,
+  WaitingLane,
+} from "./store.ts";

@@ -16,7 +16,10 @@ export function encodeLanePart(id: string): string {
   return id.replace(reserved, encodeURIComponent);
 }
 
-/** The chat or the thread that a part of a lane names; of a lane that a channel made by its own rules, the part as it is. */
+/**
+ * The chat or the thread that a part of a lane names; of a lane that a channel made by its own rules, the part as it
+ * is.
+ */
 export function decodeLanePart(part: string): string {
   return part.replace(/%(?:25|3A|09)/g, decodeURIComponent);
 }

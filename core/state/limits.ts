@@ -7,7 +7,9 @@ export interface PruneLimits {
   readonly keepSentMs: number;
   /** Maximum number of dedupe keys; the oldest are removed first. Default: all that have not expired. */
   readonly keepDedupeKeys?: number;
-  /** An event that has been due for longer than this ends `failed(waited_too_long)`, in milliseconds. Default: never. */
+  /**
+   * An event that has been due for longer than this ends `failed(waited_too_long)`, in milliseconds. Default: never.
+   */
   readonly keepWaitingMs?: number;
   /** Model calls older than this are removed from the ledger, in milliseconds. Default: never. */
   readonly keepCallsMs?: number;

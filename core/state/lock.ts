@@ -18,9 +18,9 @@ const maxTimerMs = 2_147_483_647;
 const patienceMs = 100;
 
 /**
- * Takes the lock: an open exclusive transaction on a separate file. The operating system releases it with the process, however that ends,
- * and SQLite also refuses a second one in the same process. The pid file only serves the error message. The lock has its own file because a
- * process loses the lock when it opens and closes the locked file.
+ * Takes the lock: an open exclusive transaction on a separate file. The operating system releases it with the process,
+ * however that ends, and SQLite also refuses a second one in the same process. The pid file only serves the error
+ * message. The lock has its own file because a process loses the lock when it opens and closes the locked file.
  */
 export function lockState(directory: string): StateLock {
   const file = prepareFile(directory, "lock.db");
@@ -36,8 +36,8 @@ export function lockState(directory: string): StateLock {
     if (garbage.has(code)) throw lockDamaged(directory, reasonOf(error), error);
     throw new HostError("state_unreadable", { directory, reason: reasonOf(error) }, { cause: error });
   }
-  // The garbage collector closes a connection without references. The timer itself does nothing, but it keeps a reference until the
-  // release, even if the caller drops the returned object.
+  // The garbage collector closes a connection without references. The timer itself does nothing, but it keeps a
+  // reference until the release, even if the caller drops the returned object.
   const hold = setInterval(() => db.isOpen, maxTimerMs);
   hold.unref();
   return {
@@ -52,8 +52,8 @@ export function lockState(directory: string): StateLock {
 }
 
 /**
- * The pid of the process that holds the lock; `undefined` if none does. It checks the lock itself, because the recorded pid may have been
- * reused.
+ * The pid of the process that holds the lock; `undefined` if none does. It checks the lock itself, because the recorded
+ * pid may have been reused.
  */
 export function lockHolder(directory: string): number | undefined {
   const pid = Number(readPid(join(directory, "lock.pid")));
@@ -79,7 +79,9 @@ function tryLock(directory: string): "held" | "free" | "unknown" {
   }
 }
 
-/** The problem that would keep a gateway from taking the lock, other than another gateway; `undefined` if there is none. */
+/**
+ * The problem that would keep a gateway from taking the lock, other than another gateway; `undefined` if there is none.
+ */
 export function lockProblem(directory: string): HostError | undefined {
   const file = join(directory, "lock.db");
   try {

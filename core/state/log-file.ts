@@ -1,6 +1,6 @@
 /**
- * The write-ahead log and its index, read as files. The index (`-shm`) is shared memory that outlives a killed process, and SQLite updates it
- * in each commit: it says how long the log must be, at no cost for the commit.
+ * The write-ahead log and its index, read as files. The index (`-shm`) is shared memory that outlives a killed process,
+ * and SQLite updates it in each commit: it says how long the log must be, at no cost for the commit.
  */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 
@@ -54,7 +54,11 @@ function readIndex(database: string): Omit<LeftLog, "isOwn"> | undefined {
   // A process that was killed between the two copies leaves them different.
   if (!bytes.subarray(0, headerBytes).equals(bytes.subarray(headerBytes, 2 * headerBytes))) return undefined;
   const number = (offset: number) => (isLittleEndian ? bytes.readUInt32LE(offset) : bytes.readUInt32BE(offset));
-  return { frames: number(at.frames), copied: number(at.copied), salt: bytes.subarray(at.salt, at.salt + 8).toString("hex") };
+  return {
+    frames: number(at.frames),
+    copied: number(at.copied),
+    salt: bytes.subarray(at.salt, at.salt + 8).toString("hex"),
+  };
 }
 
 function saltOfLog(database: string): string | undefined {
@@ -63,8 +67,8 @@ function saltOfLog(database: string): string | undefined {
 }
 
 /**
- * To be read before this process opens the database: opening it rebuilds the index, and a process that closes the file of the index loses
- * the locks of its connections. Another running process may restart the log at any time.
+ * To be read before this process opens the database: opening it rebuilds the index, and a process that closes the file
+ * of the index loses the locks of its connections. Another running process may restart the log at any time.
  */
 export function readLeftLog(database: string): LeftLog | undefined {
   for (let attempt = 0; attempt < 3; attempt += 1) {
@@ -87,8 +91,8 @@ export function isLogCut(database: string, left: LeftLog | undefined, found: num
 }
 
 /**
- * Whether a log that is in use has become shorter, or has a hole where it was cut and then written to. A checkpoint leaves it empty or as
- * long as it was, unless it is very long.
+ * Whether a log that is in use has become shorter, or has a hole where it was cut and then written to. A checkpoint
+ * leaves it empty or as long as it was, unless it is very long.
  */
 export function createLogWatch(file: string): () => boolean {
   let before = { salt: "", size: 0 };
@@ -123,7 +127,10 @@ export function createLogWatch(file: string): () => boolean {
   };
 }
 
-/** A frame without a salt was never written. Begins with the last frame before `from`, which a cut would have taken first. */
+/**
+ * A frame without a salt was never written. Begins with the last frame before `from`, which a cut would have taken
+ * first.
+ */
 function hasHole(
   descriptor: number,
   { from, to, pageSize }: { readonly from: number; readonly to: number; readonly pageSize: number },

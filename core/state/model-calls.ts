@@ -83,9 +83,10 @@ export interface UsageReport extends TokenCounts {
 /** The part of a store that keeps the ledger. */
 export interface ModelCalls {
   /**
-   * Stores a call before it is made, with an estimate, unless it would exceed one of the limits. Calls that ask at the same moment, also on
-   * several nodes, do so one after the other. `spent` is what the calls of each limit have used without this one; `refusedBy` the index of
-   * the first limit that it would exceed, or `null`. If the process ends before `recordCall`, the estimate stays.
+   * Stores a call before it is made, with an estimate, unless it would exceed one of the limits. Calls that ask at the
+   * same moment, also on several nodes, do so one after the other. `spent` is what the calls of each limit have used
+   * without this one; `refusedBy` the index of the first limit that it would exceed, or `null`. If the process ends
+   * before `recordCall`, the estimate stays.
    */
   reserveCall(
     call: ModelCall,

@@ -12,8 +12,8 @@ const valid = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 export const isNode = (directory: string): boolean => existsSync(join(directory, fileName));
 
 /**
- * The configured name, or the one in the file `node` of the state directory, or the host name and a random part. `keep`: writes it there,
- * so that the node keeps its name.
+ * The configured name, or the one in the file `node` of the state directory, or the host name and a random part.
+ * `keep`: writes it there, so that the node keeps its name.
  */
 export function nodeName(
   directory: string,

@@ -16,6 +16,9 @@ export interface OutboxRow {
   readonly state: OutboxState;
   readonly attempts: number;
   readonly messageId?: string;
-  /** Attempts with unknown result, each recorded in the decisions. The recipient may see this many extra copies of the message. */
+  /**
+   * Attempts with unknown result, each recorded in the decisions. The recipient may see this many extra copies of the
+   * message.
+   */
   readonly doubts: number;
 }

@@ -7,13 +7,14 @@ export interface Queue {
 }
 
 /**
- * Gather keys with this prefix are queues. At most 1,000 events wait in one, for at most seven days. A unit takes the newest events (50, or
- * 20,000 characters of text, those that are due first). Older ones end `silent(left_out)`.
+ * Gather keys with this prefix are queues. At most 1,000 events wait in one, for at most seven days. A unit takes the
+ * newest events (50, or 20,000 characters of text, those that are due first). Older ones end `silent(left_out)`.
  */
 export const queuePrefix = "heartbeat:";
 
 /**
- * Whether a gather key is that of a queue. A store applies the rules of queues to these keys and gathers the events of all others.
+ * Whether a gather key is that of a queue. A store applies the rules of queues to these keys and gathers the events of
+ * all others.
  *
  * @example
  * if (isQueueKey(event.gather?.key)) limitQueue(event);

@@ -28,7 +28,9 @@ export interface KeptRow {
 export interface Removals {
   /** Durable. Removes a session with all its conversations and settings. */
   deleteSession(key: string): Promise<{ readonly found: boolean; readonly messages: number }>;
-  /** Transcript messages that contain the text or were written by one of the units, oldest first. Reads all transcripts. */
+  /**
+   * Transcript messages that contain the text or were written by one of the units, oldest first. Reads all transcripts.
+   */
   messagesAbout(about: { readonly text: string; readonly unitIds: readonly string[] }): Promise<readonly KeptMessage[]>;
   /** Durable. Removes messages of a transcript and replaces the content of others. */
   editTranscript(edit: {
@@ -39,12 +41,17 @@ export interface Removals {
   /** The parts sent to a chat whose events are still stored. */
   partsTo(chat: Person): Promise<readonly { readonly unitId: string; readonly part: Json; readonly at?: number }[]>;
   /**
-   * Durable. Removes settled events with their bodies, decisions and parts. Only their dedupe keys remain. Resolves with the number of
-   * removed events; events that have not ended are kept.
+   * Durable. Removes settled events with their bodies, decisions and parts. Only their dedupe keys remain. Resolves
+   * with the number of removed events; events that have not ended are kept.
    */
   removeEvents(ids: readonly string[]): Promise<number>;
-  /** Durable. Removes the parts sent to a chat, the chat as last recipient of sessions, and the person from the ledger of model calls. */
-  removeSentTo(chat: Person): Promise<{ readonly parts: number; readonly messageIds: number; readonly recipients: number }>;
+  /**
+   * Durable. Removes the parts sent to a chat, the chat as last recipient of sessions, and the person from the ledger
+   * of model calls.
+   */
+  removeSentTo(
+    chat: Person,
+  ): Promise<{ readonly parts: number; readonly messageIds: number; readonly recipients: number }>;
   /** Key-value data of all namespaces whose key or value contains the text. */
   rowsAbout(text: string): Promise<readonly KeptRow[]>;
 }

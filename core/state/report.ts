@@ -72,8 +72,8 @@ export interface StoreStats {
   readonly running: number;
   readonly outboxWaiting: number;
   /**
-   * Since when the head of a lane has been due that has waited longest, in epoch milliseconds; in the future if none is due yet. Absent if
-   * no lane has a head that becomes due.
+   * Since when the head of a lane has been due that has waited longest, in epoch milliseconds; in the future if none is
+   * due yet. Absent if no lane has a head that becomes due.
    */
   readonly oldestDueAt?: number;
   readonly settled: { readonly [outcome in Outcome]: number };

@@ -3,7 +3,10 @@ import type { Decision, Json, Outcome } from "../contract/index.ts";
 import type { EventReport } from "./report.ts";
 import type { StoredEvent } from "./store.ts";
 
-/** The columns of a stored event. A flat list, because it is on the hot path. JSON has no infinite numbers, so such a `due` may be a text. */
+/**
+ * The columns of a stored event. A flat list, because it is on the hot path. JSON has no infinite numbers, so such a
+ * `due` may be a text.
+ */
 export type StoredEventRow = readonly [
   id: string,
   sequence: number,
@@ -22,7 +25,8 @@ export type StoredEventRow = readonly [
 
 /** The event of a row. `due` and `gatherKey` become `gather` if the event is gathered under a key. */
 export function storedEventOf(row: StoredEventRow): StoredEvent {
-  const [id, sequence, acceptedAt, attempts, source, kind, account, lane, authority, gatherKey, dedupeKey, due, body] = row;
+  const [id, sequence, acceptedAt, attempts, source, kind, account, lane, authority, gatherKey, dedupeKey, due, body] =
+    row;
   return {
     id,
     sequence,
@@ -58,7 +62,11 @@ export interface EventReportRow {
 }
 
 /** The report of a row, with what the database keeps in a form of its own. */
-export function eventReportOf(row: EventReportRow, state: EventReport["state"], decisions: readonly Decision[]): EventReport {
+export function eventReportOf(
+  row: EventReportRow,
+  state: EventReport["state"],
+  decisions: readonly Decision[],
+): EventReport {
   return {
     id: row.id,
     source: row.source,

@@ -1,6 +1,6 @@
 /**
- * The guard of a tap: whatever its plugin does, it ends once, within its deadline, with an answer or with an error that names the plugin.
- * tapable's own promise would never settle if a tap threw synchronously.
+ * The guard of a tap: whatever its plugin does, it ends once, within its deadline, with an answer or with an error that
+ * names the plugin. tapable's own promise would never settle if a tap threw synchronously.
  */
 import { PluginError, reasonOf } from "../contract/index.ts";
 import type { HookName } from "./hook-names.ts";
@@ -11,7 +11,10 @@ import type { Visit } from "./visit.ts";
 /** The callback that tapable passes to each tap after its arguments. */
 export type Done = (error: Error | null, answer?: unknown) => void;
 
-/** A tap with its precomputed properties. A turn passes about a dozen taps, so running one creates no closures and no lists. */
+/**
+ * A tap with its precomputed properties. A turn passes about a dozen taps, so running one creates no closures and no
+ * lists.
+ */
 export interface Tap {
   readonly plugin: string;
   readonly hook: HookName;
@@ -90,7 +93,8 @@ export function callbackOf(tap: Tap): (...args: never[]) => void {
       return (first: unknown, visit: Visit, done: Done) => runTap(tap, done, first, own ? visit : undefined);
     case "ingress":
     case "formatting":
-      return (first: unknown, second: unknown, visit: Visit, done: Done) => runTap(tap, done, first, second, own ? visit : undefined);
+      return (first: unknown, second: unknown, visit: Visit, done: Done) =>
+        runTap(tap, done, first, second, own ? visit : undefined);
     case "delivery":
       return (first: unknown, second: unknown, third: unknown, done: Done) => runTap(tap, done, first, second, third);
     case "turn":

@@ -1,8 +1,8 @@
 /**
  * The hook table and its guard; the only importer of tapable.
  *
- * tapable does the dispatching; this table is the interface. The guard gives every tap an async wrapper (tapable's promise would never
- * settle if a tap threw synchronously), a deadline, and the name of its plugin.
+ * tapable does the dispatching; this table is the interface. The guard gives every tap an async wrapper (tapable's
+ * promise would never settle if a tap threw synchronously), a deadline, and the name of its plugin.
  */
 import { AsyncParallelHook, AsyncSeriesBailHook, AsyncSeriesWaterfallHook } from "tapable";
 import {
@@ -30,7 +30,9 @@ import { carried, type Visit } from "./visit.ts";
 export interface FormattingContext {
   readonly inbound: Inbound;
   readonly route: Route;
-  /** The reply is the content of a preview. It is still growing and passes this station repeatedly until it is complete. */
+  /**
+   * The reply is the content of a preview. It is still growing and passes this station repeatedly until it is complete.
+   */
   readonly preview?: true;
 }
 
@@ -43,17 +45,27 @@ type Answer<T> = T | undefined | Promise<T | undefined>;
  */
 export interface HookTable {
   /**
-   * First answer. `gathered` contains all events of the unit; `event` is the first of them. Without an answer: `failed(no_ingress)`. A
-   * throw: `failed`.
+   * First answer. `gathered` contains all events of the unit; `event` is the first of them. Without an answer:
+   * `failed(no_ingress)`. A throw: `failed`.
    */
   readonly ingress: (event: StoredEvent, gathered: readonly StoredEvent[]) => Answer<Inbound | Silent | null>;
   /** First refusal; a tap cannot admit an event early. A throw or a late tap refuses. */
   readonly gating: (inbound: Inbound) => Answer<Refusal>;
   /** First answer. Without an answer: the default agent. A throw: `failed`. */
   readonly routing: (inbound: Inbound) => Answer<Route>;
-  /** First answer: a stream, or `null` (`{ silent }` with the reason) to stay silent. Without an answer: `failed(no_engine)`. A throw: a short apology, `failed`. */
-  readonly turn: (inbound: Inbound, route: Route, signal: AbortSignal) => Answer<AsyncIterable<TurnEvent> | Silent | null>;
-  /** Pipe: the next reply, or nothing to leave it unchanged. A throw: not sent, because the tap may be the one that redacts. */
+  /**
+   * First answer: a stream, or `null` (`{ silent }` with the reason) to stay silent. Without an answer:
+   * `failed(no_engine)`. A throw: a short apology, `failed`.
+   */
+  readonly turn: (
+    inbound: Inbound,
+    route: Route,
+    signal: AbortSignal,
+  ) => Answer<AsyncIterable<TurnEvent> | Silent | null>;
+  /**
+   * Pipe: the next reply, or nothing to leave it unchanged. A throw: not sent, because the tap may be the one that
+   * redacts.
+   */
   readonly formatting: (reply: Reply, context: FormattingContext) => Answer<Reply>;
   /** First answer. Without an answer: `failed(no_channel)`. A throw: a retry if that is safe, else `failed`. */
   readonly delivery: (part: Part, address: Address, signal: AbortSignal) => Answer<Receipt>;
@@ -64,11 +76,13 @@ export interface HookTable {
 type WithVisit<F> = F extends (...args: infer A) => infer R ? (...args: [...A, visit: Visit]) => R : never;
 
 /** The stations as the gateway's own taps see them, with the visit. Plugins do not receive it. */
-export type OwnHookTable = { readonly [N in keyof HookTable]: N extends "delivery" | "settled" ? HookTable[N] : WithVisit<HookTable[N]> };
+export type OwnHookTable = {
+  readonly [N in keyof HookTable]: N extends "delivery" | "settled" ? HookTable[N] : WithVisit<HookTable[N]>;
+};
 
 /**
- * Time limits of taps in milliseconds. For a turn, this is the time to return its stream; the agent's settings limit how long the stream
- * runs.
+ * Time limits of taps in milliseconds. For a turn, this is the time to return its stream; the agent's settings limit
+ * how long the stream runs.
  */
 export const hookDeadlines: Readonly<Record<HookName, number>> = {
   ingress: 10_000,
@@ -111,7 +125,11 @@ export interface Hooks {
     fn: OwnHookTable[N],
     options?: { readonly order?: TapOrder; readonly deadlineMs?: number },
   ): void;
-  ingress(event: StoredEvent, gathered: readonly StoredEvent[], visit: Visit): Promise<Answered<Inbound | Silent | null> | undefined>;
+  ingress(
+    event: StoredEvent,
+    gathered: readonly StoredEvent[],
+    visit: Visit,
+  ): Promise<Answered<Inbound | Silent | null> | undefined>;
   gating(inbound: Inbound, visit: Visit): Promise<Answered<Refusal> | undefined>;
   routing(inbound: Inbound, visit: Visit): Promise<Answered<Route> | undefined>;
   turn(
@@ -125,8 +143,8 @@ export interface Hooks {
   delivery(part: Part, address: Address, signal: AbortSignal, visit?: Visit): Promise<Answered<Receipt> | undefined>;
   settled(record: TurnRecord, visit: Visit): Promise<void>;
   /**
-   * Puts other taps in the place of those of a plugin. An event that is under way meets the taps that were registered when its visit
-   * began.
+   * Puts other taps in the place of those of a plugin. An event that is under way meets the taps that were registered
+   * when its visit began.
    */
   replace(plugin: string, taps: readonly PluginTap[]): void;
   /** Calls `keep` with each visit when it begins, in the moment in which its taps are chosen. */
@@ -142,21 +160,22 @@ export interface Hooks {
 /** A tapable hook for each station. tapable cannot remove a tap, so other taps need other hooks. */
 function createEngines() {
   return Object.freeze({
-    ingress: new AsyncSeriesBailHook<[StoredEvent, readonly StoredEvent[], Visit], Answered<Inbound | Silent | null> | undefined>([
-      "event",
-      "gathered",
-      "visit",
-    ]),
+    ingress: new AsyncSeriesBailHook<
+      [StoredEvent, readonly StoredEvent[], Visit],
+      Answered<Inbound | Silent | null> | undefined
+    >(["event", "gathered", "visit"]),
     gating: new AsyncSeriesBailHook<[Inbound, Visit], Answered<Refusal> | undefined>(["inbound", "visit"]),
     routing: new AsyncSeriesBailHook<[Inbound, Visit], Answered<Route> | undefined>(["inbound", "visit"]),
-    turn: new AsyncSeriesBailHook<[Inbound, Route, AbortSignal, Visit], Answered<AsyncIterable<TurnEvent> | null> | undefined>([
-      "inbound",
-      "route",
-      "signal",
-      "visit",
-    ]),
+    turn: new AsyncSeriesBailHook<
+      [Inbound, Route, AbortSignal, Visit],
+      Answered<AsyncIterable<TurnEvent> | null> | undefined
+    >(["inbound", "route", "signal", "visit"]),
     formatting: new AsyncSeriesWaterfallHook<[Reply, FormattingContext, Visit], Reply>(["reply", "context", "visit"]),
-    delivery: new AsyncSeriesBailHook<[Part, Address, AbortSignal], Answered<Receipt> | undefined>(["part", "address", "signal"]),
+    delivery: new AsyncSeriesBailHook<[Part, Address, AbortSignal], Answered<Receipt> | undefined>([
+      "part",
+      "address",
+      "signal",
+    ]),
     settled: new AsyncParallelHook<[TurnRecord]>(["record"]),
   } satisfies Record<HookName, unknown>);
 }
@@ -203,7 +222,9 @@ export function createHooks(options: { readonly onObserverError: (error: unknown
   }
 
   function add(engines: Engines, { hook, plugin, order, deadlineMs, run }: Registered): void {
-    const engine = engines[hook] as unknown as { tapAsync(at: { name: string; stage: number }, fn: (...args: never[]) => void): void };
+    const engine = engines[hook] as unknown as {
+      tapAsync(at: { name: string; stage: number }, fn: (...args: never[]) => void): void;
+    };
     const tap = { plugin, hook, deadlineMs, run, judge: judgeOf(hook, plugin), times };
     engine.tapAsync({ name: plugin, stage: stages[order] }, callbackOf(tap));
   }
@@ -236,7 +257,8 @@ export function createHooks(options: { readonly onObserverError: (error: unknown
     routing: (inbound, visit) => met(visit).routing.promise(inbound, visit),
     turn: (inbound, route, signal, visit) => met(visit).turn.promise(inbound, route, signal, visit),
     formatting: (reply, context, visit) => met(visit).formatting.promise(reply, context, visit),
-    delivery: (part, address, signal, visit) => (visit === undefined ? current : met(visit)).delivery.promise(part, address, signal),
+    delivery: (part, address, signal, visit) =>
+      (visit === undefined ? current : met(visit)).delivery.promise(part, address, signal),
     settled: (record, visit) => met(visit).settled.promise(record),
     timed: times.call,
     lately: () => times.take(),

@@ -1,6 +1,6 @@
 /**
- * What a turn keeps, and gives up while it waits for a person: its time limit, its place among the turns that run at once, and the count of
- * its attempt.
+ * What a turn keeps, and gives up while it waits for a person: its time limit, its place among the turns that run at
+ * once, and the count of its attempt.
  */
 import { carried, type Visit } from "./visit.ts";
 
@@ -14,14 +14,14 @@ export interface TurnHold {
 /** Whether the attempt of a unit counts if the process ends now. It does not while the unit only waits. */
 export interface CountedAttempt {
   /**
-   * Waits or works. Resolves when the store knows it, so that nothing runs uncounted; `undefined` if the store knows it already. A wait that
-   * cannot be written counts.
+   * Waits or works. Resolves when the store knows it, so that nothing runs uncounted; `undefined` if the store knows it
+   * already. A wait that cannot be written counts.
    */
   begin(what: "wait" | "work"): Promise<void> | undefined;
   end(what: "wait" | "work"): Promise<void> | undefined;
   /**
-   * The run only takes up an earlier one, until it waits or works: it returns to a question that is still open, or sends the apology of a
-   * unit that used up its attempts.
+   * The run only takes up an earlier one, until it waits or works: it returns to a question that is still open, or
+   * sends the apology of a unit that used up its attempts.
    */
   returns(): Promise<void> | undefined;
 }
@@ -68,8 +68,8 @@ async function resume(turn: Held): Promise<void> {
 }
 
 /**
- * Waits with everything on hold that the turn keeps, for a person or for anything else that may take long. If the process ends meanwhile, the
- * attempt does not count.
+ * Waits with everything on hold that the turn keeps, for a person or for anything else that may take long. If the
+ * process ends meanwhile, the attempt does not count.
  */
 export async function whileHeld<Result>(visit: Visit, work: () => Promise<Result>): Promise<Result> {
   const turn = heldBy(visit);
@@ -86,7 +86,9 @@ export async function whileHeld<Result>(visit: Visit, work: () => Promise<Result
   }
 }
 
-/** Runs what may end the process, such as a tool: meanwhile the attempt counts, also if another call of the turn waits. */
+/**
+ * Runs what may end the process, such as a tool: meanwhile the attempt counts, also if another call of the turn waits.
+ */
 export async function whileWorking<Result>(visit: Visit, work: () => Promise<Result>): Promise<Result> {
   const attempt = visit.get(countedAttempt);
   await attempt?.begin("work");

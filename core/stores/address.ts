@@ -11,7 +11,10 @@ export interface DatabaseAddress {
   clean(text: string): string;
 }
 
-/** Throws `config_invalid` or `secret_unavailable`. The password is registered as a secret of its own, as drivers quote it. */
+/**
+ * Throws `config_invalid` or `secret_unavailable`. The password is registered as a secret of its own, as drivers quote
+ * it.
+ */
 export function databaseAddress({ store, url: secret }: StatePlace, secrets: Secrets): DatabaseAddress {
   const invalid = (reason: string, fix: string) => new HostError("config_invalid", { path: "state.url", reason, fix });
   if (secret === undefined)
@@ -28,7 +31,8 @@ export function databaseAddress({ store, url: secret }: StatePlace, secrets: Sec
   return {
     url,
     shown,
-    clean: (text) => passwords.reduce((cleaned, password) => cleaned.replaceAll(password, "[secret]"), text.replaceAll(url, shown)),
+    clean: (text) =>
+      passwords.reduce((cleaned, password) => cleaned.replaceAll(password, "[secret]"), text.replaceAll(url, shown)),
   };
 }
 

@@ -1,7 +1,18 @@
-/** Copies the whole state of one store to another, in batches, so that a copy that was interrupted continues where it stopped. */
+/**
+ * Copies the whole state of one store to another, in batches, so that a copy that was interrupted continues where it
+ * stopped.
+ */
 import { createHash } from "node:crypto";
 import { HostError, type Json } from "../contract/index.ts";
-import { type Copying, type CopyKind, type CopyRecord, copyKinds, copyNamespace, copyRecordKey, type Store } from "../state/index.ts";
+import {
+  type Copying,
+  type CopyKind,
+  type CopyRecord,
+  copyKinds,
+  copyNamespace,
+  copyRecordKey,
+  type Store,
+} from "../state/index.ts";
 
 const identityKey = "identity";
 const batch = { rows: 500, characters: 1_000_000 } as const;
@@ -34,8 +45,8 @@ export interface CopyResult {
 }
 
 /**
- * The caller makes sure that no gateway uses the source. Throws `state_copy_refused` if the target cannot take the copy, and
- * `state_copy_differs` if the target does not contain what the source does.
+ * The caller makes sure that no gateway uses the source. Throws `state_copy_refused` if the target cannot take the
+ * copy, and `state_copy_differs` if the target does not contain what the source does.
  */
 export async function copyState({
   source,
@@ -63,9 +74,11 @@ export async function copyState({
     };
     const [here, there] = [await contentOf(from, kind, count), await contentOf(to, kind, count)];
     if (here.rows !== there.rows) differences.push(`${kind} has ${there.rows} of ${here.rows} rows`);
-    else if (here.hashes !== there.hashes) differences.push(`${kind} has the same ${here.rows} rows, but not the same content`);
+    else if (here.hashes !== there.hashes)
+      differences.push(`${kind} has the same ${here.rows} rows, but not the same content`);
   }
-  if (differences.length > 0) throw new HostError("state_copy_differs", { target: shown, reason: differences.join(", ") });
+  if (differences.length > 0)
+    throw new HostError("state_copy_differs", { target: shown, reason: differences.join(", ") });
   await beforeFinish();
   await to.finish();
   return { counts, resumed };
@@ -90,7 +103,11 @@ async function takeTarget(
   if (known !== null) {
     if (known.source === source) return { position: known, resumed: true };
     const reason = "it contains an unfinished copy of another state";
-    throw new HostError("state_copy_refused", { target: shown, reason, fix: "Name an empty target, or remove that copy." });
+    throw new HostError("state_copy_refused", {
+      target: shown,
+      reason,
+      fix: "Name an empty target, or remove that copy.",
+    });
   }
   const position: CopyRecord = { source, kind: copyKinds[0], after: null };
   if (await to.begin(position)) return { position, resumed: false };

@@ -18,7 +18,8 @@ export async function openState(options: StateOptions): Promise<Store> {
     });
   }
   if (acceptNewState !== undefined) {
-    const reason = `--accept-new-state is for the store ${embeddedStore}, and state.store is ${place.store}: start without it`;
+    const reason =
+      `--accept-new-state is for the store ${embeddedStore}, and state.store is ` + `${place.store}: start without it`;
     throw new HostError("usage", { reason });
   }
   const { openPluginStore } = await import("./plugin-store.ts");

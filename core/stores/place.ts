@@ -27,8 +27,8 @@ export const filesOf = (place: StatePlace): readonly string[] => (isEmbedded(pla
 export const logOf = (place: StatePlace): string | undefined => (isEmbedded(place) ? `${databaseFile}-wal` : undefined);
 
 /**
- * Whether there is a state to open. A directory that contains only a configuration is none, and opening it would create one. A lost state
- * counts as one, because opening it reports the loss.
+ * Whether there is a state to open. A directory that contains only a configuration is none, and opening it would create
+ * one. A lost state counts as one, because opening it reports the loss.
  */
 export function isUsed(place: StatePlace): boolean {
   return !isEmbedded(place) || existsSync(join(place.directory, databaseFile)) || wasUsed(place.directory);

@@ -9,7 +9,8 @@ import type { PluginPlaces, StateOptions } from "./options.ts";
 
 type PluginStoreOptions = Pick<StateOptions, "place" | "now" | "owner" | "secrets" | "plugins">;
 
-const checkDatabase = "Check that the database runs and can be reached, and that it accepts the user and the password of state.url.";
+const checkDatabase =
+  "Check that the database runs and can be reached, and that it accepts the user and the password of state.url.";
 
 export async function openPluginStore(options: PluginStoreOptions): Promise<Store> {
   const { place } = options;
@@ -20,7 +21,11 @@ export async function openPluginStore(options: PluginStoreOptions): Promise<Stor
   } catch (error) {
     const reason = withoutCapital(address.clean(reasonOf(error)));
     const fix = error instanceof HostError ? error.hint : checkDatabase;
-    throw new HostError("store_not_opened", { store: place.store, address: address.shown, reason, fix }, { cause: error });
+    throw new HostError(
+      "store_not_opened",
+      { store: place.store, address: address.shown, reason, fix },
+      { cause: error },
+    );
   }
 }
 
@@ -60,4 +65,5 @@ function storeOf(id: string, { id: plugin, store }: PluginDefinition): StoreDefi
   throw new PluginError("plugin_invalid", { plugin, reason, field: "store" });
 }
 
-const withoutCapital = (text: string): string => (/^[A-Z][a-z]/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text);
+const withoutCapital = (text: string): string =>
+  /^[A-Z][a-z]/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text;

@@ -1,6 +1,7 @@
 /**
- * A configuration that all nodes of a store share (`state.config: "store"`). The store has the text; the file of each node follows it, and an
- * edit of any of these files becomes the new text. Settings that name the store and the node stay in each file.
+ * A configuration that all nodes of a store share (`state.config: "store"`). The store has the text; the file of each
+ * node follows it, and an edit of any of these files becomes the new text. Settings that name the store and the node
+ * stay in each file.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -37,8 +38,9 @@ interface Base {
 }
 
 /**
- * `same`: nothing had to be done. `pulled`: the file was changed. `pushed`: the store was changed. `invalid`: the file has an error, so its
- * edit is not shared. `kept`: the file with the former text, where another node's edit was faster than that of this file.
+ * `same`: nothing had to be done. `pulled`: the file was changed. `pushed`: the store was changed. `invalid`: the file
+ * has an error, so its edit is not shared. `kept`: the file with the former text, where another node's edit was faster
+ * than that of this file.
  */
 export interface Synced {
   readonly what: "same" | "pulled" | "pushed" | "invalid";
@@ -107,7 +109,8 @@ export function createSharedConfig({
     const content = digestOf(sharedText(text ?? ""));
     if (stored === null) return await push(text ?? "", 0);
     const isEdited = content !== base?.content;
-    if (stored.revision !== base?.revision) return await pull(text, stored, isEdited && content !== digestOf(stored.text));
+    if (stored.revision !== base?.revision)
+      return await pull(text, stored, isEdited && content !== digestOf(stored.text));
     return isEdited ? await push(text ?? "", stored.revision) : { what: "same" };
   }
 

@@ -50,7 +50,10 @@ export function contractRules(options: ChannelContractOptions): readonly Rule[] 
   return definition === undefined ? allRules : allRules.filter((rule) => applies(rule, definition, options));
 }
 
-/** Tries one rule on a fresh connection. With `contact`, a platform that an earlier rule did not reach is not tried again. */
+/**
+ * Tries one rule on a fresh connection. With `contact`, a platform that an earlier rule did not reach is not tried
+ * again.
+ */
 export async function tryRule(
   rule: Rule,
   options: ChannelContractOptions,
@@ -59,17 +62,20 @@ export async function tryRule(
   const failed = rule.needs === undefined ? undefined : how.contact?.failed;
   if (failed !== undefined)
     throw new Error(
-      `Not tried, because no rule before it could receive a message from the platform. Mend the first one that failed: ${asSentence(failed)}`,
+      "Not tried, because no rule before it could receive a message from the platform. Mend the first one " +
+        `that failed: ${asSentence(failed)}`,
     );
   await withBench(options, (bench) => rule.run(bench), how);
 }
 
 /**
- * Defines the tests that a channel has to pass, as a group of vitest under its id, with a group for each part of the contract. Capabilities that
- * are declared, functions that are listed, and what the platform can do add their own. Each test opens an account of its own. Throws nothing: what is broken is a failing test, with a sentence that says
- * what the contract asks.
+ * Defines the tests that a channel has to pass, as a group of vitest under its id, with a group for each part of the
+ * contract. Capabilities that are declared, functions that are listed, and what the platform can do add their own. Each
+ * test opens an account of its own. Throws nothing: what is broken is a failing test, with a sentence that says what
+ * the contract asks.
  *
- * Skip a test that a channel cannot pass by its title, with a reason. A skip without a reason, or of a test that does not exist, fails.
+ * Skip a test that a channel cannot pass by its title, with a reason. A skip without a reason, or of a test that does
+ * not exist, fails.
  *
  * @example
  * channelContract({

@@ -21,9 +21,9 @@ export async function tryEngineRule(
 }
 
 /**
- * Defines the tests that an engine has to pass, as a group of vitest under its id: the stream and the end of a turn, an abort, and what
- * stays open. A model server adds requests, tools, the codes of failures, and secrets. Each test sets up the plugin again.
- * Each fault is a failing test, with a sentence that says what the contract asks.
+ * Defines the tests that an engine has to pass, as a group of vitest under its id: the stream and the end of a turn, an
+ * abort, and what stays open. A model server adds requests, tools, the codes of failures, and secrets. Each test sets
+ * up the plugin again. Each fault is a failing test, with a sentence that says what the contract asks.
  *
  * A test that an engine cannot pass is skipped by its title and a reason. A skip without a reason fails.
  *

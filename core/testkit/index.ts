@@ -1,7 +1,9 @@
 /**
- * The entry point for authors of tests: `service-gateway/testkit`. It requires vitest (4 or later) and is called inside a test file.
+ * The entry point for authors of tests: `service-gateway/testkit`. It requires vitest (4 or later) and is called inside
+ * a test file.
  *
- * `createTestHost` runs plugins in a whole gateway. The others hold one thing against its rules: a channel, an engine, a store, a transform, a preset.
+ * `createTestHost` runs plugins in a whole gateway. The others hold one thing against its rules: a channel, an engine,
+ * a store, a transform, a preset.
  */
 
 export type { Store, StoredEvent } from "../state/index.ts";
@@ -17,7 +19,13 @@ export type {
   PlatformPlace,
 } from "./channel/options.ts";
 export { channelContract } from "./channel-contract.ts";
-export type { EngineContractOptions, ModelAbility, ModelFailure, ModelServer, ModelServerSource } from "./engine/options.ts";
+export type {
+  EngineContractOptions,
+  ModelAbility,
+  ModelFailure,
+  ModelServer,
+  ModelServerSource,
+} from "./engine/options.ts";
 export { engineContract } from "./engine-contract.ts";
 export type { Ended } from "./host/endings.ts";
 export type { BeforeSend, Delivered, Said, SaidFile } from "./host/loopback.ts";

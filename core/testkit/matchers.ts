@@ -14,7 +14,8 @@ export interface ExpectedEnd {
 /** What `expect(host)` offers beside vitest's own matchers. */
 export interface TestHostMatchers<R> {
   /**
-   * Passes if the loopback channel sent a message with this text, or one that matches the pattern; with `chat` and `thread`, in that place.
+   * Passes if the loopback channel sent a message with this text, or one that matches the pattern; with `chat` and
+   * `thread`, in that place.
    *
    * @example
    * expect(host).toHaveDelivered(/code: [A-Z0-9]{4}/, { chat: "owner" });
@@ -51,10 +52,15 @@ function renderEnd({ eventId, outcome, reason, decisions }: Ended): string {
   return `${outcome} (${reason}), event ${eventId}${detail === undefined ? "" : `: ${detail}`}`;
 }
 
-const fits = (text: string, wanted: string | RegExp) => (typeof wanted === "string" ? text.includes(wanted) : text.search(wanted) >= 0);
+const fits = (text: string, wanted: string | RegExp) =>
+  typeof wanted === "string" ? text.includes(wanted) : text.search(wanted) >= 0;
 
 expect.extend({
-  toHaveDelivered(received: unknown, wanted: string | RegExp, place: { readonly chat?: string; readonly thread?: string } = {}) {
+  toHaveDelivered(
+    received: unknown,
+    wanted: string | RegExp,
+    place: { readonly chat?: string; readonly thread?: string } = {},
+  ) {
     assertHost(received, "toHaveDelivered");
     const outbox = received.outbox();
     const pass = outbox.some(
@@ -77,13 +83,15 @@ expect.extend({
     assertHost(received, "toHaveEnded");
     const ended = received.ended();
     const pass = ended.some(
-      ({ outcome, reason }) => (wanted.outcome ?? outcome) === outcome && (wanted.reason === undefined || wanted.reason === reason),
+      ({ outcome, reason }) =>
+        (wanted.outcome ?? outcome) === outcome && (wanted.reason === undefined || wanted.reason === reason),
     );
     const not = pass ? "not " : "";
     return {
       pass,
       message: () =>
-        `expected an event of the host ${not}to have ended ${JSON.stringify(wanted)}. They ended:\n${listed(ended.map(renderEnd), "none")}`,
+        `expected an event of the host ${not}to have ended ${JSON.stringify(wanted)}. They ` +
+        `ended:\n${listed(ended.map(renderEnd), "none")}`,
     };
   },
 });

@@ -1,4 +1,7 @@
-/** Tests a plugin's presets: posts deliveries and compares the results, under a configuration that contains only the preset. */
+/**
+ * Tests a plugin's presets: posts deliveries and compares the results, under a configuration that contains only the
+ * preset.
+ */
 import { describe, expect, test } from "vitest";
 import { checkConfig } from "../config/index.ts";
 import type { Json } from "../contract/index.ts";
@@ -29,9 +32,10 @@ export interface PresetCase {
   /** ISO 8601; default `2026-01-02T03:04:05.678Z`. */
   readonly now?: string;
   /**
-   * What runs, in order. For a run: `action` (`agent`), `message` without its wrapper and the fields of the request (`name`, `sessionKey`,
-   * `deliver`, ...). For a wake: `action` (`wake`), `text` and `mode`. Only the listed fields are compared, with `toMatchObject`. An empty
-   * list means that nothing runs. Or the code in the answer to the sender; `not_found` if no mapping takes the delivery.
+   * What runs, in order. For a run: `action` (`agent`), `message` without its wrapper and the fields of the request
+   * (`name`, `sessionKey`, `deliver`, ...). For a wake: `action` (`wake`), `text` and `mode`. Only the listed fields
+   * are compared, with `toMatchObject`. An empty list means that nothing runs. Or the code in the answer to the sender;
+   * `not_found` if no mapping takes the delivery.
    */
   readonly expect: readonly object[] | { readonly code: string };
 }
@@ -39,9 +43,9 @@ export interface PresetCase {
 /** Tests a plugin with presets, inside a vitest file. */
 export interface PresetTester {
   /**
-   * Defines one test for each case, and one that checks the declaration, in a `describe` named after the plugin's id. Uses the default
-   * policy and only the agent `main`; generated session keys begin with `hook:test-`. The call itself never throws: a violation is a
-   * failing test.
+   * Defines one test for each case, and one that checks the declaration, in a `describe` named after the plugin's id.
+   * Uses the default policy and only the agent `main`; generated session keys begin with `hook:test-`. The call itself
+   * never throws: a violation is a failing test.
    *
    * @example
    * presetTester.run(uptime, [
@@ -106,7 +110,9 @@ function compile(plugin: PluginDefinition) {
 
 async function outcomeOf(plugin: PluginDefinition, one: PresetCase): Promise<unknown> {
   const { table, deps } = compile(plugin);
-  const headers = Object.fromEntries(Object.entries(one.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
+  const headers = Object.fromEntries(
+    Object.entries(one.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]),
+  );
   const path = one.path ?? plugin.presets?.[0]?.path ?? "";
   const body = Buffer.from(typeof one.payload === "string" ? one.payload : JSON.stringify(one.payload));
   const query = Object.assign(Object.create(null), one.query);

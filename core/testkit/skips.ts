@@ -7,7 +7,9 @@ const timeoutMs = 60_000;
 interface Titled {
   /** The group, ` > `, and the name in it. */
   readonly title: string;
-  /** It looks at the whole process, plays its time, or would be misled by one that is busy: no other is tried beside it. */
+  /**
+   * It looks at the whole process, plays its time, or would be misled by one that is busy: no other is tried beside it.
+   */
   readonly alone?: true;
 }
 
@@ -19,7 +21,10 @@ export interface ContractSkip {
   readonly reason: string;
 }
 
-/** Defines one test for each rule, in groups under the plugin's id. `concurrent`: those that need not be alone are tried at the same time, last. */
+/**
+ * Defines one test for each rule, in groups under the plugin's id. `concurrent`: those that need not be alone are tried
+ * at the same time, last.
+ */
 export function defineContract<R extends Titled>({
   id,
   rules,

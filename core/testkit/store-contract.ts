@@ -19,13 +19,13 @@ import { writerRules } from "./store/writers.ts";
 export type { StoreContractOptions } from "./store/fixture.ts";
 
 /**
- * Defines the tests that a store has to pass, as vitest groups under `name`: durability, order, how units end, who owns the state. They
- * test a store against the port `core/state/store.ts`; the embedded SQLite store passes them in `test/core/state`. Each test opens a store
- * of its own and closes everything it opened; only the tests move the clock `now`. The call itself never throws: a violation is a failing
- * test.
+ * Defines the tests that a store has to pass, as vitest groups under `name`: durability, order, how units end, who owns
+ * the state. They test a store against the port `core/state/store.ts`; the embedded SQLite store passes them in
+ * `test/core/state`. Each test opens a store of its own and closes everything it opened; only the tests move the clock
+ * `now`. The call itself never throws: a violation is a failing test.
  *
- * A store on which several nodes work also names `writers`. Further tests then check leases, take-over and simultaneous writes. A store
- * with a `check` names that too.
+ * A store on which several nodes work also names `writers`. Further tests then check leases, take-over and simultaneous
+ * writes. A store with a `check` names that too.
  *
  * @example
  * storeContract({

@@ -15,7 +15,10 @@ export interface TransformCase {
   readonly path?: string;
   /** ISO 8601; default `2026-01-02T03:04:05.678Z`. */
   readonly now?: string;
-  /** The whole result, compared with `toEqual`, so that matchers such as `expect.objectContaining` work; or the expected error. */
+  /**
+   * The whole result, compared with `toEqual`, so that matchers such as `expect.objectContaining` work; or the expected
+   * error.
+   */
   readonly expect: unknown | { readonly throws: string | RegExp };
 }
 
@@ -31,7 +34,14 @@ function contextOf({
 }: TransformCase): TransformContext {
   const names = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
   const source = isObject(payload) && typeof payload.source === "string" ? payload.source : "";
-  const context = { payload: structuredClone(payload), headers: Object.fromEntries(names), query: { ...query }, path, source, now };
+  const context = {
+    payload: structuredClone(payload),
+    headers: Object.fromEntries(names),
+    query: { ...query },
+    path,
+    source,
+    now,
+  };
   for (const map of [context.headers, context.query]) Object.setPrototypeOf(map, null);
   return freezeJson(context);
 }
@@ -44,8 +54,9 @@ async function resultOf<P>(transform: Transform<P>, one: TransformCase): Promise
 /** Tests a transform, inside a vitest file. */
 export interface TransformTester {
   /**
-   * Defines one test for each case, in a `describe` with the given name. The context is frozen and the result must be plain JSON, as in the
-   * gateway. The sandbox's limits of time, memory and imports do not apply here: `service transforms test` applies them.
+   * Defines one test for each case, in a `describe` with the given name. The context is frozen and the result must be
+   * plain JSON, as in the gateway. The sandbox's limits of time, memory and imports do not apply here: `service
+   * transforms test` applies them.
    *
    * @example
    * transformTester.run("build", build, [
@@ -73,7 +84,10 @@ export const transformTester: TransformTester = {
       for (const [index, one] of cases.entries()) {
         test(one.name ?? `case ${index + 1}`, async () => {
           const wanted = one.expect;
-          const throws = isObject(wanted) && Object.keys(wanted).join() === "throws" ? (wanted.throws as string | RegExp) : undefined;
+          const throws =
+            isObject(wanted) && Object.keys(wanted).join() === "throws"
+              ? (wanted.throws as string | RegExp)
+              : undefined;
           if (throws === undefined) expect(await resultOf(transform, one)).toEqual(wanted);
           else await expect(resultOf(transform, one)).rejects.toThrow(throws);
         });

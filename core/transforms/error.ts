@@ -16,7 +16,11 @@ export class TransformError extends Error {
   /** The first line of the stack, relative to the root. */
   place: string | undefined;
 
-  constructor(kind: TransformFault, message: string, options: { readonly where?: string | undefined; readonly cause?: unknown } = {}) {
+  constructor(
+    kind: TransformFault,
+    message: string,
+    options: { readonly where?: string | undefined; readonly cause?: unknown } = {},
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.kind = kind;
     this.where = options.where;
@@ -24,10 +28,13 @@ export class TransformError extends Error {
 }
 
 /**
- * The place of an error as `file:line:column` relative to the root; the module if there is no frame. A frame without a line is one whose
- * line the engine does not know.
+ * The place of an error as `file:line:column` relative to the root; the module if there is no frame. A frame without a
+ * line is one whose line the engine does not know.
  */
-export function placeOf({ where }: TransformError, { module, root }: { readonly module: string; readonly root: string }): string {
+export function placeOf(
+  { where }: TransformError,
+  { module, root }: { readonly module: string; readonly root: string },
+): string {
   const frame = where?.split("\n").find((line) => line.includes(`${root}/`));
   if (frame === undefined) return module;
   const place = frame.slice(frame.indexOf(`${root}/`) + root.length + 1).replace(/\)$/, "");
@@ -40,5 +47,7 @@ export function placeOf({ where }: TransformError, { module, root }: { readonly 
 export function withPlace(error: unknown): unknown {
   if (!(error instanceof TransformError)) return error;
   const { kind, message, where, place, cause } = error;
-  return place === undefined || message.includes(place) ? error : new TransformError(kind, `${message} (${place})`, { where, cause });
+  return place === undefined || message.includes(place)
+    ? error
+    : new TransformError(kind, `${message} (${place})`, { where, cause });
 }

@@ -1,6 +1,6 @@
 /**
- * What a thread computes now, in memory that the gateway reads too. A thread within one long operation of its engine sends no message and
- * comes to no check of its own; the gateway sees it here and ends the thread.
+ * What a thread computes now, in memory that the gateway reads too. A thread within one long operation of its engine
+ * sends no message and comes to no check of its own; the gateway sees it here and ends the thread.
  */
 
 export interface Meter {
@@ -22,7 +22,8 @@ export interface Computing {
 /** 0: the turn, or zero; 1: the number of the call; 2: milliseconds; 3: whether the module is being loaded. */
 export type MeterMemory = Int32Array<SharedArrayBuffer>;
 
-export const createMeterMemory = (): MeterMemory => new Int32Array(new SharedArrayBuffer(4 * Int32Array.BYTES_PER_ELEMENT));
+export const createMeterMemory = (): MeterMemory =>
+  new Int32Array(new SharedArrayBuffer(4 * Int32Array.BYTES_PER_ELEMENT));
 
 export function createComputingMeter(memory: MeterMemory): Meter {
   let turn = 0;
@@ -54,5 +55,7 @@ export function createComputingMeter(memory: MeterMemory): Meter {
 export function readMeter(memory: MeterMemory): Computing | undefined {
   const turn = Atomics.load(memory, 0);
   const [, request = 0, leftMs = 0, isLoading] = memory;
-  return turn === 0 || Atomics.load(memory, 0) !== turn ? undefined : { turn, request, leftMs, isLoading: isLoading === 1 };
+  return turn === 0 || Atomics.load(memory, 0) !== turn
+    ? undefined
+    : { turn, request, leftMs, isLoading: isLoading === 1 };
 }

@@ -34,8 +34,8 @@ const exceededMs = 60_000;
 /** Another thread starts if calls have waited this long, or if a thread computes for a long time. */
 const patienceMs = 50;
 /**
- * A thread that computes without answering for this time is stuck, because the engine's own limits are shorter, including those for
- * compilation.
+ * A thread that computes without answering for this time is stuck, because the engine's own limits are shorter,
+ * including those for compilation.
  */
 const silentMs = 40_000;
 const sweepMs = 5_000;
@@ -53,7 +53,11 @@ export function createPool({ settings, limits, print, now, size, idleMs }: PoolO
   const watch = createThreadWatch({
     ...{ threads, now },
     onLate(thread, computing) {
-      leave(thread, computing, new TransformError("timeout", `It computed for more than ${limits().cpuMs} ms (hooks.transforms.cpuMs)`));
+      leave(
+        thread,
+        computing,
+        new TransformError("timeout", `It computed for more than ${limits().cpuMs} ms (hooks.transforms.cpuMs)`),
+      );
       void thread.end();
     },
   });
@@ -110,8 +114,8 @@ export function createPool({ settings, limits, print, now, size, idleMs }: PoolO
   }
 
   /**
-   * Gives up a thread. The call that computed fails, and with it the others of its module if that was being loaded. Those that may have
-   * changed something elsewhere fail too. The rest runs again, in another thread.
+   * Gives up a thread. The call that computed fails, and with it the others of its module if that was being loaded.
+   * Those that may have changed something elsewhere fail too. The rest runs again, in another thread.
    */
   function leave(thread: Thread, guilty: Computing | undefined, cause: TransformError): void {
     if (!threads.delete(thread)) return;
@@ -120,7 +124,8 @@ export function createPool({ settings, limits, print, now, size, idleMs }: PoolO
     for (const [id, call] of [...thread.sent].reverse()) {
       const isGuilty = id === guilty?.request || (guilty?.isLoading === true && call.request.module === module);
       if (guilty === undefined || isGuilty) call.reject(cause);
-      else if (thread.requesting.has(id)) call.reject(new TransformError("exit", "Its thread was ended because of another transform"));
+      else if (thread.requesting.has(id))
+        call.reject(new TransformError("exit", "Its thread was ended because of another transform"));
       else waiting.putBack(call);
     }
     thread.sent.clear();

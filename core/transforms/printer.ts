@@ -16,7 +16,13 @@ interface Window {
   lines: number;
 }
 
-export function createPrinter({ log, now }: { readonly log: Pick<PluginLog, Level>; readonly now: () => number }): Printer {
+export function createPrinter({
+  log,
+  now,
+}: {
+  readonly log: Pick<PluginLog, Level>;
+  readonly now: () => number;
+}): Printer {
   const windows = new Map<string, Window>();
 
   return {

@@ -1,4 +1,7 @@
-/** Calls of trusted modules whose process has ended. They are repeated in other processes, to find the call that ended it. */
+/**
+ * Calls of trusted modules whose process has ended. They are repeated in other processes, to find the call that ended
+ * it.
+ */
 import type { TransformError } from "./error.ts";
 import type { Child, Waiting } from "./trusted-process.ts";
 
@@ -12,10 +15,13 @@ export interface Repeats {
 }
 
 /**
- * At most `size` processes repeat calls at the same time, because a module that ends every process would otherwise start one for each call.
- * `start` returns nothing if no process can be started.
+ * At most `size` processes repeat calls at the same time, because a module that ends every process would otherwise
+ * start one for each call. `start` returns nothing if no process can be started.
  */
-export function createRepeats(size: number, start: (module: string, calls: readonly Waiting[]) => Child | undefined): Repeats {
+export function createRepeats(
+  size: number,
+  start: (module: string, calls: readonly Waiting[]) => Child | undefined,
+): Repeats {
   const children = new Set<Child>();
   const waiting: { readonly module: string; readonly calls: readonly Waiting[] }[] = [];
 
@@ -31,7 +37,8 @@ export function createRepeats(size: number, start: (module: string, calls: reado
   return {
     add(module, calls) {
       const half = Math.ceil(calls.length / 2);
-      for (const part of [calls.slice(0, half), calls.slice(half)]) if (part.length > 0) waiting.push({ module, calls: part });
+      for (const part of [calls.slice(0, half), calls.slice(half)])
+        if (part.length > 0) waiting.push({ module, calls: part });
       startSome();
     },
     ended(child) {

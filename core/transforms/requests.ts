@@ -1,6 +1,6 @@
 /**
- * `fetch` for transforms, with `hooks.transforms.network`: connects to public addresses only. Each connection is checked, including those
- * of redirects.
+ * `fetch` for transforms, with `hooks.transforms.network`: connects to public addresses only. Each connection is
+ * checked, including those of redirects.
  */
 import { interceptors, request } from "undici";
 import { reasonOf } from "../contract/index.ts";
@@ -23,7 +23,8 @@ const agent = createPublicAgent().compose(interceptors.redirect({ maxRedirection
 /** A module can change what its engine makes of a request, so that anything may come. Throws a sentence. */
 function checked(outgoing: unknown): Outgoing {
   const { address, method, headers, body } = (outgoing ?? {}) as Readonly<Record<string, unknown>>;
-  const isPair = (pair: unknown): boolean => Array.isArray(pair) && pair.length === 2 && pair.every((part) => typeof part === "string");
+  const isPair = (pair: unknown): boolean =>
+    Array.isArray(pair) && pair.length === 2 && pair.every((part) => typeof part === "string");
   const isRequest =
     typeof address === "string" &&
     typeof method === "string" &&

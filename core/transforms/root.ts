@@ -1,5 +1,6 @@
 /**
- * Containment: decides which files may be transforms. A name is checked as text first, and then again by the real path that it leads to.
+ * Containment: decides which files may be transforms. A name is checked as text first, and then again by the real path
+ * that it leads to.
  */
 import { realpathSync, statSync } from "node:fs";
 import { basename, dirname, extname, isAbsolute, join, relative, resolve, sep } from "node:path";
@@ -32,8 +33,9 @@ export function moduleNameProblem(module: unknown): string | undefined {
 }
 
 /**
- * The directory that contains the transforms. Throws `TransformError` (`refused`) if `transformsDir` leads out of the transforms root, as
- * text or through a symbolic link. The directory need not exist; then its nearest existing ancestor is checked.
+ * The directory that contains the transforms. Throws `TransformError` (`refused`) if `transformsDir` leads out of the
+ * transforms root, as text or through a symbolic link. The directory need not exist; then its nearest existing ancestor
+ * is checked.
  */
 export function resolveTransformsRoot({
   configDirectory,
@@ -44,7 +46,8 @@ export function resolveTransformsRoot({
 }): string {
   const base = resolve(configDirectory, rootName);
   if (transformsDir === undefined) return base;
-  const say = (why: string) => new TransformError("refused", `hooks.transformsDir is ${JSON.stringify(transformsDir)}, which ${why}`);
+  const say = (why: string) =>
+    new TransformError("refused", `hooks.transformsDir is ${JSON.stringify(transformsDir)}, which ${why}`);
   const outside = `lies outside the transforms root ${base}`;
   if (/[\0\\]/.test(transformsDir)) throw say("must not contain a backslash or a NUL");
   if (/^[a-z][a-z0-9+.-]*:/i.test(transformsDir) || transformsDir.startsWith("~")) throw say(outside);
@@ -55,7 +58,9 @@ export function resolveTransformsRoot({
   return directory;
 }
 
-/** The real path. If the path does not exist, the rest is appended to the real path of its nearest existing ancestor. */
+/**
+ * The real path. If the path does not exist, the rest is appended to the real path of its nearest existing ancestor.
+ */
 function realOrPlanned(path: string): string {
   try {
     return realpathSync(path);
@@ -68,7 +73,8 @@ function realOrPlanned(path: string): string {
 /** The real file of a module inside the real root. Throws `TransformError` (`refused`) with the rule that it breaks. */
 export function resolveModule(root: string, module: unknown): { readonly realRoot: string; readonly file: string } {
   const problem = moduleNameProblem(module);
-  if (problem !== undefined) throw new TransformError("refused", `The transform module ${JSON.stringify(module)} ${problem}`);
+  if (problem !== undefined)
+    throw new TransformError("refused", `The transform module ${JSON.stringify(module)} ${problem}`);
   const name = String(module);
   const path = join(root, name);
   let realRoot: string;
@@ -77,14 +83,20 @@ export function resolveModule(root: string, module: unknown): { readonly realRoo
     realRoot = realpathSync(root);
     file = realpathSync(path);
   } catch (cause) {
-    throw new TransformError("refused", `The transform module ${JSON.stringify(name)} does not exist: there is no file ${path}`, { cause });
+    throw new TransformError(
+      "refused",
+      `The transform module ${JSON.stringify(name)} does not exist: there is no file ${path}`,
+      { cause },
+    );
   }
   if (!isInside(realRoot, file)) {
     throw new TransformError(
       "refused",
-      `The transform module ${JSON.stringify(name)} is a symbolic link, or lies behind one, that ends outside the transforms root ${root}`,
+      `The transform module ${JSON.stringify(name)} is a symbolic link, or lies behind one, that ends ` +
+        `outside the transforms root ${root}`,
     );
   }
-  if (!statSync(file).isFile()) throw new TransformError("refused", `The transform module ${JSON.stringify(name)} is not a file`);
+  if (!statSync(file).isFile())
+    throw new TransformError("refused", `The transform module ${JSON.stringify(name)} is not a file`);
   return { realRoot, file };
 }

@@ -31,8 +31,8 @@ export interface TransformsOptions {
 
 export interface Transforms {
   /**
-   * Runs one transform. `undefined` overrides nothing, `null` means that there is nothing to do, an object overrides fields. Rejects with
-   * `TransformError`.
+   * Runs one transform. `undefined` overrides nothing, `null` means that there is nothing to do, an object overrides
+   * fields. Rejects with `TransformError`.
    */
   run(call: {
     readonly module: string;
@@ -45,7 +45,14 @@ export interface Transforms {
   close(): Promise<void>;
 }
 
-export function createTransforms({ root, settings, log, now, threads = 4, idleMs = 60_000 }: TransformsOptions): Transforms {
+export function createTransforms({
+  root,
+  settings,
+  log,
+  now,
+  threads = 4,
+  idleMs = 60_000,
+}: TransformsOptions): Transforms {
   const printer = createPrinter({ log, now });
   const print = (module: string, level: Level, line: string): void => printer.print(module, level, line);
   const limits = () => ({ cpuMs: settings().cpuMs, timeoutMs: settings().timeoutSeconds * 1_000 });
@@ -53,7 +60,8 @@ export function createTransforms({ root, settings, log, now, threads = 4, idleMs
   let closed = false;
 
   async function open({ runtime, memoryMb, network }: TransformSettings): Promise<Pool> {
-    if (runtime !== "trusted") return createPool({ settings: { memoryMb, network }, limits, print, now, size: threads, idleMs });
+    if (runtime !== "trusted")
+      return createPool({ settings: { memoryMb, network }, limits, print, now, size: threads, idleMs });
     const { createTrusted } = await import("./trusted.ts");
     return createTrusted({ memoryMb, limits, print, now, size: threads, idleMs });
   }
@@ -61,7 +69,8 @@ export function createTransforms({ root, settings, log, now, threads = 4, idleMs
   async function ask(call: Omit<PoolCall, "root">): Promise<string | undefined> {
     if (closed) throw new TransformError("refused", "The gateway closes");
     const problem = moduleNameProblem(call.module);
-    if (problem !== undefined) throw new TransformError("refused", `The transform module ${JSON.stringify(call.module)} ${problem}`);
+    if (problem !== undefined)
+      throw new TransformError("refused", `The transform module ${JSON.stringify(call.module)} ${problem}`);
     const current = settings();
     const key = `${current.runtime}:${current.memoryMb}:${current.network}`;
     if (pool?.key !== key) {
@@ -76,7 +85,8 @@ export function createTransforms({ root, settings, log, now, threads = 4, idleMs
       // `./a.ts` and `a.ts` are the same module.
       return await (await own.pool).run({ ...call, module: call.module.replace(/^(?:\.\/)+/, ""), root: at });
     } catch (error) {
-      if (error instanceof TransformError && error.kind !== "refused") error.place = placeOf(error, { module: call.module, root: at });
+      if (error instanceof TransformError && error.kind !== "refused")
+        error.place = placeOf(error, { module: call.module, root: at });
       throw error;
     } finally {
       own.running -= 1;
@@ -98,7 +108,10 @@ export function createTransforms({ root, settings, log, now, threads = 4, idleMs
   };
 }
 
-/** The runtime has already checked the result, to help its author. Code that replaced those checks must still obey the rules. */
+/**
+ * The runtime has already checked the result, to help its author. Code that replaced those checks must still obey the
+ * rules.
+ */
 function checkResult(value: unknown): Json {
   if (value === null) return value;
   if (typeof value !== "object" || Array.isArray(value) || !isTame(value, 1)) {

@@ -1,4 +1,7 @@
-/** Looks at threads from outside: code that stays in one operation of its engine does not come to the engine's own check of the time. */
+/**
+ * Looks at threads from outside: code that stays in one operation of its engine does not come to the engine's own check
+ * of the time.
+ */
 import type { Computing } from "./meter.ts";
 import type { Thread } from "./thread.ts";
 

@@ -9,7 +9,10 @@ import type { WaitingCall } from "./waiting-calls.ts";
 
 /** The engine recurses on the thread's stack, so its own limit must be reached first. */
 const stackSizeMb = 16;
-/** The heap of the thread beside the memory of its engines: the gateway's code, the texts of modules, and what operations of the host return. */
+/**
+ * The heap of the thread beside the memory of its engines: the gateway's code, the texts of modules, and what
+ * operations of the host return.
+ */
 const heapMb = 192;
 
 /** Why a thread has ended by itself. */
@@ -109,7 +112,10 @@ export class Thread {
     return readMeter(this.#meter);
   }
 
-  /** What the thread computes if that is over its limit by `graceMs`; to be asked repeatedly, as it measures from the first time on. */
+  /**
+   * What the thread computes if that is over its limit by `graceMs`; to be asked repeatedly, as it measures from the
+   * first time on.
+   */
   overLimit(graceMs: number): Computing | undefined {
     const current = readMeter(this.#meter);
     if (current === undefined || current.turn !== this.#seen?.turn) {

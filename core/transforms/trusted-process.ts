@@ -23,7 +23,9 @@ export interface Child {
   /** What to do when the process answers a ping. */
   readonly pings: Map<number, () => void>;
   cause: TransformError | undefined;
-  /** Whether a call has ended in it. What that call left behind, such as a rejected promise, can end the process later. */
+  /**
+   * Whether a call has ended in it. What that call left behind, such as a rejected promise, can end the process later.
+   */
   isUsed: boolean;
   usedAt: number;
 }
@@ -39,7 +41,13 @@ export function forkModule(
     mark,
     memoryMb,
     usedAt,
-  }: { readonly runner: string; readonly file: string; readonly mark: string; readonly memoryMb: number; readonly usedAt: number },
+  }: {
+    readonly runner: string;
+    readonly file: string;
+    readonly mark: string;
+    readonly memoryMb: number;
+    readonly usedAt: number;
+  },
   on: {
     readonly print: (level: "info" | "warn", line: string) => void;
     readonly heard: (ended: Ended) => void;
@@ -53,7 +61,15 @@ export function forkModule(
     stdio: ["ignore", "pipe", "pipe", "ipc"],
     serialization: "json",
   });
-  const child: Child = { process: forked, mark, sent: new Map(), pings: new Map(), cause: undefined, isUsed: false, usedAt };
+  const child: Child = {
+    process: forked,
+    mark,
+    sent: new Map(),
+    pings: new Map(),
+    cause: undefined,
+    isUsed: false,
+    usedAt,
+  };
   const printLines = (level: "info" | "warn", chunk: Buffer): void => {
     for (const line of chunk.toString().split("\n")) if (line !== "") on.print(level, line);
   };
@@ -78,14 +94,18 @@ export function forkModule(
     ...{ source, fault },
     handle(code, signal) {
       const isMemory = /heap out of memory|Allocation failed/.test(complaint);
-      if (isMemory) child.cause ??= new TransformError("memory", `It used more than ${memoryMb} MB (hooks.transforms.memoryMb)`);
+      if (isMemory)
+        child.cause ??= new TransformError("memory", `It used more than ${memoryMb} MB (hooks.transforms.memoryMb)`);
       on.gone(`Its process ended ${signal === null ? `with code ${code}` : `by ${signal}`}`);
     },
   });
   return child;
 }
 
-/** Pings the process, and calls `answered` if it responds. Otherwise one of its calls blocks it, and the process is killed. */
+/**
+ * Pings the process, and calls `answered` if it responds. Otherwise one of its calls blocks it, and the process is
+ * killed.
+ */
 export function endIfHeldUp(
   child: Child,
   { ping, cause }: { readonly ping: number; readonly cause: TransformError },

@@ -35,7 +35,9 @@ async function run({ export: name = "default", context }: Order): Promise<string
   if (context === undefined) return JSON.stringify(names);
   const transform = exports[name];
   if (typeof transform !== "function")
-    throw new Error(`The module exports no function named ${JSON.stringify(name)}; it exports ${names.join(", ") || "none"}`);
+    throw new Error(
+      `The module exports no function named ${JSON.stringify(name)}; it exports ${names.join(", ") || "none"}`,
+    );
   return renderAnswer(await (transform as (context: unknown) => unknown)(freezeJson(JSON.parse(context))));
 }
 
@@ -60,6 +62,9 @@ const source = "the gateway";
 onMessage(process, "message", { source, check: (order) => order as Order, handle: answer });
 onEvent(process, "disconnect", { source, handle: () => process.exit() });
 
-// A module in a loop receives no messages, but this separate thread keeps running. It ends the process if the gateway was killed.
-const watch = `const parent = ${process.ppid}; setInterval(() => process.ppid === parent || process.kill(process.pid, "SIGKILL"), 1000);`;
+// A module in a loop receives no messages, but this separate thread keeps running. It ends the process if the gateway
+// was killed.
+const watch =
+  `const parent = ${process.ppid}; setInterval(() => process.ppid === parent || ` +
+  `process.kill(process.pid, "SIGKILL"), 1000);`;
 new Worker(watch, { eval: true }).unref();

@@ -1,6 +1,6 @@
 /**
- * `hooks.transforms.runtime: "trusted"`: runs each module in a process with full access to Node. Time and memory are limited, but access is
- * not.
+ * `hooks.transforms.runtime: "trusted"`: runs each module in a process with full access to Node. Time and memory are
+ * limited, but access is not.
  */
 import { statSync } from "node:fs";
 import { join } from "node:path";
@@ -34,7 +34,8 @@ export function createTrusted({ memoryMb, limits, print, now, size, idleMs }: Tr
   let closed = false;
   const sweep = setInterval(
     () => {
-      for (const [module, child] of children) if (child.sent.size === 0 && now() - child.usedAt >= idleMs) drop(module, child);
+      for (const [module, child] of children)
+        if (child.sent.size === 0 && now() - child.usedAt >= idleMs) drop(module, child);
     },
     Math.min(sweepMs, idleMs),
   ).unref();
@@ -59,7 +60,10 @@ export function createTrusted({ memoryMb, limits, print, now, size, idleMs }: Tr
     return child;
   };
 
-  /** The module has sent something over the channel of its process. The call that did so is found as one that ends its process. */
+  /**
+   * The module has sent something over the channel of its process. The call that did so is found as one that ends its
+   * process.
+   */
   function spoil(child: Child, fault: SourceFault): void {
     if (child.cause !== undefined) return;
     child.cause = new TransformError(
@@ -96,8 +100,8 @@ export function createTrusted({ memoryMb, limits, print, now, size, idleMs }: Tr
   }
 
   /**
-   * A call that was alone in its process has ended it. Of several calls, each half is repeated in a process of its own, until that call is
-   * alone.
+   * A call that was alone in its process has ended it. Of several calls, each half is repeated in a process of its own,
+   * until that call is alone.
    */
   function gone(module: string, child: Child, message: string): void {
     running.delete(child);
@@ -106,7 +110,8 @@ export function createTrusted({ memoryMb, limits, print, now, size, idleMs }: Tr
     child.sent.clear();
     for (const { timer } of calls) clearTimeout(timer);
     const error = child.cause ?? new TransformError("exit", message);
-    if (closed || (calls.length === 1 && (!child.isUsed || error.kind === "timeout"))) for (const { reject } of calls) reject(error);
+    if (closed || (calls.length === 1 && (!child.isUsed || error.kind === "timeout")))
+      for (const { reject } of calls) reject(error);
     else repeats.add(module, calls);
     repeats.ended(child);
   }
@@ -118,7 +123,8 @@ export function createTrusted({ memoryMb, limits, print, now, size, idleMs }: Tr
       for (const waiting of calls) post(module, child, waiting);
       return child;
     } catch (error) {
-      for (const { reject } of calls) reject(error instanceof TransformError ? error : new TransformError("exit", reasonOf(error)));
+      for (const { reject } of calls)
+        reject(error instanceof TransformError ? error : new TransformError("exit", reasonOf(error)));
       return undefined;
     }
   }

@@ -1,4 +1,7 @@
-/** Calls that wait for a thread, by module: the module that was served longest ago comes first, and each module's calls in their order. */
+/**
+ * Calls that wait for a thread, by module: the module that was served longest ago comes first, and each module's calls
+ * in their order.
+ */
 import { TransformError } from "./error.ts";
 import type { CallRequest } from "./protocol.ts";
 
@@ -64,8 +67,11 @@ export function createWaitingCalls(): WaitingCalls {
     modules: () => [...queues].map(([module, [oldest]]) => ({ module, since: oldest?.since ?? 0 })),
     giveUp(now) {
       for (const [module, queue] of queues) {
-        const { late = [], kept = [] } = Object.groupBy(queue, ({ since }) => (now - since >= waitMs ? "late" : "kept"));
-        for (const { reject } of late) reject(new TransformError("timeout", `It waited ${waitMs / 1_000} s for a free thread`));
+        const { late = [], kept = [] } = Object.groupBy(queue, ({ since }) =>
+          now - since >= waitMs ? "late" : "kept",
+        );
+        for (const { reject } of late)
+          reject(new TransformError("timeout", `It waited ${waitMs / 1_000} s for a free thread`));
         count -= late.length;
         if (kept.length === 0) queues.delete(module);
         else queues.set(module, kept);

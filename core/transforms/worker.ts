@@ -1,4 +1,7 @@
-/** A thread that runs transforms, with one engine for each module. Calls compute one after the other and wait concurrently. */
+/**
+ * A thread that runs transforms, with one engine for each module. Calls compute one after the other and wait
+ * concurrently.
+ */
 import { sep } from "node:path";
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { reasonOf } from "../contract/index.ts";
@@ -88,7 +91,9 @@ function serve(port: MessagePort, { meter, ...settings }: WorkerData): void {
   function start(request: CallRequest): void {
     const done = (outcome: Outcome): void => {
       ended.push(
-        outcome instanceof TransformError ? { id: request.id, error: describe(outcome, request.root) } : { id: request.id, json: outcome },
+        outcome instanceof TransformError
+          ? { id: request.id, error: describe(outcome, request.root) }
+          : { id: request.id, json: outcome },
       );
       flushSoon();
     };
@@ -132,7 +137,9 @@ function namesIn(outcome: string | undefined): readonly string[] {
 /** Describes an error in terms of the user's own files. Stack frames of the engine and of this program are left out. */
 function describe({ kind, message, where }: TransformError, root: string): NonNullable<Ended["error"]> {
   const lines = (where ?? "").split("\n").filter((line) => /(?:\(|at )\/\S/.test(line));
-  const own = lines.slice(0, whereLines).map((line) => line.trim().replace(/(\(|at )\//, (_, before: string) => `${before}${root}${sep}`));
+  const own = lines
+    .slice(0, whereLines)
+    .map((line) => line.trim().replace(/(\(|at )\//, (_, before: string) => `${before}${root}${sep}`));
   return { kind, message, where: own.length === 0 ? undefined : own.join("\n") };
 }
 

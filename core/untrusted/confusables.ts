@@ -1,6 +1,11 @@
-/** Characters that look like a Latin letter or a bracket but that compatibility normalization (NFKD) does not convert to one. */
+/**
+ * Characters that look like a Latin letter or a bracket but that compatibility normalization (NFKD) does not convert to
+ * one.
+ */
 
-/** Characters of other alphabets, small variants of Latin letters, and characters used by ornamental text generators. */
+/**
+ * Characters of other alphabets, small variants of Latin letters, and characters used by ornamental text generators.
+ */
 const lookalikes: Readonly<Record<string, string>> = {
   a: "аɑαɐᴀ∂Ꭺӕąⱥꓮ𐌀ⲁᗩค卂ꭿᗅ",
   b: "ьᏏɓʙβᖯƀЬꓐ𐌁ⲃᗷᏴ乃",
@@ -43,7 +48,8 @@ function build(): ReadonlyMap<string, string> {
     for (const other of others) if (!folds.has(other.toLowerCase())) folds.set(other.toLowerCase(), plain);
   }
   for (const first of rows) {
-    for (let letter = 0; letter < 26; letter += 1) folds.set(String.fromCodePoint(first + letter), String.fromCharCode(97 + letter));
+    for (let letter = 0; letter < 26; letter += 1)
+      folds.set(String.fromCodePoint(first + letter), String.fromCharCode(97 + letter));
   }
   return folds;
 }

@@ -1,4 +1,6 @@
-/** Finds control tokens of chat templates, and the tags that models use for tool calls, in the visible form of a text. */
+/**
+ * Finds control tokens of chat templates, and the tags that models use for tool calls, in the visible form of a text.
+ */
 import {
   isReserved,
   isSpecialWord,
@@ -34,7 +36,11 @@ const angle = codeOf("<");
 const square = codeOf("[");
 const round = codeOf("(");
 const colon = codeOf(":");
-const partners: Readonly<Record<number, number>> = { [angle]: codeOf(">"), [square]: codeOf("]"), [round]: codeOf(")") };
+const partners: Readonly<Record<number, number>> = {
+  [angle]: codeOf(">"),
+  [square]: codeOf("]"),
+  [round]: codeOf(")"),
+};
 
 /** Lookup tables by character code: characters allowed around a name, and characters allowed between its words. */
 const table = (characters: string): Uint8Array =>
@@ -80,7 +86,11 @@ function endOfToken(text: string, from: number, open: number): number | undefine
   if (!isKnown && !bar) return undefined;
   const close = closeOf(text, from, open, inTag);
   if (close === undefined) return undefined;
-  if (whole !== undefined && endsName(text, end, close) && isWholeToken(open, whole, bar && text.lastIndexOf("|", close) > start))
+  if (
+    whole !== undefined &&
+    endsName(text, end, close) &&
+    isWholeToken(open, whole, bar && text.lastIndexOf("|", close) > start)
+  )
     return close;
   if (heads.length > 0 && hasAttributes(open, heads, text.slice(start, close))) return close;
   return open === angle && bar && piped.test(text.slice(from + 1, close)) ? close : undefined;
@@ -97,7 +107,10 @@ interface Name {
 
 const nothing: Name = { whole: undefined, heads: [], end: 0 };
 
-/** A fast pre-check, false for most texts in brackets: no name begins with the first two letters, and the text is not a prefix of one. */
+/**
+ * A fast pre-check, false for most texts in brackets: no name begins with the first two letters, and the text is not a
+ * prefix of one.
+ */
 function mayBeName(text: string, start: number, brackets: "angle" | "other"): boolean {
   const first = text.charCodeAt(start);
   if (!isLetter(first)) return false;
@@ -107,7 +120,8 @@ function mayBeName(text: string, start: number, brackets: "angle" | "other"): bo
   if (isLetter(second) ? mayBeginName(first, second, brackets) : mayBeginName(first, first, brackets)) return true;
   if (brackets === "other") return false;
   let end = next;
-  while (end - start < longestPrefix && (isLetter(text.charCodeAt(end)) || separator[text.charCodeAt(end)] === 1)) end += 1;
+  while (end - start < longestPrefix && (isLetter(text.charCodeAt(end)) || separator[text.charCodeAt(end)] === 1))
+    end += 1;
   return text.charCodeAt(end) === colon;
 }
 
@@ -124,7 +138,9 @@ function readName(text: string, start: number): Name {
   for (; unit < last && name.length <= longestName; unit += 1) {
     const code = text.charCodeAt(unit);
     const local =
-      code === colon ? localName(text, unit, { isTight: heads.length === 0, isSpelled: isSpelled && name.length > 1 }) : undefined;
+      code === colon
+        ? localName(text, unit, { isTight: heads.length === 0, isSpelled: isSpelled && name.length > 1 })
+        : undefined;
     if (local !== undefined) {
       prefixes.push(name);
       heads = [];
@@ -146,8 +162,8 @@ function readName(text: string, start: number): Name {
 }
 
 /**
- * The start of the name after a prefix and its colon. `<role: user>` is ordinary text: if a space follows the colon, the prefix must be
- * spelled out letter by letter, or a tool word must follow.
+ * The start of the name after a prefix and its colon. `<role: user>` is ordinary text: if a space follows the colon,
+ * the prefix must be spelled out letter by letter, or a tool word must follow.
  */
 function localName(
   text: string,
@@ -172,7 +188,8 @@ function beginsWithTool(text: string, start: number): boolean {
   return false;
 }
 
-const isKnownName = (name: string): boolean => isSpecialWord(name) || isTokenName(name) || isSquareWord(name) || isReserved(name);
+const isKnownName = (name: string): boolean =>
+  isSpecialWord(name) || isTokenName(name) || isSquareWord(name) || isReserved(name);
 
 /** Whether only decoration separates the name from the bracket. */
 function endsName(text: string, end: number, close: number): boolean {
@@ -181,7 +198,10 @@ function endsName(text: string, end: number, close: number): boolean {
   return unit >= close;
 }
 
-/** The bracket that closes the one at `from`; `undefined` if another one opens first (unless inside a tag) or the content is too long. */
+/**
+ * The bracket that closes the one at `from`; `undefined` if another one opens first (unless inside a tag) or the
+ * content is too long.
+ */
 function closeOf(text: string, from: number, open: number, inTag: boolean): number | undefined {
   const close = partners[open];
   const end = Math.min(text.length, from + longest);

@@ -5,7 +5,10 @@ const ordinary = /^[\t\n\r -~]*$/;
 /** Control and format characters, tag letters, and those that are drawn as nothing. Arabic number signs show. */
 const unseen = /(?![\t\n\r\u0600-\u0605\u06dd\u08e2])[\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}]/gu;
 
-/** Joiners and variants have a meaning behind some characters: in Persian and Indic words, in emoji, and in Chinese and Japanese names. */
+/**
+ * Joiners and variants have a meaning behind some characters: in Persian and Indic words, in emoji, and in Chinese and
+ * Japanese names.
+ */
 const joiner = /^[\u200c\u200d]$/;
 const variant = /^[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]$/u;
 const isJoined = /(?:(?!\p{Script=Latin})[\p{L}\p{M}]|\p{Extended_Pictographic}|[\ufe0f\u{1f3fb}-\u{1f3ff}])$/u;
@@ -34,4 +37,5 @@ export function mapTexts(value: unknown, change: (text: string) => string): unkn
 }
 
 /** A number whose digits `JSON.stringify` writes as they are. */
-const isRawJson = (value: object): boolean => (JSON as unknown as { isRawJSON(value: unknown): boolean }).isRawJSON(value);
+const isRawJson = (value: object): boolean =>
+  (JSON as unknown as { isRawJSON(value: unknown): boolean }).isRawJSON(value);

@@ -1,6 +1,6 @@
 /**
- * Computes what a text looks like, for the search for imitated markers and control tokens. One pass normalizes the text, drops invisible
- * characters, folds look-alikes and records the origin of each folded character.
+ * Computes what a text looks like, for the search for imitated markers and control tokens. One pass normalizes the
+ * text, drops invisible characters, folds look-alikes and records the origin of each folded character.
  */
 import { folds } from "./confusables.ts";
 
@@ -13,14 +13,18 @@ const closing = /[\p{Pe}\p{Pf}]/u;
 /** A bracketed letter that is a single character counts as the letter, without brackets. */
 const enclosed = /^\((.+)\)$/;
 
-/** Ideographs and syllables resemble no Latin letter. They are not folded, because a text may contain thousands of different ones. */
+/**
+ * Ideographs and syllables resemble no Latin letter. They are not folded, because a text may contain thousands of
+ * different ones.
+ */
 const itself = /[\u3400-\u9fff\uac00-\ud7a3\u{20000}-\u{2f7ff}]/u;
 const lineBreak = /[\u0085\u2028\u2029]/;
 
 const longestForm = 4;
 
 /** An HTML entity, even if it was escaped more than once. */
-const entity = /&(?:amp;){0,4}(?:(lt|gt|lbrack|rbrack|lsqb|rsqb|shy|zwj|zwnj|lrm|rlm)|#0{0,5}(\d{1,7})|#x0{0,5}([0-9a-f]{1,6}));?/iy;
+const entity =
+  /&(?:amp;){0,4}(?:(lt|gt|lbrack|rbrack|lsqb|rsqb|shy|zwj|zwnj|lrm|rlm)|#0{0,5}(\d{1,7})|#x0{0,5}([0-9a-f]{1,6}));?/iy;
 const named: Readonly<Record<string, string>> = { lt: "<", gt: ">", lbrack: "[", lsqb: "[", rbrack: "]", rsqb: "]" };
 
 export interface Skeleton {
@@ -134,8 +138,8 @@ function foldBracket(character: string): string {
 
 const ampersand = 38;
 /**
- * ASCII is precomputed, because most texts consist of it. Regular expressions are avoided here: their classes take a megabyte at the first
- * use.
+ * ASCII is precomputed, because most texts consist of it. Regular expressions are avoided here: their classes take a
+ * megabyte at the first use.
  */
 const ascii = Array.from({ length: 128 }, (_, code) => {
   const isInvisible = code === 0x7f || code < 0x09 || (code > 0x0d && code < 0x20);

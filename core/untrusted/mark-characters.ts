@@ -42,7 +42,8 @@ function describe(character: string): MarkCharacter {
   const sort = sortOf(character);
   const known = drawn[character];
   const letter = (known ?? character).charCodeAt(0);
-  if (isLatin(character)) return { sort, written: reading.letter, folded: known === undefined ? reading.alike : reading.drawn, letter };
+  if (isLatin(character))
+    return { sort, written: reading.letter, folded: known === undefined ? reading.alike : reading.drawn, letter };
   const either = known !== undefined ? reading.drawn : sort === "word" ? reading.unknown : reading.ornament;
   return { sort, written: either, folded: either, letter };
 }
@@ -56,8 +57,12 @@ export function mayStandFor(letter: string): Uint8Array {
   );
 }
 
-/** By character code: whether the character, written literally, interrupts a partial word, as letters and brackets do. */
-export const interrupts = Uint8Array.from(ascii, ({ written, sort }) => Number(written === reading.letter || sort === "bracket"));
+/**
+ * By character code: whether the character, written literally, interrupts a partial word, as letters and brackets do.
+ */
+export const interrupts = Uint8Array.from(ascii, ({ written, sort }) =>
+  Number(written === reading.letter || sort === "bracket"),
+);
 
 /** Creates a cached look-up by code point, because a text repeats its characters. */
 export function createMarkCharacters(): (point: number) => MarkCharacter {

@@ -1,12 +1,15 @@
-/** Decides whether a word that looks like the marker word begins an imitated marker, from the text before it and typical ordinary texts. */
+/**
+ * Decides whether a word that looks like the marker word begins an imitated marker, from the text before it and typical
+ * ordinary texts.
+ */
 import type { Skeleton } from "./lookalike.ts";
 import type { MarkCharacter } from "./mark-characters.ts";
 import { isOrdinary } from "./ordinary-words.ts";
 import { type Reading, reading } from "./word-reader.ts";
 
 /**
- * Most letters allowed between the marker's opening and the word: few after one bracket or punctuation, more after several brackets or a
- * word such as "end".
+ * Most letters allowed between the marker's opening and the word: few after one bracket or punctuation, more after
+ * several brackets or a word such as "end".
  */
 const lead = { single: 3, several: 16 } as const;
 /** Beyond this distance, not counting white space, an opening belongs to something else. */
@@ -28,7 +31,10 @@ export interface MarkOpening {
 }
 
 /** Finds the opening of the marker whose word spans `from` to `to`; `undefined` if there is none. */
-export function markOpening(text: MarkText, range: { readonly from: number; readonly to: number }): MarkOpening | undefined {
+export function markOpening(
+  text: MarkText,
+  range: { readonly from: number; readonly to: number },
+): MarkOpening | undefined {
   const { skeleton, characterAt, readingAt } = text;
   const read = skeleton.text;
   let letters = 0;

@@ -1,6 +1,6 @@
 /**
- * Finds imitations of the wrapper's markers. It searches for the marker word first and then for its opening, so that a text is read only
- * once, however many brackets it contains.
+ * Finds imitations of the wrapper's markers. It searches for the marker word first and then for its opening, so that a
+ * text is read only once, however many brackets it contains.
  */
 import type { Skeleton } from "./lookalike.ts";
 import { createMarkCharacters, interrupts, type MarkCharacter, mayStandFor } from "./mark-characters.ts";
@@ -64,8 +64,8 @@ export function findMarks(skeleton: Skeleton, source: string): readonly Mark[] {
 }
 
 /**
- * The next position in an ASCII text at which the word may begin; the text's length if there is none. Fast, because few texts contain its
- * second letter often.
+ * The next position in an ASCII text at which the word may begin; the text's length if there is none. Fast, because few
+ * texts contain its second letter often.
  */
 function nextBeginning(text: string, from: number): number {
   for (let second = from + 1; second < text.length; second += 1) {

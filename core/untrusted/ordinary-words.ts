@@ -15,7 +15,10 @@ const plain = /^external([ _-])content$/i;
 const article = /^(?:|the|a|an|any|all|no|our|my|raw|of|is|and|or|to|in|for|as|new)$/;
 const longest = 80;
 
-/** Whether the words are ordinary text. Only plainly written words qualify, and never words that could mark the end of the content. */
+/**
+ * Whether the words are ordinary text. Only plainly written words qualify, and never words that could mark the end of
+ * the content.
+ */
 export function isOrdinary(
   { skeleton, source }: { readonly skeleton: Skeleton; readonly source: string },
   words: { readonly from: number; readonly to: number },

@@ -1,6 +1,6 @@
 /**
- * Finds lines that look like the beginning of a conversation turn in the training data of completion models, such as `Human:` after a blank
- * line.
+ * Finds lines that look like the beginning of a conversation turn in the training data of completion models, such as
+ * `Human:` after a blank line.
  */
 
 export interface RoleLine {
@@ -41,7 +41,8 @@ export function findRoleLines(text: string): readonly RoleLine[] {
 }
 
 /**
- * Whether a blank line precedes the line. `at` is the line break before it, or the start of the text, which the wrapper puts on a new line.
+ * Whether a blank line precedes the line. `at` is the line break before it, or the start of the text, which the wrapper
+ * puts on a new line.
  */
 function followsBlankLine(text: string, at: number): boolean {
   let breaks = 0;

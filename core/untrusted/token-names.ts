@@ -2,15 +2,19 @@
 
 /** Unambiguous names, which count in any kind of bracket. */
 const special =
-  "imstart imend startofturn endofturn startofimage endofimage beginoftext endoftext eotid eomid startheaderid endheaderid startofrole endofrole pythontag endofsentence beginofsentence eostoken bostoken externaluntrustedcontent endexternaluntrustedcontent";
+  "imstart imend startofturn endofturn startofimage endofimage beginoftext endoftext eotid eomid " +
+  "startheaderid endheaderid startofrole endofrole pythontag endofsentence beginofsentence eostoken " +
+  "bostoken externaluntrustedcontent endexternaluntrustedcontent";
 const tools =
-  "toolcall toolcalls tooluse tooluses toolresponse toolresult toolresults tooloutput toolcontent availabletools functioncall functioncalls functionresult functionresults functionresponse";
+  "toolcall toolcalls tooluse tooluses toolresponse toolresult toolresults tooloutput toolcontent " +
+  "availabletools functioncall functioncalls functionresult functionresults functionresponse";
 const roles = "system assistant systemprompt systemmessage";
 const people = "user human tool developer";
 const short = "s bos eos pad unk sys inst mask cls sep think thinking invoke";
 const invoked = "parameter function";
 const square =
-  "inst sys bos eos think toolcalls toolcontent toolresults availabletools callid args systemprompt systemmessage system assistant internal";
+  "inst sys bos eos think toolcalls toolcontent toolresults availabletools callid args systemprompt " +
+  "systemmessage system assistant internal";
 /** Numbered tokens that vocabularies reserve. */
 const reserved = /^(?:unused\d{1,4}|reservedspecialtoken\d{1,4}|extraid\d{1,4})$/;
 
@@ -42,7 +46,9 @@ const numbered = "unused reserved extraid";
 const inAngles = beginningsOf(setOf(special, tools, roles, people, short, invoked, numbered));
 const inOthers = beginningsOf(setOf(special, tools, square));
 
-/** Whether a name in such brackets may begin with these two letter codes. For a one-letter name, pass the letter twice. */
+/**
+ * Whether a name in such brackets may begin with these two letter codes. For a one-letter name, pass the letter twice.
+ */
 export function mayBeginName(first: number, second: number, brackets: "angle" | "other"): boolean {
   return (brackets === "angle" ? inAngles : inOthers)[(first - codeOfA) * 26 + second - codeOfA] === 1;
 }
@@ -55,5 +61,8 @@ export const isReserved = (name: string): boolean => /^[urxe]/.test(name) && res
 export const isSquareWord = (name: string): boolean => squareWords.has(name) || toolWords.has(name);
 /** Whether a tag with this name is a template tag, whatever follows the name. */
 export const takesAnyAttribute = (name: string): boolean => anyAttribute.has(name);
-/** Whether a tag with this name is a template tag if it has attribute values. Otherwise it may be a placeholder, such as `<user name>`. */
+/**
+ * Whether a tag with this name is a template tag if it has attribute values. Otherwise it may be a placeholder, such as
+ * `<user name>`.
+ */
 export const takesAttributes = (name: string): boolean => withAttributes.has(name);

@@ -1,6 +1,6 @@
 /**
- * Recognizes one word in a stream of characters. A bit represents each possible number of letters read, so that the cost of a character
- * does not depend on how many partial matches exist.
+ * Recognizes one word in a stream of characters. A bit represents each possible number of letters read, so that the
+ * cost of a character does not depend on how many partial matches exist.
  */
 
 /** The possible roles of a character within the word. Numbers, for speed: every character of a text is looked up. */
@@ -47,7 +47,10 @@ export class WordReader {
     this.#read = new Int32Array(guesses + 1);
   }
 
-  /** Reads a character and returns whether the word ends with it. `letter` is a code between `a` and `z`, ignored for `unknown`. */
+  /**
+   * Reads a character and returns whether the word ends with it. `letter` is a code between `a` and `z`, ignored for
+   * `unknown`.
+   */
   read(kind: Reading, letter: number): boolean {
     const read = this.#read;
     // Fast path for nearly every character of an ordinary text: no match has begun, and none begins here.

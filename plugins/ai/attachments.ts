@@ -1,5 +1,6 @@
 /**
- * Converts the files of a message to parts of a chat completion: images, audio, PDFs and texts. Other files are only mentioned in the text.
+ * Converts the files of a message to parts of a chat completion: images, audio, PDFs and texts. Other files are only
+ * mentioned in the text.
  */
 import { open } from "node:fs/promises";
 import type { EngineMessage } from "service-gateway/sdk";
@@ -15,7 +16,8 @@ const sounds = /^audio\/(?:wav|mpeg)$/;
 const texts = /^(?:text\/.*|application\/(?:json|xml))$/;
 
 /** Whether a file of the type can be a part of a request. */
-export const isSendable = (mimeType: string): boolean => images.test(mimeType) || sounds.test(mimeType) || mimeType === "application/pdf";
+export const isSendable = (mimeType: string): boolean =>
+  images.test(mimeType) || sounds.test(mimeType) || mimeType === "application/pdf";
 
 /** What a model reads in place of a file. */
 export const unseenFile = (mimeType: string): string => `[a file of the type ${mimeType} that you cannot see]`;
@@ -63,7 +65,7 @@ export async function readAttachments(media: EngineMessage["media"]): Promise<re
         const data = await read(path, left);
         if (data === undefined) continue;
         left -= data.length;
-        found.push({ type: "file", data, mediaType: mimeType, ...(fileName === undefined ? {} : { filename: fileName }) });
+        found.push({ type: "file", data, mediaType: mimeType, filename: fileName });
       }
     } catch {}
   }

@@ -42,14 +42,18 @@ interface Attempt {
 }
 
 /** The model's output from its first chunk. A later failure becomes an error part. */
-async function* rest(first: readonly ModelPart[], { target, parts, controller, chunkMs }: Attempt): AsyncGenerator<ModelPart> {
+async function* rest(
+  first: readonly ModelPart[],
+  { target, parts, controller, chunkMs }: Attempt,
+): AsyncGenerator<ModelPart> {
   try {
     yield* first;
     for (;;) {
       const silence = watch(chunkMs, controller, target);
       const batch = await parts.batch().finally(silence.stop);
       if (batch.length === 0) return;
-      for (const part of batch) yield part.type === "error" ? { type: "error", error: explain(part.error, target).error } : part;
+      for (const part of batch)
+        yield part.type === "error" ? { type: "error", error: explain(part.error, target).error } : part;
     }
   } catch (thrown) {
     const cause = controller.signal.aborted ? controller.signal.reason : thrown;

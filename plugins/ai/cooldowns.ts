@@ -1,4 +1,7 @@
-/** Remembers which models did not answer, so that later turns do not wait for them. Kept in memory: a restart asks every model again. */
+/**
+ * Remembers which models did not answer, so that later turns do not wait for them. Kept in memory: a restart asks every
+ * model again.
+ */
 import { createHash } from "node:crypto";
 import type { Failure } from "./failure.ts";
 import type { Target } from "./provider.ts";
@@ -8,7 +11,10 @@ const minute = 60_000;
 const shortestMs = minute;
 const longestMs = 10 * minute;
 const quotaMs = 10 * minute;
-/** A refused key is replaced in the configuration, which ends the pause. An account that is unlocked at the provider is noticed by then. */
+/**
+ * A refused key is replaced in the configuration, which ends the pause. An account that is unlocked at the provider is
+ * noticed by then.
+ */
 const keyMs = 60 * minute;
 /** Failures that are further apart than this have nothing to do with each other. */
 const forgottenMs = 60 * minute;
@@ -49,14 +55,20 @@ interface Entry extends Pause {
 /** The right to ask a model. The first call of `answered` or `release` ends it. */
 export interface Permit {
   answered(): void;
-  /** The call ended otherwise: by a failure, which `pause` has noted, or without showing whether the model answers, such as by `/stop`. */
+  /**
+   * The call ended otherwise: by a failure, which `pause` has noted, or without showing whether the model answers, such
+   * as by `/stop`.
+   */
   release(): void;
 }
 
 export interface Cooldowns {
   /** The pause of a model or of its whole provider; `undefined` if it may be asked. */
   pauseOf(target: Target): Pause | undefined;
-  /** Takes the right to ask. After a pause only one turn gets it, until that turn knows more. `anyway`: also during a pause. */
+  /**
+   * Takes the right to ask. After a pause only one turn gets it, until that turn knows more. `anyway`: also during a
+   * pause.
+   */
   enter(target: Target, options?: { readonly anyway?: boolean }): Permit | undefined;
   /** Notes a failure. Those that concern one request only, such as too long a conversation, have no effect. */
   pause(target: Target, failure: Failure): void;

@@ -2,7 +2,9 @@
 import { EngineError, type EngineTurn } from "service-gateway/sdk";
 import { type RunOptions, runTurn } from "./run.ts";
 
-const question = "Say in one or two short sentences what this sticker shows: figure, gesture, mood, and any words on it. Say nothing else.";
+const question =
+  "Say in one or two short sentences what this sticker shows: figure, gesture, mood, and any words on it. " +
+  "Say nothing else.";
 
 /** Describes the image; `undefined` if the model accepts no images. */
 export async function describeImage(

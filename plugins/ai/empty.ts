@@ -30,6 +30,9 @@ export function emptyAnswer(model: string, finish: string): EngineError {
       "Raise the limit of that server, think less with /think low, or shorten the conversation with /new.",
     );
   if (finish === "content-filter")
-    return fail(`${empty}: its content filter withheld the answer`, "Write the message in other words, or choose another model.");
+    return fail(
+      `${empty}: its content filter withheld the answer`,
+      "Write the message in other words, or choose another model.",
+    );
   return fail(empty, "Send the message again, or choose another model.");
 }

@@ -1,6 +1,7 @@
 /**
- * Keeps the digits of numbers in the arguments of tools. The SDK parses them with `JSON.parse`, which rounds numbers that JavaScript cannot represent, for the
- * tool and for the next request to the model. The text that the model wrote is noted here, and used in both places.
+ * Keeps the digits of numbers in the arguments of tools. The SDK parses them with `JSON.parse`, which rounds numbers
+ * that JavaScript cannot represent, for the tool and for the next request to the model. The text that the model wrote
+ * is noted here, and used in both places.
  */
 import { parseExact } from "service-gateway/sdk/tools";
 import type { Library, Model, ModelCall, ModelPart } from "./library.ts";

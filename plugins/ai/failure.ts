@@ -6,7 +6,10 @@ import { shownUrl, type Target } from "./provider.ts";
 /** Longer waits, in milliseconds, are not worthwhile: the next model is tried, or the turn fails. */
 const longestWaitMs = 20_000;
 
-/** The fields of the SDK's call error that are used. It is recognized by its shape, so that errors of a second copy of the SDK are, too. */
+/**
+ * The fields of the SDK's call error that are used. It is recognized by its shape, so that errors of a second copy of
+ * the SDK are, too.
+ */
 interface CallError {
   readonly statusCode?: number;
   readonly responseHeaders?: Readonly<Record<string, string>>;
@@ -31,13 +34,18 @@ function isCallError(thrown: unknown): thrown is CallError {
   return thrown instanceof Error && thrown.name === "AI_APICallError";
 }
 
-/** Where servers put the reason, the usual place first. Google puts the error into a list; `detail` and `msg` are of frameworks for Python. */
+/**
+ * Where servers put the reason, the usual place first. Google puts the error into a list; `detail` and `msg` are of
+ * frameworks for Python.
+ */
 const reasonKeys = ["error", "message", "detail", "errors", "msg"] as const;
 
 function messageIn(value: unknown, depth = 0): string {
   if (typeof value === "string") return value;
   if (typeof value !== "object" || value === null || depth > 4) return "";
-  const inner = Array.isArray(value) ? value.slice(0, 10) : reasonKeys.map((key) => (value as { readonly [key: string]: unknown })[key]);
+  const inner = Array.isArray(value)
+    ? value.slice(0, 10)
+    : reasonKeys.map((key) => (value as { readonly [key: string]: unknown })[key]);
   for (const one of inner) {
     const message = messageIn(one, depth + 1);
     if (message !== "") return message;
@@ -49,7 +57,11 @@ function messageIn(value: unknown, depth = 0): string {
 function textsIn(value: unknown, depth = 0): string {
   if (typeof value === "string") return value;
   if (typeof value !== "object" || value === null || depth > 6) return "";
-  if (Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === "string" || typeof one === "number"))
+  if (
+    Array.isArray(value) &&
+    value.length > 0 &&
+    value.every((one) => typeof one === "string" || typeof one === "number")
+  )
     return value.join(".");
   return Object.values(value)
     .map((one) => textsIn(one, depth + 1))
@@ -79,7 +91,10 @@ function bodyMessage(body: string | undefined): string {
   }
 }
 
-/** Shortens a text to one line and removes the provider's secrets, because servers often repeat the key that they reject. */
+/**
+ * Shortens a text to one line and removes the provider's secrets, because servers often repeat the key that they
+ * reject.
+ */
 function clean(text: string, target: Target): string {
   let line = text
     .replace(/\s+/g, " ")
@@ -122,7 +137,8 @@ function networkReason(thrown: unknown): string {
 
 /** Some providers refuse a wrong key or an account without credit with the status of a malformed request. */
 const saysKeyWrong = /\b(?:api[ _-]?key (?:is )?(?:not valid|invalid)|(?:invalid|incorrect) api[ _-]?key)/i;
-const saysNoCredit = /\bcredit balance is too low|\binsufficient[ _-](?:account[ _-])?(?:balance|credits?|funds|quota)\b/i;
+const saysNoCredit =
+  /\bcredit balance is too low|\binsufficient[ _-](?:account[ _-])?(?:balance|credits?|funds|quota)\b/i;
 
 /** A rate limit is over soon, even if its message links to a page about billing. */
 function saysQuota(said: string): boolean {
@@ -133,16 +149,21 @@ function saysQuota(said: string): boolean {
 const saysContent =
   /content[ _-]?(?:filter|management|moderation|policy)|safety (?:system|polic|setting|reason)|usage polic|flagged|\bmoderation\b|prohibited[ _]content|violat\w*\b.{0,60}\bpolic|blocked\b.{0,40}\b(?:safety|polic|filter)|responsible ?ai/i;
 
-const saysContextFull = /context.{0,20}(?:length|window|size)|too many tokens|maximum.{0,20}tokens|prompt is too long|input token count/i;
+const saysContextFull =
+  /context.{0,20}(?:length|window|size)|too many tokens|maximum.{0,20}tokens|prompt is too long|input token count/i;
 
 function contextFull(detail: string): EngineError {
-  return new EngineError("model_context_full", { detail, hint: "Start a new conversation with /new, or lower the history limit." });
+  return new EngineError("model_context_full", {
+    detail,
+    hint: "Start a new conversation with /new, or lower the history limit.",
+  });
 }
 
 /** What to check if the credentials are refused: those that were sent. One header carries a key or a user, not both. */
 function whichKey({ providerId, provider: { apiKey }, baseUrl }: Target): string {
   const settings = `models.providers.${providerId}`;
-  if ((URL.parse(baseUrl)?.username ?? "") === "") return `Check ${settings}.apiKey${apiKey === undefined ? ", which is not set" : ""}.`;
+  if ((URL.parse(baseUrl)?.username ?? "") === "")
+    return `Check ${settings}.apiKey${apiKey === undefined ? ", which is not set" : ""}.`;
   if (apiKey === undefined) return `Check the user and the password in ${settings}.baseUrl.`;
   return `Remove the user from ${settings}.baseUrl: it is sent in place of apiKey.`;
 }
@@ -156,7 +177,10 @@ function byStatus(status: number, said: string, target: Target): EngineError {
   // A provider of many models reports the moderation of one of them by 403.
   if ((isMalformed || status === 403 || status === 451) && saysContent.test(said)) {
     const hint = "Write the message in other words, or choose another model.";
-    return new EngineError("model_content_refused", { detail: `${at} refused the content of the request (${status})${because}`, hint });
+    return new EngineError("model_content_refused", {
+      detail: `${at} refused the content of the request (${status})${because}`,
+      hint,
+    });
   }
   if (status === 401 || status === 403 || (isMalformed && saysKeyWrong.test(said))) {
     return new EngineError("model_unauthorized", {
@@ -182,7 +206,8 @@ function byStatus(status: number, said: string, target: Target): EngineError {
           retryable: true,
         });
   }
-  if (status === 413 || saysContextFull.test(said)) return contextFull(`The conversation is too long for ${modelId} (${status})${because}`);
+  if (status === 413 || saysContextFull.test(said))
+    return contextFull(`The conversation is too long for ${modelId} (${status})${because}`);
   if (status >= 500 || status === 408) {
     return new EngineError("model_unavailable", {
       detail: `${at} failed (${status})${because}`,
@@ -221,26 +246,41 @@ function whereToLook(thrown: unknown, { providerId }: Target): string {
 }
 
 function garbled(thrown: unknown, target: Target): EngineError {
-  const what = thrown instanceof Unstreamed ? "a JSON object instead of a stream" : "something that is not a chat completion";
+  const what =
+    thrown instanceof Unstreamed ? "a JSON object instead of a stream" : "something that is not a chat completion";
   const detail = `${target.providerId} at ${shownUrl(target.baseUrl)} sent ${what}`;
-  return new EngineError("model_garbled", { detail, hint: whereToLook(thrown, target), retryable: true, cause: thrown });
+  return new EngineError("model_garbled", {
+    detail,
+    hint: whereToLook(thrown, target),
+    retryable: true,
+    cause: thrown,
+  });
 }
 
 /** Converts whatever a model call threw, or put into its stream, to an error that says what to do. */
 export function explain(thrown: unknown, target: Target): Failure {
   const at = `${target.providerId} at ${shownUrl(target.baseUrl)}`;
-  const fail = (reason: string, detail: string, hint: string) => new EngineError(reason, { detail, hint, retryable: true, cause: thrown });
+  const fail = (reason: string, detail: string, hint: string) =>
+    new EngineError(reason, { detail, hint, retryable: true, cause: thrown });
   if (thrown instanceof EngineError) return { error: thrown, unreachable: false };
   if (isCallError(thrown) && thrown.statusCode !== undefined && thrown.statusCode >= 400) {
     const said = clean(bodyMessage(thrown.responseBody), target);
     const waitMs = waitOf(thrown.responseHeaders) ?? waitIn(said);
     const error = byStatus(thrown.statusCode, said, target);
     const wholeProvider = concernsProvider(error.reason, thrown.statusCode);
-    return { error, unreachable: false, wholeProvider, ...allSaid(thrown.responseBody), ...(waitMs === undefined ? {} : { waitMs }) };
+    return {
+      error,
+      unreachable: false,
+      wholeProvider,
+      ...allSaid(thrown.responseBody),
+      ...(waitMs === undefined ? {} : { waitMs }),
+    };
   }
   const name = thrown instanceof Error ? thrown.name : "";
   if (name === "AI_InvalidResponseDataError") {
-    const hint = `Try again; if there is never a reply, check models.providers.${target.providerId}.baseUrl, which usually ends in /v1.`;
+    const hint =
+      "Try again; if there is never a reply, check " +
+      `models.providers.${target.providerId}.baseUrl, which usually ends in /v1.`;
     return { error: fail("model_cut_off", `${at} ended its reply early`, hint), unreachable: false };
   }
   if (name === "AI_JSONParseError") return { error: garbled(thrown, target), unreachable: false };
@@ -250,7 +290,11 @@ export function explain(thrown: unknown, target: Target): Failure {
   if (name === "AI_APICallError" || thrown instanceof TypeError) {
     const reason = clean(networkReason(thrown), target);
     const hint = `Start that server, or correct models.providers.${target.providerId}.baseUrl.`;
-    return { error: fail("model_unreachable", `${at} cannot be reached: ${reason}`, hint), unreachable: true, wholeProvider: true };
+    return {
+      error: fail("model_unreachable", `${at} cannot be reached: ${reason}`, hint),
+      unreachable: true,
+      wholeProvider: true,
+    };
   }
   // Some servers begin a stream before they look at the request, and send the error in it.
   const reason = said === "" ? clean(messageOf(thrown), target) : said;
@@ -272,8 +316,14 @@ export function refusesThinking({ reason, message }: EngineError): boolean {
   return reason === "model_refused" && /think|reasoning/i.test(message);
 }
 
-/** Whether a model may have refused a call only because of its files. Servers report this in many ways, some even as a server error. */
+/**
+ * Whether a model may have refused a call only because of its files. Servers report this in many ways, some even as a
+ * server error.
+ */
 export function mayMeanFiles({ reason, message }: EngineError): boolean {
   if (reason === "model_refused") return true;
-  return /^model_un(?:available|known)$/.test(reason) && /image|vision|audio|multi-?modal|mmproj|content (?:type|part)|file/i.test(message);
+  return (
+    /^model_un(?:available|known)$/.test(reason) &&
+    /image|vision|audio|multi-?modal|mmproj|content (?:type|part)|file/i.test(message)
+  );
 }

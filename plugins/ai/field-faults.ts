@@ -11,5 +11,7 @@ const unknown =
 export function fieldFault({ error, said }: Pick<Failure, "error" | "said">): string | undefined {
   if (error.reason !== "model_refused" && error.reason !== "model_failed") return undefined;
   const text = `${error.message}\n${said ?? ""}`;
-  return unknown.test(text) ? optional.find((field) => new RegExp(`(?<![\\w])${field}(?![\\w])`).test(text)) : undefined;
+  return unknown.test(text)
+    ? optional.find((field) => new RegExp(`(?<![\\w])${field}(?![\\w])`).test(text))
+    : undefined;
 }

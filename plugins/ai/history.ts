@@ -1,10 +1,16 @@
-/** Shortens the conversation before the current question for a model with a small context. The stored transcript is unchanged. */
+/**
+ * Shortens the conversation before the current question for a model with a small context. The stored transcript is
+ * unchanged.
+ */
 import type { ModelCall } from "./library.ts";
 
 /** The last shortening omits the whole history. */
 const maxShortenings = 4;
 
-/** How much of the history is omitted for one model of a turn. Later steps of the turn start with the result of earlier ones. */
+/**
+ * How much of the history is omitted for one model of a turn. Later steps of the turn start with the result of earlier
+ * ones.
+ */
 export class History {
   #omitted = 0;
   #shortenings = 0;
@@ -31,7 +37,10 @@ export class History {
   }
 }
 
-/** The range of messages between the instructions and the current question. Tool results after the question belong to it. */
+/**
+ * The range of messages between the instructions and the current question. Tool results after the question belong to
+ * it.
+ */
 function historyOf({ prompt }: ModelCall): { readonly begin: number; readonly end: number } {
   const begin = prompt.findIndex(({ role }) => role !== "system");
   const asked = prompt.findLastIndex(({ role }, index) => role === "user" && prompt[index - 1]?.role !== "tool");

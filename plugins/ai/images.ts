@@ -1,6 +1,7 @@
 /**
- * Finds the images that a model generates. Servers that offer them through chat completions put them beside the text of a chunk
- * (https://openrouter.ai/docs/features/multimodal/image-generation, which LiteLLM follows); the SDK's client reads the text alone.
+ * Finds the images that a model generates. Servers that offer them through chat completions put them beside the text of
+ * a chunk (https://openrouter.ai/docs/features/multimodal/image-generation, which LiteLLM follows); the SDK's client
+ * reads the text alone.
  */
 import type { TurnEvent } from "service-gateway/sdk";
 import type { Library, Model, ModelPart, ModelStream } from "./library.ts";
@@ -8,7 +9,10 @@ import type { Library, Model, ModelPart, ModelStream } from "./library.ts";
 type FilePart = Extract<ModelPart, { readonly type: "file" }>;
 type Media = Extract<TurnEvent, { readonly type: "media" }>["media"];
 
-/** A file that is given by its address travels as a list of addresses: the SDK would fetch it without the gateway's checks. */
+/**
+ * A file that is given by its address travels as a list of addresses: the SDK would fetch it without the gateway's
+ * checks.
+ */
 const addressType = "text/uri-list";
 
 function fileAt(url: string): FilePart | undefined {

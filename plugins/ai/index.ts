@@ -15,7 +15,10 @@ export default definePlugin({
   version: "1.0.0",
   host: "^0.1.0",
   options: Type.Object({
-    firstChunkMs: milliseconds(120_000, "Longest wait for the first word of an answer; a local model may have to be loaded first."),
+    firstChunkMs: milliseconds(
+      120_000,
+      "Longest wait for the first word of an answer; a local model may have to be loaded first.",
+    ),
     chunkMs: milliseconds(60_000, "Longest pause within an answer."),
     retries: Type.Integer({ minimum: 0, maximum: 10, default: 2, description: "How often a busy model is retried." }),
     retryDelayMs: milliseconds(1_000, "Wait before the first retry; doubled each time, unless the server sets it."),

@@ -1,4 +1,7 @@
-/** What each model has shown of itself, such as a tool that its server refuses. Kept in memory: after a restart it is learned again. */
+/**
+ * What each model has shown of itself, such as a tool that its server refuses. Kept in memory: after a restart it is
+ * learned again.
+ */
 import { createHash } from "node:crypto";
 import { keyOfModel } from "./cooldowns.ts";
 import type { ModelCall } from "./library.ts";

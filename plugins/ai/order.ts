@@ -1,6 +1,6 @@
 /**
- * Chooses which model answers a step of a turn: the first one that is suitable and not paused. What is passed over is listed with the
- * reason, for the trace.
+ * Chooses which model answers a step of a turn: the first one that is suitable and not paused. What is passed over is
+ * listed with the reason, for the trace.
  */
 import { EngineError, type EngineProvider, type PluginLog, type TurnEvent } from "service-gateway/sdk";
 import { hasFiles } from "./attachments.ts";
@@ -35,7 +35,10 @@ export interface Asking {
   readonly mayRetry: boolean;
 }
 
-/** Failures of one model, provider or account, such as a model that its provider has withdrawn. Another model may succeed. */
+/**
+ * Failures of one model, provider or account, such as a model that its provider has withdrawn. Another model may
+ * succeed.
+ */
 const otherModelMayHelp: ReadonlySet<string> = new Set([
   "model_unauthorized",
   "model_quota",
@@ -50,8 +53,12 @@ const otherModelMayHelp: ReadonlySet<string> = new Set([
 const operatorMustAct: ReadonlySet<string> = new Set(["model_unauthorized", "model_unknown", "model_provider_invalid"]);
 
 /** What the call needs and the model does not have. */
-function lackOf({ facts, name, takesNoTools }: Contestant, call: ModelCall): Pick<SkippedModel, "reason" | "detail"> | undefined {
-  if (facts.images === false && hasFiles(call)) return { reason: "model_takes_no_files", detail: `${name} accepts no images` };
+function lackOf(
+  { facts, name, takesNoTools }: Contestant,
+  call: ModelCall,
+): Pick<SkippedModel, "reason" | "detail"> | undefined {
+  if (facts.images === false && hasFiles(call))
+    return { reason: "model_takes_no_files", detail: `${name} accepts no images` };
   const hasTools = (call.tools?.length ?? 0) > 0;
   return hasTools && (facts.tools === false || takesNoTools?.() === true)
     ? { reason: "model_takes_no_tools", detail: `${name} calls no tools` }
@@ -60,11 +67,15 @@ function lackOf({ facts, name, takesNoTools }: Contestant, call: ModelCall): Pic
 
 /** Whether the second model is known to have a larger context. */
 function hasMoreRoom(one: ModelFacts, other: ModelFacts): boolean {
-  return one.contextTokens !== undefined && other.contextTokens !== undefined && other.contextTokens > one.contextTokens;
+  return (
+    one.contextTokens !== undefined && other.contextTokens !== undefined && other.contextTokens > one.contextTokens
+  );
 }
 
 function hasNoMoreRoom(one: ModelFacts, other: ModelFacts): boolean {
-  return one.contextTokens !== undefined && other.contextTokens !== undefined && other.contextTokens <= one.contextTokens;
+  return (
+    one.contextTokens !== undefined && other.contextTokens !== undefined && other.contextTokens <= one.contextTokens
+  );
 }
 
 /** Whether another model may succeed where one has failed. */
@@ -111,10 +122,15 @@ export class Step {
 
   /** Whether another model is left after this one. */
   isLast(index: number): boolean {
-    return [...this.#options.contestants.keys()].every((other) => other === index || this.#broken.has(other) || this.#isPaused(other));
+    return [...this.#options.contestants.keys()].every(
+      (other) => other === index || this.#broken.has(other) || this.#isPaused(other),
+    );
   }
 
-  /** Asks those that are not paused. A model whose context is full, while a larger one follows, is asked again after that one. */
+  /**
+   * Asks those that are not paused. A model whose context is full, while a larger one follows, is asked again after
+   * that one.
+   */
   async #inOrder(queue: readonly number[]): Promise<Answered | undefined> {
     const deferred: { readonly index: number; readonly isTooLong: boolean }[] = [];
     for (const [place, index] of queue.entries()) {
@@ -142,16 +158,25 @@ export class Step {
     const [soonest] = queue
       .filter((index) => !failed.has(index) && !this.#isTooSmall(index))
       .toSorted((one, other) => (this.#skipped.get(one)?.until ?? 0) - (this.#skipped.get(other)?.until ?? 0));
-    return soonest === undefined ? undefined : this.#ask(soonest, { isLast: true, mayShorten: true, mayRetry: false }, { anyway: true });
+    return soonest === undefined
+      ? undefined
+      : this.#ask(soonest, { isLast: true, mayShorten: true, mayRetry: false }, { anyway: true });
   }
 
-  async #ask(index: number, asking: Asking, { anyway = this.#options.contestants.length === 1 } = {}): Promise<Answered | undefined> {
+  async #ask(
+    index: number,
+    asking: Asking,
+    { anyway = this.#options.contestants.length === 1 } = {},
+  ): Promise<Answered | undefined> {
     const { cooldowns, call } = this.#options;
     try {
       const target = this.#at(index).target();
       const permit = cooldowns.enter(target, { anyway });
       if (permit === undefined) {
-        this.#skip(index, cooldowns.pauseOf(target) ?? { reason: "model_busy", detail: `${this.#at(index).name} is being tried` });
+        this.#skip(
+          index,
+          cooldowns.pauseOf(target) ?? { reason: "model_busy", detail: `${this.#at(index).name} is being tried` },
+        );
         return undefined;
       }
       try {
@@ -176,10 +201,15 @@ export class Step {
     const { reason, message: detail } = error;
     this.#last.push({ index, error });
     this.#skip(index, { reason, detail, ...this.#pause(index, cooldowns) });
-    const others = contestants.filter((_, other) => other !== index && !this.#last.some((failed) => failed.index === other));
+    const others = contestants.filter(
+      (_, other) => other !== index && !this.#last.some((failed) => failed.index === other),
+    );
     if (others.length === 0) return;
     const level = operatorMustAct.has(reason) ? "error" : "warn";
-    log[level]({ model: name, next: others[0]?.name, reason, detail }, "the model is not available; the next one is used");
+    log[level](
+      { model: name, next: others[0]?.name, reason, detail },
+      "the model is not available; the next one is used",
+    );
   }
 
   #pause(index: number, cooldowns: Cooldowns): { readonly until?: number } {
@@ -203,12 +233,14 @@ export class Step {
   #isTooSmall(index: number): boolean {
     return this.#last.some(
       ({ index: other, error }) =>
-        other !== index && error.reason === "model_context_full" && hasNoMoreRoom(this.#at(other).facts, this.#at(index).facts),
+        other !== index &&
+        error.reason === "model_context_full" &&
+        hasNoMoreRoom(this.#at(other).facts, this.#at(index).facts),
     );
   }
 
   #skip(index: number, { reason, detail, until }: Omit<SkippedModel, "model">): void {
-    this.#skipped.set(index, { model: this.#at(index).name, reason, detail, ...(until === undefined ? {} : { until }) });
+    this.#skipped.set(index, { model: this.#at(index).name, reason, detail, until });
   }
 
   #at(index: number): Contestant {
@@ -220,10 +252,17 @@ export class Step {
     const last = this.#last.at(-1);
     if (last === undefined)
       throw new EngineError("model_missing", { detail: "No model is configured", hint: "Set agents.defaults.model." });
-    const others = [...this.#skipped].filter(([index]) => index !== last.index).map(([, { model, reason }]) => `${model} (${reason})`);
+    const others = [...this.#skipped]
+      .filter(([index]) => index !== last.index)
+      .map(([, { model, reason }]) => `${model} (${reason})`);
     if (others.length === 0) throw last.error;
     const { reason, message, hint, retryable } = last.error;
-    throw new EngineError(reason, { detail: `${message}; passed over before: ${others.join(", ")}`, hint, retryable, cause: last.error });
+    throw new EngineError(reason, {
+      detail: `${message}; passed over before: ${others.join(", ")}`,
+      hint,
+      retryable,
+      cause: last.error,
+    });
   }
 }
 

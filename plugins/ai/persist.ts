@@ -1,4 +1,7 @@
-/** Asks one model until its output begins: repeats the request, without what the model refuses, as long as that may help. */
+/**
+ * Asks one model until its output begins: repeats the request, without what the model refuses, as long as that may
+ * help.
+ */
 import { setTimeout as delay } from "node:timers/promises";
 import { EngineError, type PluginLog } from "service-gateway/sdk";
 import { hasFiles, withoutFiles } from "./attachments.ts";
@@ -15,7 +18,10 @@ import type { Accounted } from "./spending.ts";
 import { findRefused, toolFault } from "./tool-faults.ts";
 
 export interface Candidate extends Contestant {
-  /** Throws `EngineError` if the name is invalid. `thinks`: whether the model is asked to think, if the turn asks for that. */
+  /**
+   * Throws `EngineError` if the name is invalid. `thinks`: whether the model is asked to think, if the turn asks for
+   * that.
+   */
   open(how: { readonly thinks: boolean; readonly without?: ReadonlySet<string> }): Opened;
   /** Whether the turn asks the model to think. */
   readonly thinks: boolean;
@@ -52,12 +58,16 @@ function noFiles({ providerId, modelId }: Target, cause?: EngineError): EngineEr
   return new EngineError("model_takes_no_files", {
     detail: `${modelId} at ${providerId} accepts no files`,
     hint,
-    ...(cause === undefined ? {} : { cause }),
+    cause,
   });
 }
 
 function noTools(cause: EngineError): EngineError {
-  return new EngineError("model_takes_no_tools", { detail: cause.message, hint: "Choose a model that calls tools.", cause });
+  return new EngineError("model_takes_no_tools", {
+    detail: cause.message,
+    hint: "Choose a model that calls tools.",
+    cause,
+  });
 }
 
 /** The call with these tools. A request with an empty list is refused by some servers. */
@@ -105,7 +115,9 @@ class Persisting {
       const opened = this.#opened;
       const call = withTools(learned.history.apply(this.#asked), this.#acceptedTools());
       try {
-        return await this.#options.accounted(this.#candidate.name, call, (accounted) => begin(opened, accounted, patience));
+        return await this.#options.accounted(this.#candidate.name, call, (accounted) =>
+          begin(opened, accounted, patience),
+        );
       } catch (thrown) {
         call.abortSignal?.throwIfAborted();
         const failure = explain(thrown, opened.target);
@@ -138,7 +150,8 @@ class Persisting {
     const { memory, onRefusedTool } = this.#options;
     const all: readonly Tool[] = this.#asked.tools ?? [];
     const { refusedTools, mostTools, takesNoTools } = memory;
-    if (all.length === 0 || (refusedTools.size === 0 && mostTools === undefined && takesNoTools === undefined)) return all;
+    if (all.length === 0 || (refusedTools.size === 0 && mostTools === undefined && takesNoTools === undefined))
+      return all;
     const accepted: Tool[] = [];
     for (const tool of all) {
       const tooMany = mostTools !== undefined && accepted.length >= mostTools.count ? mostTools.reason : undefined;
@@ -162,13 +175,19 @@ class Persisting {
       return true;
     }
     if (error.reason === "model_context_full" && asking.mayShorten && learned.history.shorten(this.#asked)) {
-      log.warn({ model, detail: error.message }, "the conversation is too long for the model; the older half of its history is left out");
+      log.warn(
+        { model, detail: error.message },
+        "the conversation is too long for the model; the older half of its history is left out",
+      );
       return true;
     }
     const field = fieldFault(failure);
     if (field !== undefined && !memory.unknownFields.has(field)) {
       memory.unknownFields.add(field);
-      log.warn({ model, field, detail: error.message }, "the server of the model does not know a field of the request; it is left out");
+      log.warn(
+        { model, field, detail: error.message },
+        "the server of the model does not know a field of the request; it is left out",
+      );
       return true;
     }
     if (await this.#mendTools(failure, call)) return true;

@@ -18,8 +18,8 @@ interface Passage {
 }
 
 /**
- * Merges consecutive messages of one role, and begins with a user message: the templates of many local models accept nothing else. System
- * notes are sent as user messages, because only the instructions may instruct.
+ * Merges consecutive messages of one role, and begins with a user message: the templates of many local models accept
+ * nothing else. System notes are sent as user messages, because only the instructions may instruct.
  */
 export async function renderMessages(messages: EngineTurn["messages"]): Promise<Message[]> {
   const passages: Passage[] = [];
@@ -30,7 +30,11 @@ export async function renderMessages(messages: EngineTurn["messages"]): Promise<
     const said = role === "system" ? `[system note] ${text}` : text;
     const last = passages.at(-1);
     if (last?.role === as) {
-      passages[passages.length - 1] = { role: as, text: `${last.text}\n\n${said}`, attachments: [...last.attachments, ...attachments] };
+      passages[passages.length - 1] = {
+        role: as,
+        text: `${last.text}\n\n${said}`,
+        attachments: [...last.attachments, ...attachments],
+      };
     } else passages.push({ role: as, text: said, attachments });
   }
   // A model is asked nothing by a list without messages, and the SDK refuses it.
@@ -47,7 +51,11 @@ export async function renderMessages(messages: EngineTurn["messages"]): Promise<
 /** Converts the tools. The SDK runs the loop. If a tool throws, the model reads the reason and the turn continues. */
 export function renderTools(
   tools: EngineTurn["tools"],
-  { library, exact, signal }: { readonly library: Library; readonly exact: Pick<ExactNumbers, "written">; readonly signal: AbortSignal },
+  {
+    library,
+    exact,
+    signal,
+  }: { readonly library: Library; readonly exact: Pick<ExactNumbers, "written">; readonly signal: AbortSignal },
 ): Tools {
   return Object.fromEntries(
     tools.map((tool) => [
@@ -56,7 +64,11 @@ export function renderTools(
         description: tool.description,
         inputSchema: library.jsonSchema(tool.parameters as Parameters<Library["jsonSchema"]>[0]),
         execute: (args, { abortSignal, toolCallId }) =>
-          tool.run(args as Parameters<typeof tool.run>[0], abortSignal ?? signal, exact.written(toolCallId, args) ?? JSON.stringify(args)),
+          tool.run(
+            args as Parameters<typeof tool.run>[0],
+            abortSignal ?? signal,
+            exact.written(toolCallId, args) ?? JSON.stringify(args),
+          ),
         toModelOutput: ({ output }) => toolOutput(output),
       }),
     ]),

@@ -7,8 +7,9 @@ import type { Library, Model } from "./library.ts";
 import { withoutFields } from "./request-fields.ts";
 
 /**
- * The vendors' chat-completions endpoints. Anthropic and Google offer one in addition to their own protocol, so that one client serves all.
- * Features that exist only in their own protocols (prompt caching marks, citations) are not available.
+ * The vendors' chat-completions endpoints. Anthropic and Google offer one in addition to their own protocol, so that
+ * one client serves all. Features that exist only in their own protocols (prompt caching marks, citations) are not
+ * available.
  */
 const publicBaseUrls: Readonly<Record<EngineProvider["api"], string | undefined>> = {
   openai: "https://api.openai.com/v1",
@@ -18,7 +19,14 @@ const publicBaseUrls: Readonly<Record<EngineProvider["api"], string | undefined>
 };
 
 /** Reasoning budget in tokens, for the vendor that expects a number instead of a level. */
-const thinkingTokens: Readonly<Record<Thinking, number>> = { off: 0, minimal: 1_024, low: 4_096, medium: 8_192, high: 16_384, max: 32_768 };
+const thinkingTokens: Readonly<Record<Thinking, number>> = {
+  off: 0,
+  minimal: 1_024,
+  low: 4_096,
+  medium: 8_192,
+  high: 16_384,
+  max: 32_768,
+};
 /** Tokens added for the answer, because that vendor counts reasoning and answer against one limit. */
 const answerTokens = 8_192;
 
@@ -99,7 +107,11 @@ function thinkingFields(thinking: Thinking, api: EngineProvider["api"]): { reado
 }
 
 /** `fetch` rejects URLs with credentials, so these become a header, and the query is appended after the path. */
-function address(baseUrl: string) {
+function address(baseUrl: string): {
+  readonly baseURL: string;
+  readonly queryParams: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string>>;
+} {
   const url = new URL(baseUrl);
   const user = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
   return {
@@ -126,7 +138,7 @@ export function openModel(
       queryParams,
       fetch: fetchStream,
       includeUsage: true,
-      ...(provider.apiKey === undefined ? {} : { apiKey: provider.apiKey }),
+      apiKey: provider.apiKey,
       headers: { ...headers, ...provider.headers },
       transformRequestBody: (body) => withoutFields({ ...(marks ? withCacheMarks(body) : body), ...fields }, without),
     })

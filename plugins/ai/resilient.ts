@@ -1,7 +1,7 @@
 /**
- * Combines several models into one. Each step of a turn asks the first model, retries if that may help, and then tries the next ones in
- * the order of `order.ts`. An answer that breaks off is void: the step starts over, and so does the preview. The SDK gets complete answers
- * only, so tools run only for those, and a step never has text of two models.
+ * Combines several models into one. Each step of a turn asks the first model, retries if that may help, and then tries
+ * the next ones in the order of `order.ts`. An answer that breaks off is void: the step starts over, and so does the
+ * preview. The SDK gets complete answers only, so tools run only for those, and a step never has text of two models.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { EngineError, type PluginLog } from "service-gateway/sdk";
@@ -35,7 +35,10 @@ export interface ResilientOptions {
   readonly onRefusedTool: (refused: { readonly model: string; readonly name: string; readonly reason: string }) => void;
 }
 
-/** A model for the SDK to wrap; `doStream` takes its place in each call. Throws the error of the first one if none can be opened. */
+/**
+ * A model for the SDK to wrap; `doStream` takes its place in each call. Throws the error of the first one if none can
+ * be opened.
+ */
 function firstOpened(candidates: readonly Candidate[]): Model {
   const errors: unknown[] = [];
   for (const candidate of candidates) {
@@ -62,7 +65,13 @@ class SteppedAnswer {
     this.#options = options;
     this.#call = call;
     this.#learned = learned;
-    this.#step = new Step({ contestants: candidates, call, cooldowns, log, ask: (index, asking) => this.#ask(index, asking) });
+    this.#step = new Step({
+      contestants: candidates,
+      call,
+      cooldowns,
+      log,
+      ask: (index, asking) => this.#ask(index, asking),
+    });
   }
 
   async stream(): Promise<ModelStream> {
@@ -88,7 +97,10 @@ class SteppedAnswer {
           reason = error.reason;
         } else if (reading.isEmpty && empty === undefined && reading.finish !== undefined) {
           empty = reading.finish;
-          answered = { ...answered, answer: await this.#ask(index, { isLast: true, mayShorten: true, mayRetry: true }) };
+          answered = {
+            ...answered,
+            answer: await this.#ask(index, { isLast: true, mayShorten: true, mayRetry: true }),
+          };
           reason = "model_empty";
         } else {
           if (empty !== undefined && reading.finish !== undefined) reading.finish = withUsageOf(empty, reading.finish);
@@ -113,14 +125,18 @@ class SteppedAnswer {
     const isLast = this.#step.isLast(index);
     const asking: Asking = { isLast, mayShorten: true, mayRetry: this.#mayRetry };
     // A stalled model would let people wait as long again, so it is asked again only if there is no other.
-    const stalled = error.reason === "model_stalled" && isLast && tries.count === 0 && patience.retries > 0 ? 0 : undefined;
+    const stalled =
+      error.reason === "model_stalled" && isLast && tries.count === 0 && patience.retries > 0 ? 0 : undefined;
     const wait = waitBefore(failure, { patience, asking, tries }) ?? stalled;
     if (wait === undefined) {
       cooldowns.pause(candidate.target(), failure);
       return await this.#step.next(index, error);
     }
     tries.count += 1;
-    log.warn({ model: candidate.name, reason: error.reason, detail: error.message }, "the answer broke off; the request is repeated");
+    log.warn(
+      { model: candidate.name, reason: error.reason, detail: error.message },
+      "the answer broke off; the request is repeated",
+    );
     const { abortSignal } = this.#call;
     await delay(wait, undefined, abortSignal === undefined ? {} : { signal: abortSignal });
     try {

@@ -27,9 +27,16 @@ export interface RunOptions {
 }
 
 /** The parts of a turn that a model needs. */
-type Asked = Pick<EngineTurn, "model" | "fallbacks" | "providers" | "thinking" | "instructions" | "messages" | "tools" | "spending">;
+type Asked = Pick<
+  EngineTurn,
+  "model" | "fallbacks" | "providers" | "thinking" | "instructions" | "messages" | "tools" | "spending"
+>;
 
-function candidateOf(name: string, turn: Asked, { library, memories }: Pick<RunOptions, "library" | "memories">): Candidate {
+function candidateOf(
+  name: string,
+  turn: Asked,
+  { library, memories }: Pick<RunOptions, "library" | "memories">,
+): Candidate {
   const target = () => findTarget(name, turn.providers);
   return {
     name,
@@ -39,7 +46,10 @@ function candidateOf(name: string, turn: Asked, { library, memories }: Pick<RunO
     takesNoTools: () => memories.of(target()).takesNoTools !== undefined,
     open({ thinks, without = new Set<string>() }) {
       const opened = target();
-      return { target: opened, model: openModel(library, opened, { thinking: thinks ? turn.thinking : "off", without }) };
+      return {
+        target: opened,
+        model: openModel(library, opened, { thinking: thinks ? turn.thinking : "off", without }),
+      };
     },
   };
 }
@@ -47,7 +57,10 @@ function candidateOf(name: string, turn: Asked, { library, memories }: Pick<RunO
 export async function* runTurn(turn: Asked, signal: AbortSignal, options: RunOptions): AsyncGenerator<TurnEvent> {
   const { library, log, cooldowns, memories, patience, maxSteps } = options;
   if (turn.model === undefined) {
-    throw new EngineError("model_missing", { detail: "No model is configured", hint: "Set agents.defaults.model to provider/model." });
+    throw new EngineError("model_missing", {
+      detail: "No model is configured",
+      hint: "Set agents.defaults.model to provider/model.",
+    });
   }
   const [first, ...others] = [turn.model, ...turn.fallbacks].map((name) => candidateOf(name, turn, options));
   const speaking: Speaking = { model: turn.model, notices: [] };
@@ -115,7 +128,12 @@ async function* translate(
     maxSteps,
     signal,
     log,
-  }: { readonly speaking: Speaking; readonly maxSteps: number; readonly signal: AbortSignal; readonly log: Pick<PluginLog, "warn"> },
+  }: {
+    readonly speaking: Speaking;
+    readonly maxSteps: number;
+    readonly signal: AbortSignal;
+    readonly log: Pick<PluginLog, "warn">;
+  },
 ): AsyncGenerator<TurnEvent> {
   const shown = new Shown();
   let answered = false;
@@ -189,7 +207,11 @@ type Step = Extract<Part, { readonly type: "finish-step" }>;
 function details({ inputTokenDetails, outputTokenDetails }: Step["usage"]) {
   const { cacheReadTokens: cacheRead = 0, cacheWriteTokens: cacheWrite = 0 } = inputTokenDetails;
   const { reasoningTokens: reasoning = 0 } = outputTokenDetails;
-  return { ...(cacheRead > 0 && { cacheRead }), ...(cacheWrite > 0 && { cacheWrite }), ...(reasoning > 0 && { reasoning }) };
+  return {
+    ...(cacheRead > 0 && { cacheRead }),
+    ...(cacheWrite > 0 && { cacheWrite }),
+    ...(reasoning > 0 && { reasoning }),
+  };
 }
 
 type Part = ReturnType<Library["streamText"]>["stream"] extends AsyncIterable<infer P> ? P : never;

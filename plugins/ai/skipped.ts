@@ -11,7 +11,9 @@ export function skippedModels(
   return [...(model === undefined ? [] : [model]), ...fallbacks].flatMap((name): readonly SkippedModel[] => {
     try {
       const pause = cooldowns.pauseOf(findTarget(name, providers));
-      return pause === undefined ? [] : [{ model: name, reason: pause.reason, detail: pause.detail, until: pause.until }];
+      return pause === undefined
+        ? []
+        : [{ model: name, reason: pause.reason, detail: pause.detail, until: pause.until }];
     } catch (error) {
       return error instanceof EngineError ? [{ model: name, reason: error.reason, detail: error.message }] : [];
     }

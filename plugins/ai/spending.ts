@@ -1,4 +1,7 @@
-/** Asks the gateway before each request to a model server whether the budget allows it, and says afterwards what the request used. */
+/**
+ * Asks the gateway before each request to a model server whether the budget allows it, and says afterwards what the
+ * request used.
+ */
 import type { EngineTurn } from "service-gateway/sdk";
 import type { ModelCall, ModelPart, ModelStream } from "./library.ts";
 
@@ -6,7 +9,11 @@ type Spending = NonNullable<EngineTurn["spending"]>;
 type Used = NonNullable<Parameters<Spending["end"]>[1]>;
 
 /** Makes a request under the budget. `ask` may be handed another call than `call`. */
-export type Accounted = (model: string, call: ModelCall, ask: (call: ModelCall) => Promise<ModelStream>) => Promise<ModelStream>;
+export type Accounted = (
+  model: string,
+  call: ModelCall,
+  ask: (call: ModelCall) => Promise<ModelStream>,
+) => Promise<ModelStream>;
 
 /** Texts of most languages have at least three bytes for each token. */
 const bytesPerToken = 3;
@@ -15,7 +22,8 @@ const tokensOf = (bytes: number): number => Math.ceil(bytes / bytesPerToken);
 const fileBytes = 1_000 * bytesPerToken;
 
 const closingRequest =
-  "The token limit of this run is nearly used up, and you have no more tools. Reply now, in one or two sentences, with what you found, and say what is left to do.";
+  "The token limit of this run is nearly used up, and you have no more tools. Reply now, in one or two " +
+  "sentences, with what you found, and say what is left to do.";
 
 /** Rough size of what a request contains. */
 function bytesIn(value: unknown): number {

@@ -1,6 +1,7 @@
 /**
- * Finds out from a refusal which tools of a request the server does not accept. Servers say it in their own words: OpenAI and Azure name the
- * function, Anthropic and Google its place in the request, llama.cpp and vLLM often only that a schema cannot be used.
+ * Finds out from a refusal which tools of a request the server does not accept. Servers say it in their own words:
+ * OpenAI and Azure name the function, Anthropic and Google its place in the request, llama.cpp and vLLM often only that
+ * a schema cannot be used.
  */
 import type { Failure } from "./failure.ts";
 import type { Tool } from "./memory.ts";
@@ -29,8 +30,10 @@ const tooMany = new RegExp(
     String.raw`|\b(?:at most|no more than|maximum(?: of)?|up to|limit of) \d+ (?:tools|functions?)\b`,
   "i",
 );
-const most = /\b(?:at most|no more than|maximum(?: length)?(?: of| is|:)?|up to|limit(?: of| is|:)?|fewer than or equal to|<=?) (\d+)/i;
-const schema = /\bschemas?\b|\bgrammar\b|input_?schema|function_?declarations|\bparameters? (?:of|for) (?:the )?(?:function|tool)/i;
+const most =
+  /\b(?:at most|no more than|maximum(?: length)?(?: of| is|:)?|up to|limit(?: of| is|:)?|fewer than or equal to|<=?) (\d+)/i;
+const schema =
+  /\bschemas?\b|\bgrammar\b|input_?schema|function_?declarations|\bparameters? (?:of|for) (?:the )?(?:function|tool)/i;
 /** Names a tool and says that something is wrong with it. */
 const wrongTool = /\b(?:tools?|functions?|names?|schemas?|parameters?|propert(?:y|ies))\b/i;
 
@@ -46,7 +49,10 @@ function named(said: string, all: readonly Tool[]): readonly Tool[] {
 }
 
 /** What the refusal of a request with these tools says about them; `undefined`: nothing. */
-export function toolFault({ error, said }: Pick<Failure, "error" | "said">, all: readonly Tool[]): ToolFault | undefined {
+export function toolFault(
+  { error, said }: Pick<Failure, "error" | "said">,
+  all: readonly Tool[],
+): ToolFault | undefined {
   if (all.length === 0 || !reasons.has(error.reason)) return undefined;
   const text = `${error.message}\n${said ?? ""}`;
   if (tooMany.test(text)) {
@@ -59,7 +65,8 @@ export function toolFault({ error, said }: Pick<Failure, "error" | "said">, all:
   if (!byPlace && wrongTool.test(text)) for (const tool of named(text, all)) found.add(tool);
   // A server that repeats the whole request names every tool.
   const isSelection = found.size > 0 && (found.size < all.length || all.length === 1);
-  if (isSelection && (error.reason === "model_refused" || schema.test(text))) return { kind: "named", tools: [...found], byPlace };
+  if (isSelection && (error.reason === "model_refused" || schema.test(text)))
+    return { kind: "named", tools: [...found], byPlace };
   if (unsupported.test(text)) return { kind: "unsupported" };
   return schema.test(text) ? { kind: "unnamed" } : undefined;
 }
@@ -68,10 +75,13 @@ export function toolFault({ error, said }: Pick<Failure, "error" | "said">, all:
 const mostProbes = 16;
 
 /**
- * The tools that a server does not accept, found by asking with fewer of them. `accepts` makes a request with these tools. What is not
- * decided after `mostProbes` requests is held to be refused.
+ * The tools that a server does not accept, found by asking with fewer of them. `accepts` makes a request with these
+ * tools. What is not decided after `mostProbes` requests is held to be refused.
  */
-export async function findRefused(all: readonly Tool[], accepts: (tools: readonly Tool[]) => Promise<boolean>): Promise<readonly Tool[]> {
+export async function findRefused(
+  all: readonly Tool[],
+  accepts: (tools: readonly Tool[]) => Promise<boolean>,
+): Promise<readonly Tool[]> {
   let probes = 0;
   async function search(some: readonly Tool[], isRefused: boolean): Promise<readonly Tool[]> {
     if (some.length === 0) return [];

@@ -1,6 +1,6 @@
 /**
- * Shows the files in the results of tools to the model. A message of a tool holds only text in the protocol of chat completions, so the files
- * follow the results in a message of the user.
+ * Shows the files in the results of tools to the model. A message of a tool holds only text in the protocol of chat
+ * completions, so the files follow the results in a message of the user.
  */
 import type { EngineTurn } from "service-gateway/sdk";
 import { isSendable, unseenFile } from "./attachments.ts";
@@ -10,7 +10,11 @@ type Json = Awaited<ReturnType<EngineTurn["tools"][number]["run"]>>;
 type Output = Awaited<ReturnType<NonNullable<Parameters<Library["dynamicTool"]>[0]["toModelOutput"]>>>;
 type Message = ModelCall["prompt"][number];
 type Result = Extract<Extract<Message, { readonly role: "tool" }>["content"][number], { readonly type: "tool-result" }>;
-type File = { readonly type: "file"; readonly data: { readonly type: "data"; readonly data: string }; readonly mediaType: string };
+type File = {
+  readonly type: "file";
+  readonly data: { readonly type: "data"; readonly data: string };
+  readonly mediaType: string;
+};
 
 interface WithFiles {
   readonly text?: string;
@@ -28,7 +32,8 @@ function hasMedia(result: unknown): result is WithFiles {
 
 /** A result of a tool as the SDK hands it on. */
 export function toolOutput(result: unknown): Output {
-  if (!hasMedia(result)) return typeof result === "string" ? { type: "text", value: result } : { type: "json", value: result as Json };
+  if (!hasMedia(result))
+    return typeof result === "string" ? { type: "text", value: result } : { type: "json", value: result as Json };
   const { text, json, media } = result;
   const said = [...(text === undefined ? [] : [text]), ...(json === undefined ? [] : [JSON.stringify(json)])];
   return {
@@ -50,11 +55,16 @@ function apart(result: Result): { readonly result: Result; readonly files: reado
   const files = result.output.value.filter((part): part is File => part.type === "file");
   if (files.length === 0) return { result, files };
   const said = result.output.value.flatMap((part) => (part.type === "text" ? [part.text] : []));
-  const note = `[${files.length === 1 ? "The file" : `The ${files.length} files`} of this result follow${files.length === 1 ? "s" : ""} the results.]`;
+  const note =
+    `[${files.length === 1 ? "The file" : `The ${files.length} files`} of this result ` +
+    `follow${files.length === 1 ? "s" : ""} the results.]`;
   return { result: { ...result, output: { type: "text", value: [...said, note].join("\n") } }, files };
 }
 
-/** The call with the files of results behind them. Results of one step stay together: servers refuse another message between them. */
+/**
+ * The call with the files of results behind them. Results of one step stay together: servers refuse another message
+ * between them.
+ */
 export function withToolFiles(call: ModelCall): ModelCall {
   if (!call.prompt.some(({ role }) => role === "tool")) return call;
   const prompt: Message[] = [];
@@ -73,7 +83,11 @@ export function withToolFiles(call: ModelCall): ModelCall {
       if (part.type !== "tool-result") return part;
       const { result, files } = apart(part);
       if (files.length > 0)
-        waiting = [...waiting, { type: "text", text: `[files from the result of the tool ${part.toolName}, not from the user]` }, ...files];
+        waiting = [
+          ...waiting,
+          { type: "text", text: `[files from the result of the tool ${part.toolName}, not from the user]` },
+          ...files,
+        ];
       return result;
     });
     prompt.push({ ...message, content });

@@ -12,14 +12,20 @@ export const codes: Readonly<Record<string, CodeDefinition>> = {
   bot_removed: silent("The bot was removed from the chat."),
   bot_rights_changed: silent("The bot's rights in the chat were changed."),
   bot_unblocked: silent("The user unblocked the bot."),
-  buttons_excluded: silent("The account does not use buttons in chats of this kind.", "Set capabilities.inlineButtons of the account."),
+  buttons_excluded: silent(
+    "The account does not use buttons in chats of this kind.",
+    "Set capabilities.inlineButtons of the account.",
+  ),
   channel_direct_messages: silent(
     "The message is in the direct messages of a channel, where the bot does not reply.",
     "Let people write to the bot itself. To stop such updates, take the right to manage direct messages from the bot.",
   ),
   chat_type_unknown: silent("The platform sent a kind of chat that the channel does not know.", "Update the gateway."),
   command_for_another_bot: silent("The command names another bot."),
-  content_unknown: silent("The message contains nothing that the channel can read.", "Send text, a file or a location."),
+  content_unknown: silent(
+    "The message contains nothing that the channel can read.",
+    "Send text, a file or a location.",
+  ),
   edit_changes_nothing: silent("The edit did not change the text."),
   live_location_moved: silent("A shared live location moved; the bot replies only to its start."),
   own_message: silent("The message is the bot's own."),
@@ -37,11 +43,20 @@ export const codes: Readonly<Record<string, CodeDefinition>> = {
     "The platform does not let the bot delete the message.",
     "Give the bot the right to delete messages; old ones stay.",
   ),
-  empty_text: failed("The platform found no visible text in the message.", "Send a text with at least one visible character."),
+  empty_text: failed(
+    "The platform found no visible text in the message.",
+    "Send a text with at least one visible character.",
+  ),
   no_text: failed("The message to edit has no text.", "Edit its caption, or send a new message."),
-  parse_entities: failed("The platform cannot read the formatting of the text.", "The gateway sends it as plain text instead."),
+  parse_entities: failed(
+    "The platform cannot read the formatting of the text.",
+    "The gateway sends it as plain text instead.",
+  ),
   photo_refused: failed("The platform cannot process the photo.", "Send the image as a document."),
-  reply_target_gone: failed("The message to reply to was deleted.", "The gateway sends the message without the reference."),
+  reply_target_gone: failed(
+    "The message to reply to was deleted.",
+    "The gateway sends the message without the reference.",
+  ),
   token_missing: failed("The account has no bot token.", "Set botToken or tokenFile of the account."),
   voice_forbidden: failed(
     "The user does not accept voice or video messages from bots.",
@@ -49,7 +64,9 @@ export const codes: Readonly<Record<string, CodeDefinition>> = {
   ),
   webhook_in_the_way: {
     meaning: "A webhook is set for the bot, so it cannot be polled.",
-    hint: "The gateway removes it. If it comes back, another program sets it: stop that program, or give this gateway a bot of its own.",
+    hint:
+      "The gateway removes it. If it comes back, another program sets it: stop that program, or give " +
+      "this gateway a bot of its own.",
   },
   webhook_refused: {
     meaning: "The platform rejected the webhook of the account.",

@@ -50,8 +50,8 @@ export function createConnection(account: ChannelAccount<AccountOptions>): Chann
   const shown = createShown();
   const reach = createReach(account.calling);
   const transport = createTransport({
-    ...(options.proxy !== undefined && { proxy: options.proxy }),
-    ...(options.network.autoSelectFamily !== undefined && { autoSelectFamily: options.network.autoSelectFamily }),
+    proxy: options.proxy,
+    autoSelectFamily: options.network.autoSelectFamily,
   });
   let opened: Promise<Live> | undefined;
   /** The result of `opened`. */

@@ -34,8 +34,8 @@ export interface Identity {
   /** The identity as far as it is known. */
   current(): BotIdentity;
   /**
-   * Asks the platform until it answers. Resolves with `undefined` if the account was closed before. Throws `ChannelError` if the token is
-   * rejected.
+   * Asks the platform until it answers. Resolves with `undefined` if the account was closed before. Throws
+   * `ChannelError` if the token is rejected.
    */
   introduce(api: BotApi, signal: AbortSignal): Promise<NonNullable<ChannelStatus["identity"]> | undefined>;
 }
@@ -44,7 +44,7 @@ export function createIdentity(account: ChannelAccount<AccountOptions>, botId: s
   const { options } = account;
   const file = createIdentityFile(account.directory);
   const known = file.read(botId);
-  let identity: BotIdentity = { id: botId, ...(known !== undefined && { username: known }) };
+  let identity: BotIdentity = { id: botId, username: known };
   return {
     current: () => identity,
     async introduce(api, signal) {
@@ -54,7 +54,7 @@ export function createIdentity(account: ChannelAccount<AccountOptions>, botId: s
           const me = await api.call("getMe", {}, signal);
           if (typeof me?.id !== "number")
             throw new ChannelError("bad_answer", { retryable: true, detail: "getMe: the answer is not a bot" });
-          identity = { id: String(me.id), ...(me.username !== undefined && { username: me.username }) };
+          identity = { id: String(me.id), username: me.username };
           if (identity.username !== known) file.write(identity);
           return { ...identity, name: me.first_name };
         } catch (error) {

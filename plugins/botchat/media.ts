@@ -1,4 +1,7 @@
-/** Downloads the files of a message to the account's directory, under random names, and detects their type from the content. */
+/**
+ * Downloads the files of a message to the account's directory, under random names, and detects their type from the
+ * content.
+ */
 import { randomBytes } from "node:crypto";
 import { mkdir, rename } from "node:fs/promises";
 import { join } from "node:path";
@@ -45,7 +48,9 @@ function tooLarge(maxBytes: number, size?: number): ChannelError {
 function pathOf(filePath: string | undefined): string {
   const segments = filePath?.split("/") ?? [];
   if (segments.length === 0 || segments.some((segment) => segment === "" || segment === "." || segment === "..")) {
-    throw new ChannelError("media_refused", { detail: "the platform gave the file no path that can be fetched over HTTP" });
+    throw new ChannelError("media_refused", {
+      detail: "the platform gave the file no path that can be fetched over HTTP",
+    });
   }
   return segments.map(encodeURIComponent).join("/");
 }
@@ -55,11 +60,16 @@ function toChannelError(thrown: unknown, maxBytes: number): unknown {
   const { code } = thrown;
   if (code === "TOO_LARGE") return tooLarge(maxBytes);
   if (code === "EMPTY") return new ChannelError("media_refused", { detail: "the file is empty" });
-  if (code === "STATUS_404" || code === "STATUS_410") return new ChannelError("media_refused", { detail: "the file is gone" });
-  if (code === "ENOSPC" || code === "EDQUOT") return new ChannelError("no_room", { detail: "there is no room on the disk" });
+  if (code === "STATUS_404" || code === "STATUS_410")
+    return new ChannelError("media_refused", { detail: "the file is gone" });
+  if (code === "ENOSPC" || code === "EDQUOT")
+    return new ChannelError("no_room", { detail: "there is no room on the disk" });
   const status = /^STATUS_(\d+)$/.exec(code)?.[1];
   if (status === undefined) return wireError("file", thrown);
-  return new ChannelError("platform_error", { retryable: Number(status) >= 500, detail: `the platform answered ${status}` });
+  return new ChannelError("platform_error", {
+    retryable: Number(status) >= 500,
+    detail: `the platform answered ${status}`,
+  });
 }
 
 export function createMedia({ api, transport, token, options, directory, stickers }: MediaOptions): FetchMedia {
@@ -94,7 +104,8 @@ export function createMedia({ api, transport, token, options, directory, sticker
       try {
         return await attempt(media, how);
       } catch (thrown) {
-        const wait = thrown instanceof ChannelError && thrown.retryable ? (thrown.retryAfterMs ?? backoff.next()) : undefined;
+        const wait =
+          thrown instanceof ChannelError && thrown.retryable ? (thrown.retryAfterMs ?? backoff.next()) : undefined;
         if (wait === undefined || wait > longestWaitMs || tried >= attempts || how.signal.aborted) throw thrown;
         await pause(wait, how.signal);
       }

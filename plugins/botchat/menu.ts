@@ -33,13 +33,18 @@ function menuOf(
     const name = command.trim().replace(/^\//, "").trim().toLowerCase();
     if (!/^[a-z0-9_]{1,32}$/.test(name))
       problems.push(`customCommands: "${command}" is not a command name: use a-z, 0-9 and _, at most 32`);
-    else if (native.has(name)) problems.push(`customCommands: /${name} is already a command of the gateway; choose another name`);
+    else if (native.has(name))
+      problems.push(`customCommands: /${name} is already a command of the gateway; choose another name`);
     else if (entries.has(name)) problems.push(`customCommands: /${name} is listed twice; the second is ignored`);
     else if (description.trim() === "") problems.push(`customCommands: /${name} has no description`);
     else entries.set(name, description);
   }
-  const all = [...entries].map(([command, text]) => ({ command, description: text.trim().slice(0, longestDescription) || command }));
-  if (all.length > mostCommands) problems.push(`the menu holds ${mostCommands} commands; ${all.length - mostCommands} are left out`);
+  const all = [...entries].map(([command, text]) => ({
+    command,
+    description: text.trim().slice(0, longestDescription) || command,
+  }));
+  if (all.length > mostCommands)
+    problems.push(`the menu holds ${mostCommands} commands; ${all.length - mostCommands} are left out`);
   return { entries: all.slice(0, mostCommands), problems };
 }
 
@@ -60,8 +65,8 @@ export function createMenu(options: {
   let tail: Promise<unknown> = Promise.resolve();
 
   /**
-   * Asks the platform instead of remembering the menu, because other programs and people change menus, too. Some servers can only set a
-   * menu.
+   * Asks the platform instead of remembering the menu, because other programs and people change menus, too. Some
+   * servers can only set a menu.
    */
   async function isThere(entries: readonly Entry[]): Promise<boolean> {
     try {
@@ -83,14 +88,18 @@ export function createMenu(options: {
     } catch (error) {
       if (isUnknown(error)) {
         // Retrying would not help.
-        account.log.warn({}, "setMyCommands failed: the server at apiRoot has no menu of commands; commands work when typed");
+        account.log.warn(
+          {},
+          "setMyCommands failed: the server at apiRoot has no menu of commands; commands work when typed",
+        );
         return { done: true };
       }
       if (!account.signal.aborted) {
         const remedy = "check the network, the proxy and apiRoot; it is retried";
         account.log.warn(
           { commands: entries.length },
-          `setMyCommands failed: ${error instanceof ChannelError ? error.message : "the answer could not be read"}; ${remedy}`,
+          "setMyCommands failed: " +
+            `${error instanceof ChannelError ? error.message : "the answer could not be read"}; ${remedy}`,
         );
       }
       return { done: false, waitMs: error instanceof ChannelError ? (error.retryAfterMs ?? 0) : 0 };

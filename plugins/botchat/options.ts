@@ -1,4 +1,7 @@
-/** The options of one account, `channels.botchat.*`. The host defines the access options (`dmPolicy`, `allowFrom`, `groups`, ...). */
+/**
+ * The options of one account, `channels.botchat.*`. The host defines the access options (`dmPolicy`, `allowFrom`,
+ * `groups`, ...).
+ */
 import { Type } from "service-gateway/sdk";
 import type { Static } from "service-gateway/sdk/channel";
 
@@ -8,8 +11,12 @@ const fromChat = { chatWritable: true } as const;
 const flag = (value: boolean, description: string) => Type.Boolean({ default: value, description });
 
 export const accountOptions = Type.Object({
-  botToken: Type.Optional(Type.String({ description: "Token of the bot. The account `default` also takes it from BOTCHAT_BOT_TOKEN." })),
-  tokenFile: Type.Optional(Type.String({ minLength: 1, description: "File that contains the token; takes precedence over botToken." })),
+  botToken: Type.Optional(
+    Type.String({ description: "Token of the bot. The account `default` also takes it from BOTCHAT_BOT_TOKEN." }),
+  ),
+  tokenFile: Type.Optional(
+    Type.String({ minLength: 1, description: "File that contains the token; takes precedence over botToken." }),
+  ),
   apiRoot: Type.String({
     default: "https://api.telegram.org",
     pattern: "^https?://[^?#]+$",
@@ -24,11 +31,17 @@ export const accountOptions = Type.Object({
     }),
   ),
   timeoutSeconds: Type.Optional(
-    Type.Number({ minimum: 1, maximum: 3600, description: "Time limit of one call; unset: 60, and 500 while a file is sent." }),
+    Type.Number({
+      minimum: 1,
+      maximum: 3600,
+      description: "Time limit of one call; unset: 60, and 500 while a file is sent.",
+    }),
   ),
   network: Type.Object(
     {
-      autoSelectFamily: Type.Optional(Type.Boolean({ description: "Try IPv6 and IPv4 in parallel; unset: Node's default." })),
+      autoSelectFamily: Type.Optional(
+        Type.Boolean({ description: "Try IPv6 and IPv4 in parallel; unset: Node's default." }),
+      ),
     },
     { default: {}, description: "How connections are made." },
   ),
@@ -44,7 +57,10 @@ export const accountOptions = Type.Object({
       maxDelayMs: Type.Integer({ minimum: 0, default: 30_000, description: "Longest wait that is not a flood wait." }),
       jitter: Type.Number({ minimum: 0, maximum: 1, default: 0.1, description: "Random share of each wait." }),
     },
-    { default: {}, description: "Retries for calls that had no effect. Replies are retried for 24 hours, at most maxDelayMs apart." },
+    {
+      default: {},
+      description: "Retries for calls that had no effect. Replies are retried for 24 hours, at most maxDelayMs apart.",
+    },
   ),
   limits: Type.Object(
     {
@@ -54,22 +70,45 @@ export const accountOptions = Type.Object({
         default: 30,
         description: "Messages and edits a second, over all chats.",
       }),
-      perChatPerSecond: Type.Integer({ minimum: 0, maximum: 1_000, default: 1, description: "Messages and edits a second in one chat." }),
-      perGroupPerMinute: Type.Integer({ minimum: 0, maximum: 10_000, default: 20, description: "Messages a minute in one group." }),
+      perChatPerSecond: Type.Integer({
+        minimum: 0,
+        maximum: 1_000,
+        default: 1,
+        description: "Messages and edits a second in one chat.",
+      }),
+      perGroupPerMinute: Type.Integer({
+        minimum: 0,
+        maximum: 10_000,
+        default: 20,
+        description: "Messages a minute in one group.",
+      }),
     },
-    { default: {}, description: "The platform's rate limits; further messages wait. 0: no limit, for a Bot API server of your own." },
+    {
+      default: {},
+      description: "The platform's rate limits; further messages wait. 0: no limit, for a Bot API server of your own.",
+    },
   ),
   polling: Type.Object(
     {
-      timeoutSeconds: Type.Integer({ minimum: 0, maximum: 50, default: 30, description: "How long the platform may hold one getUpdates." }),
+      timeoutSeconds: Type.Integer({
+        minimum: 0,
+        maximum: 50,
+        default: 30,
+        description: "How long the platform may hold one getUpdates.",
+      }),
       stallSeconds: Type.Number({
         minimum: 0.05,
         maximum: 3600,
         default: 120,
         description:
-          "After this time without a completed getUpdates the connection is opened again. In webhook mode, after this time without an update, the platform is asked whether the webhook is still set.",
+          "After this time without a completed getUpdates the connection is opened again. In webhook mode, " +
+          "after this time without an update, the platform is asked whether the webhook is still set.",
       }),
-      minDelayMs: Type.Integer({ minimum: 1, default: 2_000, description: "First wait after a failed getUpdates; grows by 1.8." }),
+      minDelayMs: Type.Integer({
+        minimum: 1,
+        default: 2_000,
+        description: "First wait after a failed getUpdates; grows by 1.8.",
+      }),
       maxDelayMs: Type.Integer({ minimum: 1, default: 30_000, description: "Longest wait after a failed getUpdates." }),
     },
     { default: {}, description: "Long polling." },
@@ -95,14 +134,23 @@ export const accountOptions = Type.Object({
     description: "Path of the local listener.",
   }),
   webhookHost: Type.String({ default: "127.0.0.1", description: "Address that the local listener binds." }),
-  webhookPort: Type.Integer({ minimum: 0, maximum: 65_535, default: 8787, description: "Port that the local listener binds." }),
+  webhookPort: Type.Integer({
+    minimum: 0,
+    maximum: 65_535,
+    default: 8787,
+    description: "Port that the local listener binds.",
+  }),
   textChunkLimit: Type.Integer({
     minimum: 1,
     default: 4000,
     ...fromChat,
     description: "Characters of one message, as the platform counts them; values above 4096 are treated as 4096.",
   }),
-  chunkMode: Type.Enum(["length", "newline"], { default: "length", ...fromChat, description: "newline: a message for each paragraph." }),
+  chunkMode: Type.Enum(["length", "newline"], {
+    default: "length",
+    ...fromChat,
+    description: "newline: a message for each paragraph.",
+  }),
   linkPreview: Type.Boolean({ default: true, ...fromChat, description: "Show previews of links." }),
   streamMode: Type.Enum(["off", "partial", "block"], {
     default: "partial",
@@ -112,7 +160,11 @@ export const accountOptions = Type.Object({
   draftChunk: Type.Object(
     {
       minChars: Type.Integer({ minimum: 1, default: 200, description: "Minimum length of a block." }),
-      maxChars: Type.Integer({ minimum: 1, default: 800, description: "Maximum length of a block, limited by textChunkLimit." }),
+      maxChars: Type.Integer({
+        minimum: 1,
+        default: 800,
+        description: "Maximum length of a block, limited by textChunkLimit.",
+      }),
       breakPreference: Type.Enum(["paragraph", "newline", "sentence"], {
         default: "paragraph",
         description: "Where a block should end.",
@@ -133,7 +185,10 @@ export const accountOptions = Type.Object({
     }),
   ),
   mediaMaxMb: Type.Optional(
-    Type.Number({ exclusiveMinimum: 0, description: "Largest file in MB; unset: 5 for received files, 50 for sent ones." }),
+    Type.Number({
+      exclusiveMinimum: 0,
+      description: "Largest file in MB; unset: 5 for received files, 50 for sent ones.",
+    }),
   ),
   actions: Type.Object(
     {
@@ -148,7 +203,10 @@ export const accountOptions = Type.Object({
   capabilities: Type.Union(
     [
       Type.Object({
-        inlineButtons: Type.Enum(["off", "dm", "group", "all", "allowlist"], { default: "allowlist", description: "Where buttons work." }),
+        inlineButtons: Type.Enum(["off", "dm", "group", "all", "allowlist"], {
+          default: "allowlist",
+          description: "Where buttons work.",
+        }),
       }),
       Type.Array(Type.String(), { description: 'Old form: ["inlineButtons"] means all.' }),
     ],

@@ -52,7 +52,8 @@ export function createProbe({ api, botId, webhookUrl, now, signal }: ProbeOption
       const member = await (await api()).call("getChatMember", { chat_id: chat, user_id: Number(botId) }, signal);
       const { status } = member;
       if (status === "left") return { ok: false, detail: "the bot is not in it: add it to the group" };
-      if (status === "kicked") return { ok: false, detail: "the bot was removed from it: let an administrator add it again" };
+      if (status === "kicked")
+        return { ok: false, detail: "the bot was removed from it: let an administrator add it again" };
       if (status === "restricted" && (!member.is_member || !member.can_send_messages))
         return { ok: false, detail: "the bot may not write in it: let an administrator lift the restriction" };
       return { ok: true, detail: status, seesAll: status === "administrator" || status === "creator" };
@@ -79,13 +80,19 @@ function refusedChat(error: unknown): string {
 }
 
 /** Finds problems that prevent updates from arriving but do not show in an open connection. */
-function webhookFindings(hook: Result<"getWebhookInfo">, webhookUrl: string | undefined, now: number): readonly Finding[] {
+function webhookFindings(
+  hook: Result<"getWebhookInfo">,
+  webhookUrl: string | undefined,
+  now: number,
+): readonly Finding[] {
   const findings: Finding[] = [];
   if (webhookUrl === undefined && hook.url)
     findings.push({
       name: "webhook left over",
       reason: `the platform sends updates to ${hostOf(hook.url)}, while this account polls`,
-      fix: "The gateway removes it when it starts. If it comes back, another program uses this bot: give that program its own bot.",
+      fix:
+        "The gateway removes it when it starts. If it comes back, another program uses this bot: give " +
+        "that program its own bot.",
     });
   if (webhookUrl !== undefined && hook.url !== webhookUrl)
     findings.push({
@@ -93,14 +100,20 @@ function webhookFindings(hook: Result<"getWebhookInfo">, webhookUrl: string | un
       reason: hook.url
         ? `the platform sends updates to ${hostOf(hook.url)} and not to webhookUrl`
         : "the platform has no webhook for this bot",
-      fix: "The gateway sets it when it starts. If it disappears again, another program uses this bot: give that program its own bot.",
+      fix:
+        "The gateway sets it when it starts. If it disappears again, another program uses this bot: give " +
+        "that program its own bot.",
     });
   const failedAt = (hook.last_error_date ?? 0) * 1_000;
   if (webhookUrl !== undefined && hook.url === webhookUrl && now - failedAt < recentMs)
     findings.push({
       name: "webhook fails",
-      reason: `the platform could not deliver an update in the last hour: ${hook.last_error_message ?? "it does not say why"}`,
-      fix: "Check that webhookUrl reaches webhookHost and webhookPort through the proxy in front, over https with a valid certificate.",
+      reason:
+        "the platform could not deliver an update in the last hour: " +
+        `${hook.last_error_message ?? "it does not say why"}`,
+      fix:
+        "Check that webhookUrl reaches webhookHost and webhookPort through the proxy in front, over " +
+        "https with a valid certificate.",
     });
   if (hook.pending_update_count > manyWaiting)
     findings.push({

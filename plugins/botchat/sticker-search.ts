@@ -21,7 +21,10 @@ function scoreOf({ description, emoji = "", setName = "" }: MediaFound, query: s
   const isEmoji = plainEmoji(emoji) !== "" && plainEmoji(query).includes(plainEmoji(emoji));
   const isSet = set.includes(query) || words.some((word) => setWords.includes(word));
   return (
-    (shown.includes(query) ? worth.description : 0) + found.length * worth.word + (isEmoji ? worth.emoji : 0) + (isSet ? worth.setName : 0)
+    (shown.includes(query) ? worth.description : 0) +
+    found.length * worth.word +
+    (isEmoji ? worth.emoji : 0) +
+    (isSet ? worth.setName : 0)
   );
 }
 

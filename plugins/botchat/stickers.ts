@@ -34,15 +34,23 @@ function parseSticker(value: Json | undefined): KnownSticker | undefined {
   const description = text(fields.description) ?? "";
   const emoji = text(fields.emoji);
   const setName = text(fields.setName);
-  const ids = Object.entries(record(fields.fileIds) ?? {}).filter((each): each is [string, string] => typeof each[1] === "string");
+  const ids = Object.entries(record(fields.fileIds) ?? {}).filter(
+    (each): each is [string, string] => typeof each[1] === "string",
+  );
   return { description, ...(emoji && { emoji }), ...(setName && { setName }), fileIds: Object.fromEntries(ids) };
 }
 
-export function createStickers(options: { readonly directory: string; readonly botId: string; readonly now: () => number }): Stickers {
+export function createStickers(options: {
+  readonly directory: string;
+  readonly botId: string;
+  readonly now: () => number;
+}): Stickers {
   const file = join(options.directory, "sticker-cache.json");
   const failed = new Map<string, number>();
 
-  /** Reads the file. It may have been edited, or left incomplete by a killed process; an unreadable file is replaced. */
+  /**
+   * Reads the file. It may have been edited, or left incomplete by a killed process; an unreadable file is replaced.
+   */
   function read(): Fields {
     try {
       return record(record(JSON.parse(readFileSync(file, "utf8")) as Json)?.stickers) ?? {};
@@ -58,7 +66,11 @@ export function createStickers(options: { readonly directory: string; readonly b
     const stickers = Object.fromEntries([...kept, [uniqueId, sticker]]);
     const temporary = `${file}.${randomBytes(6).toString("hex")}`;
     try {
-      writeFileSync(temporary, `${JSON.stringify({ version: 1, stickers }, null, 2)}\n`, { mode: 0o600, flag: "wx", flush: true });
+      writeFileSync(temporary, `${JSON.stringify({ version: 1, stickers }, null, 2)}\n`, {
+        mode: 0o600,
+        flag: "wx",
+        flush: true,
+      });
       renameSync(temporary, file);
     } catch {
       // If the file cannot be written, the sticker is described again later. The message is not affected.

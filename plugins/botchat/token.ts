@@ -17,27 +17,39 @@ const goodSecretLength = 16;
 const form = /^\d{1,20}:[A-Za-z0-9_-]{1,256}$/;
 
 /**
- * Checks the form of a token: digits, a colon, letters. It becomes part of a URL path, so anything else, such as a newline or slash, is
- * rejected.
+ * Checks the form of a token: digits, a colon, letters. It becomes part of a URL path, so anything else, such as a
+ * newline or slash, is rejected.
  */
 export function checkToken(given: string | undefined): string {
   const token = given?.trim();
-  if (!token) throw refuse("there is no bot token: set botToken or tokenFile, or, for the account default, BOTCHAT_BOT_TOKEN");
+  if (!token)
+    throw refuse("there is no bot token: set botToken or tokenFile, or, for the account default, BOTCHAT_BOT_TOKEN");
   if (!form.test(token)) {
-    throw refuse("the bot token is malformed (it must be a number, a colon and letters): copy it exactly from the platform's bot maker");
+    throw refuse(
+      "the bot token is malformed (it must be a number, a colon and letters): copy it exactly from the " +
+        "platform's bot maker",
+    );
   }
   return token;
 }
 
-/** The secret of the webhook, which every way of starting an account needs. Throws without one, and for one that can be guessed. */
-export function checkWebhookSecret({ webhookUrl, webhookSecret }: Pick<TokenOptions, "webhookUrl" | "webhookSecret">): void {
+/**
+ * The secret of the webhook, which every way of starting an account needs. Throws without one, and for one that can be
+ * guessed.
+ */
+export function checkWebhookSecret({
+  webhookUrl,
+  webhookSecret,
+}: Pick<TokenOptions, "webhookUrl" | "webhookSecret">): void {
   if (webhookUrl === undefined) return;
   if (webhookSecret === undefined) {
     const detail = "webhookUrl is set but webhookSecret is not: set a secret of letters, digits, _ and -";
     throw new ChannelError("webhook_secret_missing", { detail });
   }
   if (webhookSecret.length >= leastSecretLength) return;
-  throw new ChannelError("webhook_secret_weak", { detail: `webhookSecret has fewer than ${leastSecretLength} characters` });
+  throw new ChannelError("webhook_secret_weak", {
+    detail: `webhookSecret has fewer than ${leastSecretLength} characters`,
+  });
 }
 
 /** The number before the colon is the bot's own id. */
@@ -46,10 +58,18 @@ export function botIdOf(token: string): string {
 }
 
 /** Checks the options as written. Whether a token exists may depend on the gateway's environment. */
-export function checkOptions({ botToken, tokenFile, webhookUrl, webhookSecret, textChunkLimit }: CheckedOptions): readonly OptionProblem[] {
+export function checkOptions({
+  botToken,
+  tokenFile,
+  webhookUrl,
+  webhookSecret,
+  textChunkLimit,
+}: CheckedOptions): readonly OptionProblem[] {
   const problems: OptionProblem[] = [];
   if (textChunkLimit > messageLimit) {
-    const message = `is ${textChunkLimit}, and the platform takes at most ${messageLimit} in one message: ${messageLimit} is used`;
+    const message =
+      `is ${textChunkLimit}, and the platform takes at most ${messageLimit} in one message: ` +
+      `${messageLimit} is used`;
     problems.push({ option: "textChunkLimit", message, hint: `Set ${messageLimit} or less.`, warning: true });
   }
   if (botToken !== undefined && !form.test(botToken.trim())) {
@@ -74,7 +94,10 @@ export function checkOptions({ botToken, tokenFile, webhookUrl, webhookSecret, t
   return problems;
 }
 
-/** The bot id, which identifies the bot even if it has two tokens. Two accounts of one bot would each receive only some of its updates. */
+/**
+ * The bot id, which identifies the bot even if it has two tokens. Two accounts of one bot would each receive only some
+ * of its updates.
+ */
 export function signsInAs({ botToken }: Pick<TokenOptions, "botToken">): string | undefined {
   const token = botToken?.trim() ?? "";
   return form.test(token) ? botIdOf(token) : undefined;

@@ -4,7 +4,8 @@ import { createDevices, type Device, type Devices } from "./devices.ts";
 import { codeTtlSeconds, requestTtlSeconds } from "./options.ts";
 
 const open = ({ store, now }: CliCall): Devices => createDevices({ store, now, codeTtlSeconds, requestTtlSeconds });
-const time = (at: number | undefined): string => (at === undefined ? "" : `${new Date(at).toISOString().slice(0, 19)}Z`);
+const time = (at: number | undefined): string =>
+  at === undefined ? "" : `${new Date(at).toISOString().slice(0, 19)}Z`;
 
 function stateOf({ approvedAt, connected }: Device): string {
   if (approvedAt === undefined) return "waiting";
@@ -13,7 +14,14 @@ function stateOf({ approvedAt, connected }: Device): string {
 
 async function list(call: CliCall): Promise<CliAnswer> {
   const devices = await open(call).list();
-  const rows = devices.map((one) => [one.id, one.name, stateOf(one), one.askedFrom, time(one.askedAt), time(one.usedAt)]);
+  const rows = devices.map((one) => [
+    one.id,
+    one.name,
+    stateOf(one),
+    one.askedFrom,
+    time(one.askedAt),
+    time(one.usedAt),
+  ]);
   const head = [["id", "name", "state", "from", "asked", "last used"]];
   return {
     lines: rows.length === 0 ? ["No device is paired, and none is waiting."] : [...head, ...rows],
@@ -22,7 +30,9 @@ async function list(call: CliCall): Promise<CliAnswer> {
 }
 
 function answerAbout(device: Device | null, found: (device: Device) => string, missing: string): CliAnswer {
-  return device === null ? { lines: [missing], data: null, failed: true } : { lines: [found(device)], data: device as unknown as Json };
+  return device === null
+    ? { lines: [missing], data: null, failed: true }
+    : { lines: [found(device)], data: device as unknown as Json };
 }
 
 export const devicesCli: CliDefinition = {

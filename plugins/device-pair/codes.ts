@@ -2,7 +2,10 @@
 import type { CodeDefinition } from "service-gateway/sdk";
 
 export const codes: Readonly<Record<string, CodeDefinition>> = {
-  code_invalid: { meaning: "The pairing code is wrong, already used or too old.", hint: "Send /pair to the bot for a new code." },
+  code_invalid: {
+    meaning: "The pairing code is wrong, already used or too old.",
+    hint: "Send /pair to the bot for a new code.",
+  },
   request_unknown: {
     meaning: "The request was denied, has expired, or its token was already picked up.",
     hint: "Ask again with a new code from /pair.",

@@ -14,7 +14,8 @@ export function pairCommand(options: {
   async function invite(at: Address | null): Promise<string> {
     const code = await devices.invite(at);
     const near = isLoopback(address())
-      ? "\n\nThis address works on the gateway's own machine only; `plugins.entries.device-pair.options.address` sets another one."
+      ? "\n\nThis address works on the gateway's own machine only; " +
+        "`plugins.entries.device-pair.options.address` sets another one."
       : "";
     return [
       `**Pair a device**`,
@@ -28,7 +29,10 @@ export function pairCommand(options: {
     const device = await devices.approve(id);
     if (device !== null) {
       log.info({ device: device.id }, "a device is approved");
-      return `Approved: ${describe(device)}. It may use the gateway from now on; \`/pair revoke ${device.id}\` revokes it.`;
+      return (
+        `Approved: ${describe(device)}. It may use the gateway from now on; \`/pair revoke ` +
+        `${device.id}\` revokes it.`
+      );
     }
     return id === undefined
       ? "No device waits for approval. `/pair` makes a code for one."
@@ -66,7 +70,8 @@ export function pairCommand(options: {
     role: "owner",
     control: true,
     async run({ args, inbound, route }) {
-      if (inbound.chat.kind !== "direct") return "Pairing works in a direct chat with me, where no one else can read the code.";
+      if (inbound.chat.kind !== "direct")
+        return "Pairing works in a direct chat with me, where no one else can read the code.";
       const [word = "", id, ...more] = args.split(/\s+/).filter((part) => part !== "");
       const known = more.length === 0 ? word.toLowerCase() : "";
       if (args === "") return await invite(route.to);
@@ -78,10 +83,22 @@ export function pairCommand(options: {
   };
 }
 
-/** The message in the chat in which the code was requested. The device chose its name, so the name is on a line of its own. */
-export function announcement({ id, name, from }: { readonly id: string; readonly name: string; readonly from: string }): string {
+/**
+ * The message in the chat in which the code was requested. The device chose its name, so the name is on a line of its
+ * own.
+ */
+export function announcement({
+  id,
+  name,
+  from,
+}: {
+  readonly id: string;
+  readonly name: string;
+  readonly from: string;
+}): string {
   return [
-    `A device asks to use the gateway, from \`${from}\`. \`/pair approve ${id}\` approves it, \`/pair revoke ${id}\` denies it.`,
+    `A device asks to use the gateway, from \`${from}\`. \`/pair approve ${id}\` approves it, \`/pair ` +
+      `revoke ${id}\` denies it.`,
     `The name it gives: \`"${name}"\``,
   ].join("\n");
 }
@@ -90,7 +107,9 @@ const describe = ({ id, name }: Pick<Device, "id" | "name">): string => `\`${nam
 
 function stateOf({ connected, usedAt }: Device): string {
   if (!connected) return "has not fetched its token yet";
-  return usedAt === undefined ? "never used" : `last used ${new Date(usedAt).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+  return usedAt === undefined
+    ? "never used"
+    : `last used ${new Date(usedAt).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 }
 
 function minutes(seconds: number): string {
@@ -99,8 +118,8 @@ function minutes(seconds: number): string {
 }
 
 /**
- * Whether only the gateway's own machine can reach the address. This includes 0.0.0.0, because it does not show which address others can
- * use.
+ * Whether only the gateway's own machine can reach the address. This includes 0.0.0.0, because it does not show which
+ * address others can use.
  */
 function isLoopback(address: string): boolean {
   return /^https?:\/\/(127\.|0\.0\.0\.0[:/]|localhost[:/]|localhost$|\[::1?\])/.test(address);

@@ -1,4 +1,6 @@
-/** Setup codes, requests and devices. All data is in the store, so the gateway and the command line always see the same. */
+/**
+ * Setup codes, requests and devices. All data is in the store, so the gateway and the command line always see the same.
+ */
 import type { Address, Json, PluginStore } from "service-gateway/sdk";
 import { digestOf, isDigestOf, newCode, newSecret, readCode } from "./secret.ts";
 
@@ -17,7 +19,10 @@ export interface Device {
   readonly usedAt?: number;
 }
 
-/** A device as stored. `secret` is the digest of the secret that the device polls with; `token` is the digest of its token. */
+/**
+ * A device as stored. `secret` is the digest of the secret that the device polls with; `token` is the digest of its
+ * token.
+ */
 interface DeviceRecord extends Omit<Device, "id" | "connected"> {
   readonly secret: string | null;
   /** The chat in which the code was requested, which shows who owns the device. */
@@ -83,8 +88,12 @@ export function createDevices(options: {
   }
 
   /** Changes a record; `undefined` leaves it unchanged. A device that is removed meanwhile stays removed. */
-  async function change(id: string, next: (record: DeviceRecord) => DeviceRecord | undefined): Promise<DeviceRecord | null> {
-    const update = (value: Json | null) => (value === null ? undefined : (next(value as unknown as DeviceRecord) as Json | undefined));
+  async function change(
+    id: string,
+    next: (record: DeviceRecord) => DeviceRecord | undefined,
+  ): Promise<DeviceRecord | null> {
+    const update = (value: Json | null) =>
+      value === null ? undefined : (next(value as unknown as DeviceRecord) as Json | undefined);
     return (await store.update(keyOf(id), update)) as DeviceRecord | null;
   }
 
@@ -98,8 +107,8 @@ export function createDevices(options: {
   }
 
   /**
-   * Deletes requests that were not approved or fetched in time, so that only approved devices remain. Returns the number of waiting
-   * requests.
+   * Deletes requests that were not approved or fetched in time, so that only approved devices remain. Returns the
+   * number of waiting requests.
    */
   async function waiting(): Promise<number> {
     const all = await records();
@@ -141,13 +150,17 @@ export function createDevices(options: {
     },
     async collect(id, secret) {
       const record = await read(id);
-      const known = record !== null && record.secret !== null && record.until > now() && isDigestOf(secret, record.secret);
+      const known =
+        record !== null && record.secret !== null && record.until > now() && isDigestOf(secret, record.secret);
       if (!known) return { state: "unknown" };
       if (record.approvedAt === undefined) return { state: "pending" };
-      // The token contains the device's id, so that checking it takes one look-up by a public name and one comparison of digests.
+      // The token contains the device's id, so that checking it takes one look-up by a public name and one comparison
+      // of digests.
       const token = `${id}.${newSecret()}`;
       const digest = digestOf(token);
-      const after = await change(id, (next) => (next.secret === record.secret ? { ...next, token: digest } : undefined));
+      const after = await change(id, (next) =>
+        next.secret === record.secret ? { ...next, token: digest } : undefined,
+      );
       return after?.token === digest ? { state: "approved", token } : { state: "unknown" };
     },
     async holds(token) {
@@ -167,7 +180,8 @@ export function createDevices(options: {
       const open = (await records()).filter(([, record]) => isLive(record) && record.approvedAt === undefined);
       const id = asked === undefined ? open.at(-1)?.[0] : readCode(asked);
       if (id === undefined || !open.some(([one]) => one === id)) return null;
-      // The time limit starts again after the approval. It is derived from the request, because the command line does not know the options.
+      // The time limit starts again after the approval. It is derived from the request, because the command line does
+      // not know the options.
       const again = ({ until, askedAt }: DeviceRecord) => now() + (until - askedAt);
       const record = await change(id, (next) =>
         next.approvedAt === undefined ? { ...next, approvedAt: now(), until: again(next) } : undefined,
@@ -186,6 +200,9 @@ function madeAt(code: Json): number {
   return (code as unknown as CodeRecord).made ?? 0;
 }
 
-function toDevice(id: string, { secret: _secret, until: _until, invitedAt: _place, token, ...device }: DeviceRecord): Device {
+function toDevice(
+  id: string,
+  { secret: _secret, until: _until, invitedAt: _place, token, ...device }: DeviceRecord,
+): Device {
   return { id, ...device, connected: token !== null };
 }

@@ -12,7 +12,10 @@ export interface Failures {
   takeBack(client: string): void;
 }
 
-/** Creates the counter. `now` must be a monotonic clock, because a jump of the wall clock must neither end nor extend a wait. */
+/**
+ * Creates the counter. `now` must be a monotonic clock, because a jump of the wall clock must neither end nor extend a
+ * wait.
+ */
 export function createFailures(now: () => number): Failures {
   // In order of their start, so that the first entry is the oldest and is removed first.
   const windows = new Map<string, { readonly until: number; count: number }>();

@@ -17,7 +17,14 @@ export default definePlugin({
   setup(host, { address, codeTtlSeconds, requestTtlSeconds }) {
     const devices = createDevices({ store: host.store, now: () => host.now(), codeTtlSeconds, requestTtlSeconds });
     host.devices((token) => devices.holds(token));
-    host.command(pairCommand({ devices, codeTtlSeconds, log: host.log, address: () => (address ?? host.address()).replace(/\/$/, "") }));
+    host.command(
+      pairCommand({
+        devices,
+        codeTtlSeconds,
+        log: host.log,
+        address: () => (address ?? host.address()).replace(/\/$/, ""),
+      }),
+    );
     const routes = deviceRoutes({
       devices,
       elapsed: () => performance.now(),

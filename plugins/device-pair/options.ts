@@ -9,10 +9,16 @@ export const pairOptions = Type.Object({
     Type.String({
       pattern: "^https?://[^\\s/]+(/[^\\s?#]*)?$",
       description:
-        "Base address at which devices reach the gateway, such as https://gateway.example.org; default: the address that it listens on.",
+        "Base address at which devices reach the gateway, such as https://gateway.example.org; default: the " +
+        "address that it listens on.",
     }),
   ),
-  codeTtlSeconds: Type.Integer({ minimum: 30, maximum: 3_600, default: codeTtlSeconds, description: "How long a setup code is valid." }),
+  codeTtlSeconds: Type.Integer({
+    minimum: 30,
+    maximum: 3_600,
+    default: codeTtlSeconds,
+    description: "How long a setup code is valid.",
+  }),
   requestTtlSeconds: Type.Integer({
     minimum: 60,
     maximum: 86_400,

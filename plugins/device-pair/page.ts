@@ -1,4 +1,7 @@
-/** The page for devices with a browser: it sends the code, waits, and shows the token. It loads nothing from other sites. */
+/**
+ * The page for devices with a browser: it sends the code, waits, and shows the token. It loads nothing from other
+ * sites.
+ */
 import { createHash } from "node:crypto";
 
 const style = `
@@ -74,7 +77,10 @@ export const page = `<!doctype html>
 
 export const pageHeaders: Readonly<Record<string, string>> = {
   "cache-control": "no-store",
-  "content-security-policy": `default-src 'none'; style-src ${hash(style)}; script-src ${hash(script)}; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  "content-security-policy":
+    `default-src 'none'; style-src ${hash(style)}; script-src ${hash(script)}; ` +
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors " +
+    "'none'",
   "referrer-policy": "no-referrer",
   "x-content-type-options": "nosniff",
 };

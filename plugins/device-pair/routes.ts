@@ -13,7 +13,12 @@ const schema = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 64 }),
 });
 
-function refused(status: number, code: string, error: string, headers: Readonly<Record<string, string>> = {}): RouteAnswer {
+function refused(
+  status: number,
+  code: string,
+  error: string,
+  headers: Readonly<Record<string, string>> = {},
+): RouteAnswer {
   return { status, headers: { ...noStore, ...headers }, body: { ok: false, error, code } };
 }
 
@@ -31,11 +36,16 @@ export function deviceRoutes({
   /** A monotonic clock, in milliseconds. */
   readonly elapsed: () => number;
   /** Called before the device gets its response, with the chat in which the code was requested. Must not throw. */
-  readonly onAsked: (to: Address | null, asking: { readonly id: string; readonly name: string; readonly from: string }) => Promise<void>;
+  readonly onAsked: (
+    to: Address | null,
+    asking: { readonly id: string; readonly name: string; readonly from: string },
+  ) => Promise<void>;
 }): readonly RouteDefinition[] {
   const failures = createFailures(elapsed);
   const limited = (seconds: number) =>
-    refused(429, "rate_limited", "Too many wrong attempts; wait before the next one.", { "retry-after": String(seconds) });
+    refused(429, "rate_limited", "Too many wrong attempts; wait before the next one.", {
+      "retry-after": String(seconds),
+    });
 
   async function ask({ body, clientAddress, client }: RouteRequest): Promise<RouteAnswer> {
     const wait = failures.wait(client);
@@ -52,9 +62,14 @@ export function deviceRoutes({
     }
     if (asked.ok) {
       await onAsked(asked.invitedAt, { id: asked.id, name, from: clientAddress });
-      return { status: 202, headers: noStore, body: { ok: true, status: "pending", id: asked.id, secret: asked.secret, pollSeconds } };
+      return {
+        status: 202,
+        headers: noStore,
+        body: { ok: true, status: "pending", id: asked.id, secret: asked.secret, pollSeconds },
+      };
     }
-    if (asked.reason === "full") return refused(503, "requests_full", "Too many devices wait for approval; the owner has to decide first.");
+    if (asked.reason === "full")
+      return refused(503, "requests_full", "Too many devices wait for approval; the owner has to decide first.");
     return refused(403, "code_invalid", "The code is wrong, used or too old; ask the bot for a new one with /pair.");
   }
 
@@ -66,9 +81,14 @@ export function deviceRoutes({
       const wait = failures.wait(client);
       if (wait > 0) return limited(wait);
       failures.add(client);
-      return refused(404, "request_unknown", "There is no such request: it was denied, has expired, or its secret is different.");
+      return refused(
+        404,
+        "request_unknown",
+        "There is no such request: it was denied, has expired, or its secret is different.",
+      );
     }
-    if (collected.state === "pending") return { status: 202, headers: noStore, body: { ok: true, status: "pending", pollSeconds } };
+    if (collected.state === "pending")
+      return { status: 202, headers: noStore, body: { ok: true, status: "pending", pollSeconds } };
     return { headers: noStore, body: { ok: true, status: "approved", token: collected.token } };
   }
 
@@ -84,7 +104,9 @@ export function deviceRoutes({
   ];
 }
 
-/** Cleans a name chosen by a client that only knows a code: one line, without characters that reorder or hide others. */
+/**
+ * Cleans a name chosen by a client that only knows a code: one line, without characters that reorder or hide others.
+ */
 function plainName(name: string): string {
   const plain = name
     .replaceAll(/[\p{C}\p{Z}]+/gu, " ")

@@ -13,10 +13,15 @@ function plan(turn: EngineTurn): Show {
   if (request?.heartbeat !== undefined) return say(renderHeartbeat(request.heartbeat.events));
   if (inbound.authority === "hook") return say(renderHook(inbound.text));
   // Pressing an offered button has the same effect as sending its name.
-  const show = parseShow(inbound.kind === "press" ? inbound.text.replace(/^callback_data: (?=show )/, "") : inbound.text);
+  const show = parseShow(
+    inbound.kind === "press" ? inbound.text.replace(/^callback_data: (?=show )/, "") : inbound.text,
+  );
   if (show === "list") return { ...say(showsList()), events: offeredShows };
-  if (show !== undefined) return inbound.kind === "press" && show.pressedText !== undefined ? { ...show, text: show.pressedText } : show;
-  return say([inbound.text.trim() === "" ? "You sent no text." : inbound.text, ...inbound.media.map(renderFile)].join("\n"));
+  if (show !== undefined)
+    return inbound.kind === "press" && show.pressedText !== undefined ? { ...show, text: show.pressedText } : show;
+  return say(
+    [inbound.text.trim() === "" ? "You sent no text." : inbound.text, ...inbound.media.map(renderFile)].join("\n"),
+  );
 }
 
 interface Pace {
@@ -25,7 +30,12 @@ interface Pace {
   readonly offer: (sessionKey: string) => Promise<boolean>;
 }
 
-async function* stream(type: "reasoning" | "text", text: string, delayMs: number, signal: AbortSignal): AsyncGenerator<TurnEvent> {
+async function* stream(
+  type: "reasoning" | "text",
+  text: string,
+  delayMs: number,
+  signal: AbortSignal,
+): AsyncGenerator<TurnEvent> {
   for (const delta of pieces(text)) {
     yield { type, delta };
     await pause(delayMs, signal);
@@ -34,7 +44,9 @@ async function* stream(type: "reasoning" | "text", text: string, delayMs: number
 
 /** Adds the offer with buttons. It is used only for replies that a person reads, not for heartbeats and webhooks. */
 function withOffer(show: Show): Show {
-  const text = `${show.text ?? ""}\n\n_I repeat your words until a model is configured. I can also show what this chat can do; write \`show\` to see these buttons again._`;
+  const text =
+    `${show.text ?? ""}\n\n_I repeat your words until a model is configured. I can also show ` +
+    `what this chat can do; write \`show\` to see these buttons again._`;
   return { ...show, text, events: offeredShows };
 }
 
@@ -60,7 +72,11 @@ export default definePlugin({
   version: "1.0.0",
   host: "^0.1.0",
   codes: {
-    asked_to_fail: { meaning: "The echo engine was asked to fail.", hint: "Ask for something other than a failure.", outcome: "failed" },
+    asked_to_fail: {
+      meaning: "The echo engine was asked to fail.",
+      hint: "Ask for something other than a failure.",
+      outcome: "failed",
+    },
   },
   options: Type.Object({
     delayMs: Type.Integer({

@@ -3,9 +3,12 @@
 /** Splits a text into pieces of three words. Joined, they are the text again. */
 export function pieces(text: string): readonly string[] {
   const end = text.trimEnd();
-  // One word at a time, without the white space at the end: an expression over several words takes half a minute for 4,000 letters.
+  // One word at a time, without the white space at the end: an expression over several words takes half a minute for
+  // 4,000 letters.
   const words = end.match(/\s*\S+/gu) ?? [];
-  const grouped = Array.from({ length: Math.ceil(words.length / 3) }, (_, index) => words.slice(3 * index, 3 * index + 3).join(""));
+  const grouped = Array.from({ length: Math.ceil(words.length / 3) }, (_, index) =>
+    words.slice(3 * index, 3 * index + 3).join(""),
+  );
   const tail = text.slice(end.length);
   return tail === "" ? grouped : [...grouped.slice(0, -1), `${grouped.at(-1) ?? ""}${tail}`];
 }

@@ -13,7 +13,10 @@ function chunk(type: string, data: Buffer): Buffer {
   return Buffer.concat([size, body, check]);
 }
 
-/** A PNG of coloured squares with a disc, in base64; always the same bytes. `red` is the red component of the disc, 0 to 255. */
+/**
+ * A PNG of coloured squares with a disc, in base64; always the same bytes. `red` is the red component of the disc, 0 to
+ * 255.
+ */
 export function picture(red = 255): string {
   const rows = Buffer.alloc((width * 3 + 1) * height);
   for (let y = 0; y < height; y += 1) {

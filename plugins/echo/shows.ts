@@ -59,9 +59,12 @@ function longText(): string {
   const paragraphs = Array.from(
     { length: 30 },
     (_, index) =>
-      `Paragraph ${index + 1} of 30. A long answer is cut where it reads best: between paragraphs, then lines, then sentences, then words. ` +
-      "Nothing is lost at a cut, nothing is said twice, and no character is torn apart, not even 👩‍👩‍👧‍👦 or ümläuts. " +
-      "The parts arrive in order, in the same chat and in the same topic, and the first of them replaces what you saw growing.",
+      `Paragraph ${index + 1} of 30. A long answer is cut where it reads best: between paragraphs, then ` +
+      "lines, then sentences, then words. " +
+      "Nothing is lost at a cut, nothing is said twice, and no character is torn apart, not even " +
+      "👩‍👩‍👧‍👦 or ümläuts. " +
+      "The parts arrive in order, in the same chat and in the same topic, and the first of them replaces " +
+      "what you saw growing.",
   );
   return `# A long text\n\n${paragraphs.join("\n\n")}`;
 }
@@ -98,7 +101,11 @@ export const shows: readonly Show[] = [
     name: "album",
     summary: "three pictures in one",
     text: "Yellow, lime and green.",
-    events: () => [255, 180, 90].map((red, index) => ({ type: "media", media: { data: picture(red), fileName: `disc-${index + 1}.png` } })),
+    events: () =>
+      [255, 180, 90].map((red, index) => ({
+        type: "media",
+        media: { data: picture(red), fileName: `disc-${index + 1}.png` },
+      })),
   },
   {
     name: "voice",
@@ -124,7 +131,10 @@ export const shows: readonly Show[] = [
     name: "error",
     summary: "an engine that fails",
     fails: () =>
-      new EngineError("asked_to_fail", { detail: "The echo engine was asked to fail", hint: "Ask for something other than `show error`." }),
+      new EngineError("asked_to_fail", {
+        detail: "The echo engine was asked to fail",
+        hint: "Ask for something other than `show error`.",
+      }),
   },
 ];
 
@@ -136,7 +146,10 @@ const offered = [
 ] as const;
 
 export const offeredShows = (): readonly TurnEvent[] => [
-  { type: "buttons", buttons: offered.map((row) => row.map((name) => ({ text: `show ${name}`, value: `show ${name}` }))) },
+  {
+    type: "buttons",
+    buttons: offered.map((row) => row.map((name) => ({ text: `show ${name}`, value: `show ${name}` }))),
+  },
 ];
 
 export function showsList(): string {

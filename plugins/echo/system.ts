@@ -12,7 +12,9 @@ function unwrapExternal(text: string): string {
 
 function oneLine(text: string): string {
   const characters = [...text.replace(/\s+/g, " ").trim()];
-  return characters.length > maxEventChars ? `${characters.slice(0, maxEventChars - 1).join("")}…` : characters.join("");
+  return characters.length > maxEventChars
+    ? `${characters.slice(0, maxEventChars - 1).join("")}…`
+    : characters.join("");
 }
 
 /** The summary of a successful hook run, whose reply has already been sent. */

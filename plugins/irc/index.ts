@@ -12,7 +12,9 @@ export default defineLineChannel({
   capabilities: { maxChars },
   // A nick that is not bound to an account belongs to the next person once its holder has left.
   identity: { fold, weak: (id) => id.startsWith("~"), pattern: "~?[^\\s,:!@*?~#&]+", groupPattern: "[#&!+][^\\s,:]+" },
-  codes: { irc_refused: { meaning: "The IRC server did not take a message.", hint: "The detail has the server's words." } },
+  codes: {
+    irc_refused: { meaning: "The IRC server did not take a message.", hint: "The detail has the server's words." },
+  },
   signsInAs: ({ nick, server, port }) => `${fold(nick)} at ${server}:${port}`,
   protocol: ircProtocol,
 });

@@ -9,8 +9,14 @@ export const maxChars = 512 - 2 - (1 + 30 + 1 + 11 + 1 + 63 + 1) - 8 - 2;
 /** Only ASCII: some servers take more letters for the same, and taking two people for one is the worse mistake. */
 export const fold = (id: string): string => id.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 
-/** What a nick says to the bot or in a channel. A nick can change hands: its id has a `~`, which neither nicks nor accounts begin with. */
-export function messageOf({ nick, tags, params: [target = "", text = ""] }: Line, { isBot }: Pick<LineLink, "isBot">): LineMessage {
+/**
+ * What a nick says to the bot or in a channel. A nick can change hands: its id has a `~`, which neither nicks nor
+ * accounts begin with.
+ */
+export function messageOf(
+  { nick, tags, params: [target = "", text = ""] }: Line,
+  { isBot }: Pick<LineLink, "isBot">,
+): LineMessage {
   const action = /^\cAACTION ([^\cA]*)/.exec(text)?.[1];
   return {
     from: `~${nick}`,
@@ -24,8 +30,15 @@ export function messageOf({ nick, tags, params: [target = "", text = ""] }: Line
   };
 }
 
-/** A part for each line, cut to what the server hands on whole; a person may have changed to a longer nick. In a channel it is addressed to who asked. */
-export function renderReply(reply: Reply, { chat }: Address, { inbound }: { readonly inbound?: Inbound } = {}): readonly Part[] {
+/**
+ * A part for each line, cut to what the server hands on whole; a person may have changed to a longer nick. In a channel
+ * it is addressed to who asked.
+ */
+export function renderReply(
+  reply: Reply,
+  { chat }: Address,
+  { inbound }: { readonly inbound?: Inbound } = {},
+): readonly Part[] {
   const limit = maxChars - Math.max(Buffer.byteLength(chat), 30);
   const lead = inbound?.chat.kind === "group" && inbound.sender.name !== undefined ? `${inbound.sender.name}: ` : "";
   return textParts(reply, { limit, unit: "bytes", eachLine: true, lead });

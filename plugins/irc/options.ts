@@ -15,7 +15,9 @@ export const options = Type.Object({
     description: "Channels that the bot joins.",
   }),
   channelKeys: secret("Keys of channels, such as `#bread=crust #cake=cream`."),
-  saslUser: Type.Optional(Type.String({ minLength: 1, description: "Account at the network's services. Default: the nick." })),
+  saslUser: Type.Optional(
+    Type.String({ minLength: 1, description: "Account at the network's services. Default: the nick." }),
+  ),
   saslPassword: secret("Its password, for SASL PLAIN."),
   serverPassword: secret("Password of the server itself (PASS)."),
   ...paceOptions({ burst: 5, everyMs: 2_000 }),

@@ -5,7 +5,10 @@ import { fold, messageOf, renderReply } from "./message.ts";
 import type { Options } from "./options.ts";
 import { type Here, signInHandlers } from "./sign-in.ts";
 
-/** Numerics besides 4xx and 5xx for a message that was dropped: too many recipients in a short time, one who is asked first (mode +g). */
+/**
+ * Numerics besides 4xx and 5xx for a message that was dropped: too many recipients in a short time, one who is asked
+ * first (mode +g).
+ */
 const dropped: readonly string[] = ["707", "716"];
 /** Numerics that say that the same message is taken later. */
 const tooFast: readonly string[] = ["439", "707"];
@@ -50,7 +53,8 @@ export function ircProtocol({ options, now }: ChannelAccount<Options>): LineProt
       };
       const here: Here = { link, caps: new Set(), hadSasl, signedIn };
       if (options.serverPassword !== undefined) link.write(`PASS :${options.serverPassword}`);
-      for (const line of ["CAP LS 302", `NICK ${options.nick}`, `USER ${options.nick} 0 * :${options.nick}`]) link.write(line);
+      for (const line of ["CAP LS 302", `NICK ${options.nick}`, `USER ${options.nick} 0 * :${options.nick}`])
+        link.write(line);
       return {
         ...signInHandlers(here, options),
         PING: ({ params }) => link.write(`PONG :${params.at(-1)}`),

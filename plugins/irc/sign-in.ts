@@ -3,7 +3,10 @@ import type { LineHandlers, LineLink } from "service-gateway/sdk/channel";
 import type { Line } from "./line.ts";
 import type { Options } from "./options.ts";
 
-/** What is known on one connection: what the server grants and can do, and whether an earlier one has signed in with SASL. */
+/**
+ * What is known on one connection: what the server grants and can do, and whether an earlier one has signed in with
+ * SASL.
+ */
 export type Here = { readonly link: LineLink; readonly caps: Set<string>; readonly hadSasl: boolean; signedIn(): void };
 
 const wanted = ["message-tags", "server-time", "account-tag", "sasl"];
@@ -20,7 +23,12 @@ export function signInHandlers(here: Here, { nick, saslUser = nick, saslPassword
   const noSasl = () => {
     const detail = "The server offers no SASL, and saslPassword is set";
     // After a restart or a split, a server is often back before the network's services are.
-    if (here.hadSasl) link.refuse("sign_in_refused", { detail, hint: "The network's services may be away for a while.", retryable: true });
+    if (here.hadSasl)
+      link.refuse("sign_in_refused", {
+        detail,
+        hint: "The network's services may be away for a while.",
+        retryable: true,
+      });
     else refuse(detail);
   };
   const saslFailed = ({ params }: Line) => refuse(`SASL failed: ${params.at(-1)}`);
@@ -28,11 +36,15 @@ export function signInHandlers(here: Here, { nick, saslUser = nick, saslPassword
   let unfit = 0;
   const badNick = ({ params }: Line) => {
     if (isIn) return;
-    if (link.isBot(nick)) return link.refuse("name_refused", { detail: `The server does not take the nick: ${params.at(-1)}` });
+    if (link.isBot(nick))
+      return link.refuse("name_refused", { detail: `The server does not take the nick: ${params.at(-1)}` });
     // The bot's own nick is fit, but taken: the next one is shorter.
     unfit += 1;
     if (unfit < mostUnfit) link.nameTaken();
-    else link.fail(new Error(`The nick ${nick} is taken, and the server does not take ${link.name} instead: ${params.at(-1)}`));
+    else
+      link.fail(
+        new Error(`The nick ${nick} is taken, and the server does not take ${link.name} instead: ${params.at(-1)}`),
+      );
   };
   const ready = () => link.welcome();
   const nickTaken = () => link.nameTaken();

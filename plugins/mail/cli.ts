@@ -1,11 +1,18 @@
-/** The commands of the mail plugin. Each imports its code when it runs, because a gateway loads this file at every start. */
+/**
+ * The commands of the mail plugin. Each imports its code when it runs, because a gateway loads this file at every
+ * start.
+ */
 import type { CliCommand, CliDefinition } from "service-gateway/sdk";
 
 type Option = NonNullable<CliCommand["options"]>[number];
 
 const account = (summary: string): Option => ({ name: "account", value: "name", summary });
 const dryRun: Option = { name: "dry-run", summary: "change nothing, and print what would change" };
-const since: Option = { name: "since", value: "time", summary: "how far back to begin at the first start: 30m, 2h or 2d" };
+const since: Option = {
+  name: "since",
+  value: "time",
+  summary: "how far back to begin at the first start: 30m, 2h or 2d",
+};
 const url: Option = {
   name: "url",
   value: "address",
@@ -15,13 +22,27 @@ const url: Option = {
 const setupOptions: readonly Option[] = [
   account("a name of your own for the mailbox (default: the part of the address before the @)"),
   { name: "user", value: "address", summary: "user name, mostly the mail address; its domain may identify the server" },
-  { name: "host", value: "name", summary: "IMAP server; known for Gmail, Outlook, Fastmail, iCloud, Yahoo, GMX, WEB.DE and Proton" },
+  {
+    name: "host",
+    value: "name",
+    summary: "IMAP server; known for Gmail, Outlook, Fastmail, iCloud, Yahoo, GMX, WEB.DE and Proton",
+  },
   { name: "port", value: "number", summary: "port of the server (default: 993)" },
-  { name: "tls", value: "mode", choices: ["true", "starttls", "false"], summary: "encryption; false only for a server on this machine" },
+  {
+    name: "tls",
+    value: "mode",
+    choices: ["true", "starttls", "false"],
+    summary: "encryption; false only for a server on this machine",
+  },
   { name: "password-env", value: "variable", summary: "environment variable with the password" },
   { name: "password-file", value: "file", summary: "file with the password" },
   { name: "new-password", summary: "ask for the password at the terminal, even if one is set" },
-  { name: "folder", value: "name", repeatable: true, summary: "folder to watch, may be given several times (default: INBOX)" },
+  {
+    name: "folder",
+    value: "name",
+    repeatable: true,
+    summary: "folder to watch, may be given several times (default: INBOX)",
+  },
   { name: "poll-seconds", value: "seconds", summary: "longest time between two checks" },
   since,
   dryRun,
@@ -31,8 +52,16 @@ const address: Option = { name: "account", value: "address", summary: "mail addr
 
 const gmailOptions: readonly Option[] = [
   address,
-  { name: "credentials", value: "file", summary: "JSON of an OAuth client of the type Desktop app, from the Google Cloud console" },
-  { name: "service-account", value: "file", summary: "JSON key of a service account with domain-wide delegation, in place of credentials" },
+  {
+    name: "credentials",
+    value: "file",
+    summary: "JSON of an OAuth client of the type Desktop app, from the Google Cloud console",
+  },
+  {
+    name: "service-account",
+    value: "file",
+    summary: "JSON key of a service account with domain-wide delegation, in place of credentials",
+  },
   {
     name: "mode",
     value: "mode",
@@ -43,7 +72,11 @@ const gmailOptions: readonly Option[] = [
   { name: "project", value: "id", summary: "Google Cloud project (default: that of the credentials)" },
   { name: "topic", value: "name", summary: "pull and push: topic that Gmail publishes to; created if missing" },
   { name: "subscription", value: "name", summary: "pull and push: subscription to the topic; created if missing" },
-  { name: "push-endpoint", value: "address", summary: "push: public address that Google posts to, ending in /plugins/mail/gmail/NAME" },
+  {
+    name: "push-endpoint",
+    value: "address",
+    summary: "push: public address that Google posts to, ending in /plugins/mail/gmail/NAME",
+  },
   { name: "push-service-account", value: "address", summary: "push: service account that Google posts as" },
   since,
   { name: "no-browser", summary: "do not open a browser; print the URL" },
@@ -57,7 +90,8 @@ export const mailCli: CliDefinition = {
   commands: [
     {
       name: "imap setup",
-      summary: "Check a mailbox step by step and add it to the configuration. Can be run again; correct settings are kept.",
+      summary:
+        "Check a mailbox step by step and add it to the configuration. Can be run again; correct settings are kept.",
       options: setupOptions,
       example: "imap setup --user ada@example.org --host imap.example.org",
       timeoutSeconds: 0,
@@ -82,7 +116,8 @@ export const mailCli: CliDefinition = {
     },
     {
       name: "imap run",
-      summary: "Watch a mailbox in the foreground and submit its mail over HTTP. Refused while a gateway watches the mailbox.",
+      summary:
+        "Watch a mailbox in the foreground and submit its mail over HTTP. Refused while a gateway watches the mailbox.",
       options: [account("the mailbox"), url],
       example: "imap run --account work --url https://gateway.example.org/hooks/imap",
       timeoutSeconds: 0,
@@ -91,7 +126,8 @@ export const mailCli: CliDefinition = {
     },
     {
       name: "gmail setup",
-      summary: "Get the permission to read a mailbox of Gmail, check it and add it to the configuration. Can be run again.",
+      summary:
+        "Get the permission to read a mailbox of Gmail, check it and add it to the configuration. Can be run again.",
       options: gmailOptions,
       example: "gmail setup --account ada@gmail.com --credentials ./credentials.json",
       timeoutSeconds: 0,
@@ -100,7 +136,9 @@ export const mailCli: CliDefinition = {
     },
     {
       name: "gmail teardown",
-      summary: "Undo the setup: delete what it created at Google, revoke the permission, and remove the mailbox from the configuration.",
+      summary:
+        "Undo the setup: delete what it created at Google, revoke the permission, and remove the mailbox " +
+        "from the configuration.",
       options: [address, dryRun],
       example: "gmail teardown --account ada@gmail.com",
       timeoutSeconds: 0,
@@ -116,7 +154,8 @@ export const mailCli: CliDefinition = {
     },
     {
       name: "gmail run",
-      summary: "Watch a mailbox in the foreground and submit its mail over HTTP. Refused while a gateway watches the mailbox.",
+      summary:
+        "Watch a mailbox in the foreground and submit its mail over HTTP. Refused while a gateway watches the mailbox.",
       options: [address, url],
       example: "gmail run --account ada@gmail.com --url https://gateway.example.org/hooks/gmail",
       timeoutSeconds: 0,

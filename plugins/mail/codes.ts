@@ -14,7 +14,9 @@ export const codes = {
   },
   mail_sender_unverified: {
     meaning: "The mailbox requires verified senders, and the sender of this mail is not verified.",
-    hint: "Set authservIds to the name that your mail server writes into Authentication-Results, or set requireAuth to false.",
+    hint:
+      "Set authservIds to the name that your mail server writes into Authentication-Results, or set " +
+      "requireAuth to false.",
     outcome: "silent",
   },
   mail_left_out: {

@@ -6,7 +6,10 @@ import { type NoticeStatus, SourceError } from "./source.ts";
 const statusOf = (error: unknown) => (error as { readonly status?: number } | null)?.status;
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** True if only this mail's mapping failed. Without a mapping at the path, or while nothing can be stored, every mail waits. */
+/**
+ * True if only this mail's mapping failed. Without a mapping at the path, or while nothing can be stored, every mail
+ * waits.
+ */
 export function isOfMapping(error: unknown): boolean {
   const status = statusOf(error);
   return status !== undefined && status !== 404 && status !== 503;
@@ -19,7 +22,9 @@ export function faultOf(error: unknown): SourceError {
   return new SourceError(
     setup ? "setup" : "outage",
     `A mail could not be submitted: ${messageOf(error)}`,
-    setup ? "Check the mapping of this path and hooks.allowedSessionKeyPrefixes; the mail waits." : "It is retried automatically.",
+    setup
+      ? "Check the mapping of this path and hooks.allowedSessionKeyPrefixes; the mail waits."
+      : "It is retried automatically.",
   );
 }
 

@@ -46,7 +46,11 @@ export function record(
   });
 }
 
-function refusalOf(mail: Mail, verdict: Verdict, { from, subject, requireAuth }: MailboxSettings): MailCode | undefined {
+function refusalOf(
+  mail: Mail,
+  verdict: Verdict,
+  { from, subject, requireAuth }: MailboxSettings,
+): MailCode | undefined {
   if (from !== undefined && !isFrom(mail, from)) return "mail_other_sender";
   if (subject !== undefined && !mail.subject.toLowerCase().includes(subject.toLowerCase())) return "mail_other_subject";
   return requireAuth && verdict.result !== "pass" ? "mail_sender_unverified" : undefined;
@@ -59,6 +63,8 @@ function isFrom({ from }: Mail, allowed: readonly string[]): boolean {
   if (address === undefined || another !== undefined) return false;
   return allowed.some((one) => {
     const wanted = one.toLowerCase();
-    return wanted.includes("@") && !wanted.startsWith("@") ? address === wanted : address.endsWith(`@${wanted.replace(/^@/, "")}`);
+    return wanted.includes("@") && !wanted.startsWith("@")
+      ? address === wanted
+      : address.endsWith(`@${wanted.replace(/^@/, "")}`);
   });
 }

@@ -19,7 +19,10 @@ export interface Health {
 
 export const well: Condition = { state: "ok", reason: "", fix: "" };
 
-export function createHealth({ log }: Pick<PluginHost, "log">, mailbox: { readonly source: string; readonly account: string }): Health {
+export function createHealth(
+  { log }: Pick<PluginHost, "log">,
+  mailbox: { readonly source: string; readonly account: string },
+): Health {
   let condition: Condition = { state: "retrying", reason: "It is being connected.", fix: "" };
   return {
     current: () => condition,

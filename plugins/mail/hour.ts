@@ -1,4 +1,7 @@
-/** The hour in which the mails of a mailbox are counted. It begins with its first mail, and a restart does not begin another one. */
+/**
+ * The hour in which the mails of a mailbox are counted. It begins with its first mail, and a restart does not begin
+ * another one.
+ */
 
 export type Hour = {
   /** Epoch milliseconds. */

@@ -1,4 +1,7 @@
-/** Mail as a source of hooks: presets for mail submitted by other programs, and mailboxes that the gateway watches itself. */
+/**
+ * Mail as a source of hooks: presets for mail submitted by other programs, and mailboxes that the gateway watches
+ * itself.
+ */
 import { definePlugin } from "service-gateway/sdk";
 import { mailCli } from "./cli.ts";
 import { codes } from "./codes.ts";

@@ -1,6 +1,6 @@
 /**
- * One process at a time reads a mailbox: a gateway, or the command that watches in the foreground. Which of several gateways it is, the
- * duty of the mailbox decides (`watch-alone.ts`).
+ * One process at a time reads a mailbox: a gateway, or the command that watches in the foreground. Which of several
+ * gateways it is, the duty of the mailbox decides (`watch-alone.ts`).
  */
 import type { PluginHost } from "service-gateway/sdk";
 import type { MailboxName } from "./handover.ts";
@@ -19,7 +19,8 @@ interface Holder {
 
 export interface Lease {
   /**
-   * Resolves with a signal that aborts when another process has taken the lease. Rejects with `HeldError` while another process holds it.
+   * Resolves with a signal that aborts when another process has taken the lease. Rejects with `HeldError` while another
+   * process holds it.
    */
   hold(): Promise<AbortSignal>;
   release(): Promise<void>;
@@ -35,7 +36,11 @@ export async function isHeld({ store }: Pick<PluginHost, "store">, mailbox: Mail
   return (await store.get(placeOf(mailbox))) !== null;
 }
 
-export function createLease({ store, newId }: Pick<PluginHost, "store" | "newId">, mailbox: MailboxName, by: Holder["by"]): Lease {
+export function createLease(
+  { store, newId }: Pick<PluginHost, "store" | "newId">,
+  mailbox: MailboxName,
+  by: Holder["by"],
+): Lease {
   const place = placeOf(mailbox);
   const mine: Holder = { by, process: process.pid, id: newId() };
   let renewing: NodeJS.Timeout | undefined;
@@ -43,7 +48,8 @@ export function createLease({ store, newId }: Pick<PluginHost, "store" | "newId"
   async function take(): Promise<Holder> {
     const change = (found: unknown) => {
       const holder = found as Holder | null;
-      // Only the gateway that has the duty asks, so another gateway's lease belongs to one that has ended or lost the duty.
+      // Only the gateway that has the duty asks, so another gateway's lease belongs to one that has ended or lost the
+      // duty.
       const isFree = holder === null || holder.id === mine.id || (by === "gateway" && holder.by === "gateway");
       return isFree ? { ...mine } : undefined;
     };
@@ -70,14 +76,20 @@ export function createLease({ store, newId }: Pick<PluginHost, "store" | "newId"
     async release() {
       clearInterval(renewing);
       // If nothing can be stored, the lease expires on its own.
-      await store.update(place, (found) => ((found as Holder | null)?.id === mine.id ? null : undefined)).catch(() => {});
+      await store
+        .update(place, (found) => ((found as Holder | null)?.id === mine.id ? null : undefined))
+        .catch(() => {});
     },
   };
 }
 
 function heldBy({ by, process: pid }: Holder, source: string): HeldError {
   return by === "gateway"
-    ? new HeldError("outage", `A gateway (process ${pid}) reads this mailbox.`, "Stop it, or set enabled of the mailbox to false.")
+    ? new HeldError(
+        "outage",
+        `A gateway (process ${pid}) reads this mailbox.`,
+        "Stop it, or set enabled of the mailbox to false.",
+      )
     : new HeldError(
         "outage",
         `\`webhooks ${source} run\` reads this mailbox (process ${pid}).`,

@@ -14,7 +14,9 @@ const hourMs = 3_600_000;
 /** As many rows of the state are asked for or written together. */
 const piece = 500;
 
-/** When to look next: after a time in milliseconds, or at the time (epoch milliseconds) at which waiting mails may run. */
+/**
+ * When to look next: after a time in milliseconds, or at the time (epoch milliseconds) at which waiting mails may run.
+ */
 export type NextLook = { readonly waitMs: number } | { readonly pausedUntil: number };
 
 const inPieces = (found: readonly Found[]): readonly (readonly Found[])[] =>
@@ -95,7 +97,11 @@ export function createLooks(
   /** `mailAt`: when a mail among them was handed over; absent if none was. */
   async function advance(progress: Progress, handled: readonly Found[], mailAt?: number): Promise<Progress> {
     const cursor = Object.assign({}, progress.cursor, ...handled.map(({ next }) => next));
-    const next = { ...progress, cursor, ...(mailAt === undefined ? {} : { lastMail: mailAt, hour: withOneMore(progress.hour, mailAt) }) };
+    const next = {
+      ...progress,
+      cursor,
+      ...(mailAt === undefined ? {} : { lastMail: mailAt, hour: withOneMore(progress.hour, mailAt) }),
+    };
     await ledger.advance(next);
     return next;
   }

@@ -8,16 +8,22 @@ const names = (description: string) => Type.Optional(Type.Array(Type.String({ mi
 const tlsSchema = Type.Object(
   {
     mode: Type.Optional(
-      Type.Enum(["tls", "starttls"], { description: "tls: from the start, the default. starttls: by the STARTTLS command." }),
+      Type.Enum(["tls", "starttls"], {
+        description: "tls: from the start, the default. starttls: by the STARTTLS command.",
+      }),
     ),
     caFile: Type.Optional(
-      text("File with the certificates that are trusted for this server, as PEM; relative paths begin at the config directory."),
+      text(
+        "File with the certificates that are trusted for this server, as PEM; relative paths begin at the " +
+          "config directory.",
+      ),
     ),
     fingerprint256: Type.Optional(
       Type.String({
         pattern: "^[0-9A-Fa-f]{2}(:?[0-9A-Fa-f]{2}){31}$",
         expects: "a SHA-256 fingerprint such as AB:CD:..., 32 pairs of hexadecimal digits",
-        description: "SHA-256 fingerprint of the only certificate that is accepted; a self-signed one needs no caFile then.",
+        description:
+          "SHA-256 fingerprint of the only certificate that is accepted; a self-signed one needs no caFile then.",
       }),
     ),
   },
@@ -28,9 +34,12 @@ const oauthSchema = Type.Object(
   {
     tokenUrl: text("Address of the provider's token endpoint, with https."),
     clientId: text("Id of the application that is registered with the provider."),
-    clientSecret: Type.Optional(secretReference({ description: "Secret of the application, if the provider issues one." })),
+    clientSecret: Type.Optional(
+      secretReference({ description: "Secret of the application, if the provider issues one." }),
+    ),
     refreshToken: secretReference({
-      description: "Refresh token of the mailbox. A new one that the provider sends replaces it in the state directory.",
+      description:
+        "Refresh token of the mailbox. A new one that the provider sends replaces it in the state directory.",
     }),
     scope: Type.Optional(text("Scopes to request, separated by spaces; absent: those of the refresh token.")),
   },
@@ -40,12 +49,18 @@ const oauthSchema = Type.Object(
 /** What every mailbox has, whatever it is read by. */
 const ofMailbox = {
   enabled: Type.Boolean({ default: true, description: "false: the mailbox is not watched." }),
-  maxBytes: Type.Integer({ minimum: 100, maximum: 200_000, default: 20_000, description: "Longest body that the agent gets, in bytes." }),
+  maxBytes: Type.Integer({
+    minimum: 100,
+    maximum: 200_000,
+    default: 20_000,
+    description: "Longest body that the agent gets, in bytes.",
+  }),
   maxCatchUp: Type.Integer({
     minimum: 0,
     maximum: 10_000,
     default: 50,
-    description: "After a pause of more than an hour: how many of the newest mails are run; the older ones are left out.",
+    description:
+      "After a pause of more than an hour: how many of the newest mails are run; the older ones are left out.",
   }),
   maxPerHour: Type.Integer({
     minimum: 1,
@@ -54,7 +69,9 @@ const ofMailbox = {
     description: "Mails that are run within an hour, which begins with its first mail; further ones wait for the next.",
   }),
   from: Type.Optional(
-    Type.Array(Type.String({ minLength: 1 }), { description: "Addresses or domains; mail from others is not run. Any when absent." }),
+    Type.Array(Type.String({ minLength: 1 }), {
+      description: "Addresses or domains; mail from others is not run. Any when absent.",
+    }),
   ),
   subject: Type.Optional(text("Mail is run only when its subject contains this text, in upper or lower case.")),
   requireAuth: Type.Boolean({
@@ -70,14 +87,19 @@ const imapAccount = Type.Object(
     tls: Type.Union([Type.Boolean(), Type.Literal("starttls"), tlsSchema], {
       default: true,
       description:
-        "true: TLS from the start. starttls: by the STARTTLS command. false: none, which only a server on this machine may have. An object names the certificate that is trusted.",
+        "true: TLS from the start. starttls: by the STARTTLS command. false: none, which only a server on " +
+        "this machine may have. An object names the certificate that is trusted.",
     }),
     user: text("User name, mostly the mail address."),
-    password: Type.Optional(secretReference({ description: "Password; many providers require an app password here. Absent with oauth." })),
+    password: Type.Optional(
+      secretReference({ description: "Password; many providers require an app password here. Absent with oauth." }),
+    ),
     oauth: Type.Optional(oauthSchema),
     reply: Type.Optional(
       Type.Literal("draft", {
-        description: "draft: the agent's reply is stored in the drafts folder, addressed to the sender. No mail is sent. Off when absent.",
+        description:
+          "draft: the agent's reply is stored in the drafts folder, addressed to the sender. No mail is " +
+          "sent. Off when absent.",
       }),
     ),
     folders: Type.Array(Type.String({ minLength: 1 }), {
@@ -94,14 +116,19 @@ const imapAccount = Type.Object(
     }),
     ...ofMailbox,
     authservIds: names(
-      "Names of mail servers whose Authentication-Results are trusted. Without one no sender is verified, except with imap.gmail.com.",
+      "Names of mail servers whose Authentication-Results are trusted. Without one no sender is verified, " +
+        "except with imap.gmail.com.",
     ),
   },
   { description: "One mailbox." },
 );
 
 export const imapSettings = Type.Object(
-  { accounts: Type.Optional(Type.Record(Type.String(), imapAccount, { description: "Mailboxes, by a name of your own." })) },
+  {
+    accounts: Type.Optional(
+      Type.Record(Type.String(), imapAccount, { description: "Mailboxes, by a name of your own." }),
+    ),
+  },
   { description: "Mailboxes that the gateway watches by IMAP. They enable the preset `imap`." },
 );
 
@@ -121,21 +148,26 @@ const gmailMailbox = {
   credentials: Type.Optional(
     secretReference({
       description:
-        "JSON of an OAuth client of the type Desktop app, as the Google Cloud console offers it; with it the mailbox is watched.",
+        "JSON of an OAuth client of the type Desktop app, as the Google Cloud console offers it; with it " +
+        "the mailbox is watched.",
     }),
   ),
   refreshToken: Type.Optional(
-    secretReference({ description: "The user's permission for that client. Absent: the one that the gateway has stored." }),
+    secretReference({
+      description: "The user's permission for that client. Absent: the one that the gateway has stored.",
+    }),
   ),
   serviceAccount: Type.Optional(
     secretReference({
-      description: "JSON key of a service account that may read the mailbox by domain-wide delegation; in place of credentials.",
+      description:
+        "JSON key of a service account that may read the mailbox by domain-wide delegation; in place of credentials.",
     }),
   ),
   mode: Type.Enum(["poll", "pull", "push"], {
     default: "poll",
     description:
-      "How new mail is detected. poll: by asking Gmail every pollSeconds. pull: by notices of a subscription, within seconds. push: by notices that are posted to the gateway.",
+      "How new mail is detected. poll: by asking Gmail every pollSeconds. pull: by notices of a " +
+      "subscription, within seconds. push: by notices that are posted to the gateway.",
   }),
   label: Type.String({ minLength: 1, default: "INBOX", description: "Label that is watched, by its name." }),
   includeOwn: Type.Boolean({ default: false, description: "true: mail that the user sent to themselves runs too." }),
@@ -147,7 +179,9 @@ const gmailMailbox = {
     }),
   ),
   project: Type.Optional(text("Google Cloud project of topic and subscription; not needed if these are full names.")),
-  topic: Type.Optional(text("pull and push: topic that Gmail publishes notices to, such as projects/my-project/topics/mail.")),
+  topic: Type.Optional(
+    text("pull and push: topic that Gmail publishes notices to, such as projects/my-project/topics/mail."),
+  ),
   subscription: Type.Optional(text("pull: subscription to that topic from which only this gateway reads notices.")),
   push: Type.Optional(
     Type.Object(

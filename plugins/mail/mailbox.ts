@@ -1,6 +1,6 @@
 /**
- * One mailbox. It is read when its server announces mail and at least every `pollSeconds`. Each mail is submitted once; an outage only
- * delays it.
+ * One mailbox. It is read when its server announces mail and at least every `pollSeconds`. Each mail is submitted once;
+ * an outage only delays it.
  */
 import type { PluginHost } from "service-gateway/sdk";
 import { createDrafts } from "./drafts/drafts.ts";
@@ -18,8 +18,8 @@ import { createRings, loginOf, pause, untilOther } from "./waits.ts";
 
 export interface WatchedMailbox {
   /**
-   * `lastMail`, `lastSync`: epoch milliseconds; absent if not since the start of the process. `expires`: when the server stops announcing
-   * mail.
+   * `lastMail`, `lastSync`: epoch milliseconds; absent if not since the start of the process. `expires`: when the
+   * server stops announcing mail.
    */
   status(): Condition & { readonly lastMail?: number; readonly lastSync?: number; readonly expires?: number };
   /** Called when a run has ended, of this mailbox or another one. */
@@ -46,7 +46,8 @@ export function watchMailbox(
   source.doorbell(rings.ring);
   const { draft: folder } = source;
   const { pollSeconds, maxBytes, reply } = settings;
-  const drafts = reply === "draft" && folder !== undefined ? createDrafts(host, mailbox, { folder, maxBytes }) : undefined;
+  const drafts =
+    reply === "draft" && folder !== undefined ? createDrafts(host, mailbox, { folder, maxBytes }) : undefined;
   const writing = createDraftWriting(host, mailbox, { drafts, pollSeconds, signal });
   const take = createTake(host, mailbox, { settings, source, ledger, drafts });
   const looks = createLooks(host, mailbox, { settings, source, ledger, health, take, signal });
@@ -65,7 +66,8 @@ export function watchMailbox(
     if (fault.kind === "login") refusedLogins += 1;
     if (fault.kind === "revoked") refusedLogins = maxRefusedLogins;
     outages += 1;
-    const state = fault.kind === "setup" ? "needs_setup" : refusedLogins >= maxRefusedLogins ? "needs_login" : "retrying";
+    const state =
+      fault.kind === "setup" ? "needs_setup" : refusedLogins >= maxRefusedLogins ? "needs_login" : "retrying";
     health.set({ state, reason: fault.message, fix: fault.fix });
     await notifyOwner();
     if (state === "needs_login") {

@@ -1,4 +1,7 @@
-/** Notices to the owner about a mailbox: one when the owner has to act, and one when it works again, even across restarts. */
+/**
+ * Notices to the owner about a mailbox: one when the owner has to act, and one when it works again, even across
+ * restarts.
+ */
 import { escapeMarkdown, type PluginHost } from "service-gateway/sdk";
 import type { MailboxName } from "./handover.ts";
 import type { Condition } from "./health.ts";

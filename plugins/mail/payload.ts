@@ -23,7 +23,10 @@ export function payloadOf(
   const body = cut(whole.value, maxBytes);
   // A server takes its summary from hidden text, too.
   const snippet = whole.hidden === undefined ? mail.snippet : undefined;
-  const references = (mail.headers.find(({ name }) => name === "references")?.value.match(/<[^<>\s]+>/g) ?? []).slice(0, 50);
+  const references = (mail.headers.find(({ name }) => name === "references")?.value.match(/<[^<>\s]+>/g) ?? []).slice(
+    0,
+    50,
+  );
   const message: { [field: string]: Json } = {
     id: mail.id,
     session: createHash("sha256").update(mail.id).digest("hex").slice(0, 24),
@@ -57,6 +60,8 @@ export function payloadOf(
 function addresses(list: readonly Mailbox[]): string {
   return list
     .slice(0, 50)
-    .map(({ name, address = "" }) => (name === undefined || name === "" ? oneLine(address) : `${oneLine(name)} <${oneLine(address)}>`))
+    .map(({ name, address = "" }) =>
+      name === undefined || name === "" ? oneLine(address) : `${oneLine(name)} <${oneLine(address)}>`,
+    )
     .join(", ");
 }

@@ -1,9 +1,12 @@
-/** The presets of mail: `{ "messages": [{ "id", "from", "subject", "snippet", "body" }] }`, one run for each message. */
+/**
+ * The presets of mail: `{ "messages": [{ "id", "from", "subject", "snippet", "body" }] }`, one run for each message.
+ */
 import type { PresetDefinition } from "service-gateway/sdk";
 import { gmailSettings, imapSettings } from "./mailbox-schema.ts";
 
 const messageTemplate = [
-  // What `run` has found out about the sender, followed by an empty line. A gateway that reads the mail itself puts it above the wrapper.
+  // What `run` has found out about the sender, followed by an empty line. A gateway that reads the mail itself puts it
+  // above the wrapper.
   "{{ origin }}New mail from {{ messages[0].from }}",
   "Subject: {{ messages[0].subject }}",
   "",

@@ -1,6 +1,6 @@
 /**
- * Whether a mail's sender is genuine. `From` is free text: only the receiving server can verify it, in `Authentication-Results` (RFC 8601),
- * and only if the server's name is known.
+ * Whether a mail's sender is genuine. `From` is free text: only the receiving server can verify it, in
+ * `Authentication-Results` (RFC 8601), and only if the server's name is known.
  */
 import type { HiddenText } from "./html/visible-html.ts";
 import type { Header, Mail } from "./source.ts";
@@ -25,7 +25,10 @@ const maxField = 16_384;
 /** A mail never passes more servers than this. */
 const maxResults = 50;
 
-export function judgeSender({ headers, from }: Pick<Mail, "headers" | "from">, authservIds: readonly string[]): Verdict {
+export function judgeSender(
+  { headers, from }: Pick<Mail, "headers" | "from">,
+  authservIds: readonly string[],
+): Verdict {
   const domain = domainOf(headers, from);
   if (domain === undefined) return { result: "none" };
   const known = authservIds.map((id) => id.toLowerCase());
@@ -36,14 +39,21 @@ export function judgeSender({ headers, from }: Pick<Mail, "headers" | "from">, a
     if (value.length > maxField) return { result: "none", domain };
     const dmarc = methods.filter((method) => method.name === "dmarc");
     if (dmarc.some(({ result }) => result === "fail")) return { result: "fail", domain, by };
-    const passed = dmarc.some(({ result, properties }) => result === "pass" && (properties.get("header.from") ?? domain) === domain);
-    const signed = methods.some((method) => method.name === "dkim" && method.result === "pass" && isAligned(signerOf(method), domain));
+    const passed = dmarc.some(
+      ({ result, properties }) => result === "pass" && (properties.get("header.from") ?? domain) === domain,
+    );
+    const signed = methods.some(
+      (method) => method.name === "dkim" && method.result === "pass" && isAligned(signerOf(method), domain),
+    );
     return passed || signed ? { result: "pass", domain, by } : { result: "none", domain };
   }
   return { result: "none", domain };
 }
 
-/** The line about the mail that the agent reads before it: who vouches for the sender, and what a reader of the mail does not see. */
+/**
+ * The line about the mail that the agent reads before it: who vouches for the sender, and what a reader of the mail
+ * does not see.
+ */
 export function describeMail(
   { result, domain, by }: Verdict,
   { automated, hidden }: { readonly automated: false | string; readonly hidden: HiddenText | undefined },
@@ -69,7 +79,13 @@ function domainOf(headers: readonly Header[], from: Mail["from"]): string | unde
   const fields = headers.filter(({ name }) => name === "from");
   const [field, another] = fields;
   const [sender, other] = from;
-  if (field === undefined || field.value.length > maxField || another !== undefined || sender?.address === undefined || other !== undefined)
+  if (
+    field === undefined ||
+    field.value.length > maxField ||
+    another !== undefined ||
+    sender?.address === undefined ||
+    other !== undefined
+  )
     return undefined;
   // A single address has no comma, and a group has a colon.
   const bare = withoutQuotes(withoutComments(field.value));
@@ -78,7 +94,10 @@ function domainOf(headers: readonly Header[], from: Mail["from"]): string | unde
   return domain !== undefined && sender.address.toLowerCase().endsWith(`@${domain}`) ? domain : undefined;
 }
 
-/** A quote that nothing closes stays, with all that follows: a pattern without that end would read the rest again from each quote in it. */
+/**
+ * A quote that nothing closes stays, with all that follows: a pattern without that end would read the rest again from
+ * each quote in it.
+ */
 function withoutQuotes(text: string): string {
   return text.replace(/"(?:[^"\\]|\\.?)*("?)/gs, (quoted, close) => (close === "" ? quoted : ""));
 }

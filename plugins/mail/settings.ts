@@ -1,5 +1,6 @@
 /**
- * The mailboxes that `hooks.imap` and `hooks.gmail` configure. The host has checked each value against its schema and added the defaults.
+ * The mailboxes that `hooks.imap` and `hooks.gmail` configure. The host has checked each value against its schema and
+ * added the defaults.
  */
 import type { Json } from "service-gateway/sdk";
 
@@ -93,22 +94,27 @@ type GmailSection = Omit<GmailSettings, "pollSeconds" | "authservIds" | "roots" 
 };
 
 /**
- * By account id, with the path of its settings below `hooks.gmail`. A mailbox configured in the section itself uses its address as id. A
- * mailbox without credentials is not watched, because another program submits its mail.
+ * By account id, with the path of its settings below `hooks.gmail`. A mailbox configured in the section itself uses its
+ * address as id. A mailbox without credentials is not watched, because another program submits its mail.
  */
 export function gmailMailboxesIn(
   section: Json | undefined,
 ): ReadonlyMap<string, { readonly at: string; readonly settings: GmailSettings }> {
   if (section === undefined) return new Map();
-  const { accounts = {}, ...root } = section as unknown as GmailSection & { readonly accounts?: Readonly<Record<string, GmailSection>> };
+  const { accounts = {}, ...root } = section as unknown as GmailSection & {
+    readonly accounts?: Readonly<Record<string, GmailSection>>;
+  };
   // Where the API is does not depend on the mailbox, so the section's own roots apply to all of its accounts.
   const { apiRoot, pubsubRoot } = root;
-  const roots = { ...(apiRoot !== undefined && { apiRoot }), ...(pubsubRoot !== undefined && { pubsubRoot }) };
+  const roots = { apiRoot, pubsubRoot };
   const all = [
     [root.account ?? "default", { at: "", section: root }] as const,
-    ...Object.entries(accounts).map(([id, one]) => [id, { at: `accounts.${id}.`, section: { ...roots, ...one } }] as const),
+    ...Object.entries(accounts).map(
+      ([id, one]) => [id, { at: `accounts.${id}.`, section: { ...roots, ...one } }] as const,
+    ),
   ];
-  const hasCredentials = ({ credentials, serviceAccount }: GmailSection) => credentials !== undefined || serviceAccount !== undefined;
+  const hasCredentials = ({ credentials, serviceAccount }: GmailSection) =>
+    credentials !== undefined || serviceAccount !== undefined;
   const watched = all.filter(([, { section: one }]) => one.enabled && hasCredentials(one));
   return new Map(watched.map(([id, { at, section: one }]) => [id, { at, settings: gmailSettings(one) }]));
 }

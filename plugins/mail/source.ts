@@ -21,7 +21,10 @@ export interface Changes {
   readonly found: readonly Found[];
   /** The whole cursor once all mails were handled, even if none was found. */
   readonly next: Cursor;
-  /** Where reading begins in a part of the mailbox that was not read before. Takes effect at once, whatever becomes of the mails. */
+  /**
+   * Where reading begins in a part of the mailbox that was not read before. Takes effect at once, whatever becomes of
+   * the mails.
+   */
   readonly begun?: Cursor;
   /** Why a part of the mailbox cannot be read. */
   readonly fault?: SourceError;
@@ -61,8 +64,8 @@ export interface Header {
 }
 
 /**
- * Why the text of a mail is out of reach: it is encrypted, or it is inside the signature of the whole mail. `sealed`: one of both, and the
- * mail does not say which.
+ * Why the text of a mail is out of reach: it is encrypted, or it is inside the signature of the whole mail. `sealed`:
+ * one of both, and the mail does not say which.
  */
 export type Seal = "encrypted" | "signed" | "sealed";
 
@@ -119,8 +122,8 @@ export interface DraftFolder {
   /** Whether a draft with this Message-ID exists. */
   has(messageId: string): Promise<boolean>;
   /**
-   * Stores a mail (RFC 5322) as a draft. `begins` runs right before it is sent to the server. An error before that, and one of the kind
-   * `setup`, means that it is not stored; after any other error its outcome is unknown.
+   * Stores a mail (RFC 5322) as a draft. `begins` runs right before it is sent to the server. An error before that, and
+   * one of the kind `setup`, means that it is not stored; after any other error its outcome is unknown.
    */
   store(draft: { readonly text: string; readonly begins: () => Promise<void> }): Promise<void>;
 }
@@ -129,7 +132,10 @@ export interface DraftFolder {
 export type Depth = "whole" | "envelope" | "nothing";
 
 export interface MailSource {
-  /** Identifies the credentials in use without containing them; it changes when they change. Throws when they cannot be read. */
+  /**
+   * Identifies the credentials in use without containing them; it changes when they change. Throws when they cannot be
+   * read.
+   */
   login(): string | Promise<string>;
   /** Where reading begins: mails that are in the mailbox now are not new. */
   baseline(): Promise<Cursor>;
@@ -148,8 +154,9 @@ export interface MailSource {
 }
 
 /**
- * An error of a connection or a server. `login`: the credentials were refused, which may be temporary. `revoked`: they will never be
- * accepted again. `setup`: the configuration is wrong. `too_large`: the answer exceeds what may be read at once.
+ * An error of a connection or a server. `login`: the credentials were refused, which may be temporary. `revoked`: they
+ * will never be accepted again. `setup`: the configuration is wrong. `too_large`: the answer exceeds what may be read
+ * at once.
  */
 export class SourceError extends Error {
   override readonly name = "SourceError";
@@ -158,7 +165,12 @@ export class SourceError extends Error {
   /** How long the server asks the client to wait, in milliseconds. */
   readonly retryAfterMs: number;
 
-  constructor(kind: SourceError["kind"], message: string, fix: string, { retryAfterMs = 0 }: { readonly retryAfterMs?: number } = {}) {
+  constructor(
+    kind: SourceError["kind"],
+    message: string,
+    fix: string,
+    { retryAfterMs = 0 }: { readonly retryAfterMs?: number } = {},
+  ) {
     super(message);
     this.kind = kind;
     this.fix = fix;

@@ -1,5 +1,6 @@
 /**
- * Takes one mail from its source to its mapping. It requests fewer parts if the mail cannot be read, and gives up if it cannot be mapped.
+ * Takes one mail from its source to its mapping. It requests fewer parts if the mail cannot be read, and gives up if it
+ * cannot be mapped.
  */
 import type { PluginHost } from "service-gateway/sdk";
 import type { Drafts } from "./drafts/drafts.ts";
@@ -49,7 +50,8 @@ export function createTake(
   }
 
   /**
-   * A mail whose mapping fails several times must not hold up the others. Each attempt is stored as a failed event that can be replayed.
+   * A mail whose mapping fails several times must not hold up the others. Each attempt is stored as a failed event that
+   * can be replayed.
    */
   async function give(mail: Mail): Promise<boolean> {
     try {

@@ -16,7 +16,9 @@ export function manyLines(text: string): string {
   return (
     text
       .replace(/\r\n?/g, "\n")
-      .replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cn}]/gu, (character) => (character === "\n" || character === "\t" ? character : ""))
+      .replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cn}]/gu, (character) =>
+        character === "\n" || character === "\t" ? character : "",
+      )
       .split("\n")
       // A pattern for the end of a line would scan a long run of spaces again from each of them.
       .map((line) => line.trimEnd())
@@ -60,7 +62,7 @@ export async function htmlToText(html: string): Promise<HtmlText> {
       { selector: "a", options: { hideLinkHrefIfSameAsText: true } },
     ],
   });
-  return { text, cut: end < html.length, ...(visible.hidden !== undefined && { hidden: visible.hidden }) };
+  return { text, cut: end < html.length, hidden: visible.hidden };
 }
 
 /** The position of the first tag beyond the limit. */

@@ -7,7 +7,10 @@ import { HeldError, type Lease } from "./lease.ts";
 import type { WatchedMailbox } from "./mailbox.ts";
 import { pause } from "./waits.ts";
 
-/** How soon the gateway notices that the other process has ended, in addition to the time of its lease, or that it lost the duty itself. */
+/**
+ * How soon the gateway notices that the other process has ended, in addition to the time of its lease, or that it lost
+ * the duty itself.
+ */
 const lookMs = 1_000;
 
 /** Calls `watch` each time the mailbox becomes free, after closing what `watch` returned before. */
@@ -69,11 +72,19 @@ export function watchAlone(
   };
 }
 
-const standby: Condition = { state: "standby", reason: "Another gateway on the same store reads this mailbox.", fix: "" };
+const standby: Condition = {
+  state: "standby",
+  reason: "Another gateway on the same store reads this mailbox.",
+  fix: "",
+};
 
 /** The owner is not notified of another reader, because a person started it. */
 function conditionOf(error: unknown): Condition {
   if (error instanceof HeldError) return { state: "paused", reason: error.message, fix: error.fix };
   const why = error instanceof Error ? error.message : String(error);
-  return { state: "retrying", reason: `The lease of the mailbox could not be stored: ${why}`, fix: "It is retried automatically." };
+  return {
+    state: "retrying",
+    reason: `The lease of the mailbox could not be stored: ${why}`,
+    fix: "It is retried automatically.",
+  };
 }

@@ -31,7 +31,12 @@ export function watchMailboxes(host: PluginHost): void {
   const watched = new Map<string, Watched & Pick<Wanted, "settings">>();
   let following = Promise.resolve();
 
-  function watch(source: Watched["source"], account: string, settings: MailboxSettings, open: () => MailSource): WatchedMailbox {
+  function watch(
+    source: Watched["source"],
+    account: string,
+    settings: MailboxSettings,
+    open: () => MailSource,
+  ): WatchedMailbox {
     const mailbox = { source, account };
     const lease = createLease(host, mailbox, "gateway");
     return watchAlone(host, mailbox, { lease, watch: () => watchMailbox(host, mailbox, settings, open()) });
@@ -75,7 +80,8 @@ export function watchMailboxes(host: PluginHost): void {
       watched.delete(id);
       await mailbox.close();
     }
-    for (const [id, { settings, begin }] of wanted) if (!watched.has(id)) watched.set(id, { settings, ...(await begin()) });
+    for (const [id, { settings, begin }] of wanted)
+      if (!watched.has(id)) watched.set(id, { settings, ...(await begin()) });
   }
 
   const next = (): Promise<void> => {
@@ -126,7 +132,8 @@ function checkOf(watched: ReadonlyMap<string, Watched>): Parameters<PluginHost["
     name: "mailboxes",
     async explain() {
       const ill = [...watched.values()].find(({ mailbox }) => !["ok", "standby"].includes(mailbox.status().state));
-      if (ill === undefined) return { verdict: "ok", reason: watched.size === 0 ? "No mailbox is watched." : `${watched.size} watched.` };
+      if (ill === undefined)
+        return { verdict: "ok", reason: watched.size === 0 ? "No mailbox is watched." : `${watched.size} watched.` };
       const { state, reason, fix } = ill.mailbox.status();
       return { verdict: state.startsWith("needs") ? "fail" : "warn", reason: `${ill.account}: ${reason}`, fix };
     },

@@ -31,7 +31,10 @@ const mostRefusalCharacters = 64 * 1_024;
 /** JSON-RPC errors that a server answers before it looks for a session. */
 const ofTheCall: readonly unknown[] = [-32_700, -32_600, -32_601, -32_602];
 
-/** Handles a status that is not a success: returns the server's own error if it sent one, else throws what the status means. */
+/**
+ * Handles a status that is not a success: returns the server's own error if it sent one, else throws what the status
+ * means.
+ */
 async function refusedCall(
   response: Response,
   at: { readonly place: string; readonly answers: Answers; readonly call: string | number; readonly hasBody: boolean },
@@ -69,13 +72,21 @@ async function beginningOf({ body }: Response, most: number): Promise<string> {
 
 const mostMegabytes = 32;
 
-/** An answer without an end must not fill the memory. A stream of events carries many answers, so each event counts alone. */
+/**
+ * An answer without an end must not fill the memory. A stream of events carries many answers, so each event counts
+ * alone.
+ */
 const limits = {
   maxBytes: mostMegabytes * 1_024 * 1_024,
-  fault: (host: string) => new ServerFault(`${host} answered with more than ${mostMegabytes} MB`, { fix: "Ask its tools for less." }),
+  fault: (host: string) =>
+    new ServerFault(`${host} answered with more than ${mostMegabytes} MB`, { fix: "Ask its tools for less." }),
 } as const;
 
-function callIn(body: RequestInit["body"], answers: Answers, signal: RequestInit["signal"]): string | number | undefined {
+function callIn(
+  body: RequestInit["body"],
+  answers: Answers,
+  signal: RequestInit["signal"],
+): string | number | undefined {
   if (typeof body !== "string" || !body.includes('"tools/call"')) return undefined;
   return answers.sent(JSON.parse(body) as Parameters<Answers["sent"]>[0], signal);
 }
@@ -84,10 +95,14 @@ const cancelPatienceMs = 5_000;
 
 /** Ending the request does not end the call: the protocol asks for a message. */
 async function cancel(url: URL, { headers }: RequestInit, requestId: string | number): Promise<void> {
-  const body = JSON.stringify({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId, reason: "aborted" } });
+  const body = JSON.stringify({
+    jsonrpc: "2.0",
+    method: "notifications/cancelled",
+    params: { requestId, reason: "aborted" },
+  });
   try {
     const signal = AbortSignal.timeout(cancelPatienceMs);
-    const response = await fetchLimited(url, { method: "POST", body, signal, ...(headers !== undefined && { headers }) }, limits);
+    const response = await fetchLimited(url, { method: "POST", body, signal, headers }, limits);
     await response.body?.cancel();
   } catch {
     // It may be away; the call is given up in any case.
@@ -102,18 +117,26 @@ export function addressFault(thrown: unknown, url: string, hide: (text: string) 
     const { code, statusCode } = error;
     if (typeof statusCode === "number") return statusFault(statusCode, place);
     if (code === "ECONNREFUSED")
-      return new ServerFault(`nothing listens at ${place}`, { fix: "Start the server, or correct url.", notSent: true });
+      return new ServerFault(`nothing listens at ${place}`, {
+        fix: "Start the server, or correct url.",
+        notSent: true,
+      });
     if (code === "ENOTFOUND" || code === "EAI_AGAIN")
       return new ServerFault(`the name of ${place} is not known`, { fix: "Correct url.", notSent: true });
     if (typeof code === "string" && /CERT|TLS|SSL/.test(code))
-      return new ServerFault(`the certificate of ${place} is not trusted (${code})`, { fix: "Correct its certificate.", notSent: true });
+      return new ServerFault(`the certificate of ${place} is not trusted (${code})`, {
+        fix: "Correct its certificate.",
+        notSent: true,
+      });
     if (/unexpected redirect|redirect/i.test(error.message) && error.name !== "MCPClientError")
       return new ServerFault(`${place} redirects to another address, which is refused`, {
         fix: "Set url to the final address.",
         notSent: true,
       });
     if (typeof code === "string" || error.message === "terminated")
-      return new ServerFault(`the connection to ${place} failed: ${oneLine(hide(error.message))}`, { fix: "Look at that server." });
+      return new ServerFault(`the connection to ${place} failed: ${oneLine(hide(error.message))}`, {
+        fix: "Look at that server.",
+      });
   }
   return undefined;
 }
@@ -121,12 +144,17 @@ export function addressFault(thrown: unknown, url: string, hide: (text: string) 
 function statusFault(status: number, place: string): ServerFault {
   if (status === 401 || status === 403)
     return new ServerFault(`${place} refuses the credentials (${status})`, {
-      fix: 'Set headers of the server, such as { "Authorization": { "env": "NAME" } } with "Bearer KEY" in the variable.',
+      fix:
+        'Set headers of the server, such as { "Authorization": { "env": "NAME" } } with "Bearer KEY" in ' +
+        "the variable.",
       notSent: true,
     });
   if (status === 404) return sessionFault(status, place);
   if (status === 405)
-    return new ServerFault(`${place} accepts no messages there (405)`, { fix: "Correct url, or set type to sse.", notSent: true });
+    return new ServerFault(`${place} accepts no messages there (405)`, {
+      fix: "Correct url, or set type to sse.",
+      notSent: true,
+    });
   const refused = refusing.includes(status);
   return new ServerFault(`${place} answered ${status}`, { fix: "Look at that server.", ended: status >= 500, refused });
 }

@@ -1,6 +1,6 @@
 /**
- * The answers to calls of tools, taken out of the messages before the library reads them. The library refuses a whole answer for one odd
- * member, and parses numbers with a loss of digits.
+ * The answers to calls of tools, taken out of the messages before the library reads them. The library refuses a whole
+ * answer for one odd member, and parses numbers with a loss of digits.
  */
 /** What a server answered to a call. Everything in it may be missing or wrong. */
 export type Answer =
@@ -18,7 +18,10 @@ interface Message {
 }
 
 export interface Answers {
-  /** Notes a call that is being sent, until its answer is taken or the signal is aborted. Returns its id; `undefined` for other messages. */
+  /**
+   * Notes a call that is being sent, until its answer is taken or the signal is aborted. Returns its id; `undefined`
+   * for other messages.
+   */
   sent(message: Message, signal?: AbortSignal | null): string | number | undefined;
   /** The message for the library: an answer to a noted call is kept here, and replaced by one that refers to it. */
   passed<T extends Message>(message: T): T;
@@ -30,7 +33,10 @@ export interface Answers {
   take(result: unknown): Answer;
 }
 
-/** Serializers write `null` for what is absent, and the library refuses a listing or a greeting for it. In a schema, it is a value. */
+/**
+ * Serializers write `null` for what is absent, and the library refuses a listing or a greeting for it. In a schema, it
+ * is a value.
+ */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (typeof value !== "object" || value === null) return value;
@@ -65,9 +71,11 @@ export function createAnswers(): Answers {
     passed(message) {
       const { id, method, result, error } = message;
       if (method !== undefined) return message;
-      if ((typeof id !== "string" && typeof id !== "number") || !waiting.has(id)) return withoutNulls(message) as typeof message;
+      if ((typeof id !== "string" && typeof id !== "number") || !waiting.has(id))
+        return withoutNulls(message) as typeof message;
       // The library asks for the input that the server wants, or says that it cannot.
-      if ((result as { readonly resultType?: unknown } | null | undefined)?.resultType === "input_required") return message;
+      if ((result as { readonly resultType?: unknown } | null | undefined)?.resultType === "input_required")
+        return message;
       const hasError = error !== undefined && error !== null;
       return keep(id, hasError ? { kind: "error", error } : { kind: "result", result }) as typeof message;
     },

@@ -29,7 +29,9 @@ export const mcpCli: CliDefinition = {
     {
       name: "accept",
       args: ["<name>", "[listing]"],
-      summary: "Accept new and changed tools of a server, as `mcp tools` has shown them; without the listing that it names, show them.",
+      summary:
+        "Accept new and changed tools of a server, as `mcp tools` has shown them; without the listing that " +
+        "it names, show them.",
       example: "accept files 3f9c2a1b7d04",
       run: async (call) => (await import("./commands.ts")).acceptTools(call),
     },

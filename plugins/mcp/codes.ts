@@ -15,7 +15,8 @@ export const codes = {
     hint: "Read the log lines of the plugin: `{command} logs`.",
   },
   mcp_tool_error: {
-    meaning: "The tool of an MCP server ran and reported an error, so it may have done a part; the model read the error.",
+    meaning:
+      "The tool of an MCP server ran and reported an error, so it may have done a part; the model read the error.",
     hint: "",
   },
   mcp_unreadable: {

@@ -51,8 +51,16 @@ export async function listServers(call: CliCall): Promise<CliAnswer> {
         : shownCommand({ command: settings.command, ...(settings.args && { args: settings.args }) }),
       agents.join(", "),
     ]);
-    const data = found.map(({ name, settings, agents }) => ({ name, path: settings.path, agents, state: "not_running" }));
-    return { lines: [["name", "state", "command or address", "agents"], ...rows, "No gateway is running."], data: data as unknown as Json };
+    const data = found.map(({ name, settings, agents }) => ({
+      name,
+      path: settings.path,
+      agents,
+      state: "not_running",
+    }));
+    return {
+      lines: [["name", "state", "command or address", "agents"], ...rows, "No gateway is running."],
+      data: data as unknown as Json,
+    };
   }
   if (views.length === 0) return { lines: [none], data: [] };
   const rows = views.map(({ name, state, tools, place, server = "", agents }) => [
@@ -73,7 +81,10 @@ export async function listServers(call: CliCall): Promise<CliAnswer> {
             .join(" ")}`,
         ]),
     ...tools.flatMap(({ name: tool, refused = [] }) =>
-      refused.map(({ model, reason }) => `${name}: ${tool} is left out for ${model}, whose server does not accept it: ${ended(reason)}`),
+      refused.map(
+        ({ model, reason }) =>
+          `${name}: ${tool} is left out for ${model}, whose server does not accept it: ${ended(reason)}`,
+      ),
     ),
     ...(["changed", "new", "unknown"] as const)
       .filter((kind) => tools.some(({ doubt }) => doubt === kind))
@@ -95,7 +106,8 @@ const ended = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`
 
 export async function listTools(call: CliCall): Promise<CliAnswer> {
   const views = await running(call);
-  if (views === undefined) return failed("No gateway is running.", `${call.program} mcp test NAME starts a server by itself.`);
+  if (views === undefined)
+    return failed("No gateway is running.", `${call.program} mcp test NAME starts a server by itself.`);
   const [name] = call.args;
   const chosen = views.filter((view) => name === undefined || view.name === name);
   if (chosen.length === 0) return failed(name === undefined ? none : unknown(name, views));
@@ -117,13 +129,22 @@ export async function listTools(call: CliCall): Promise<CliAnswer> {
   const changes = chosen.flatMap((view) => changesOf(view, call.program));
   const refusals = chosen.flatMap(({ tools }) =>
     tools.flatMap(({ name: tool, refused = [] }) =>
-      refused.map(({ model, reason }) => `${tool} is left out for ${model}, whose server does not accept it: ${ended(reason)}`),
+      refused.map(
+        ({ model, reason }) => `${tool} is left out for ${model}, whose server does not accept it: ${ended(reason)}`,
+      ),
     ),
   );
-  const missing = chosen.filter(({ state }) => state !== "ready").map((view) => `${view.name} is ${view.state}. ${ended(view.reason)}`);
+  const missing = chosen
+    .filter(({ state }) => state !== "ready")
+    .map((view) => `${view.name} is ${view.state}. ${ended(view.reason)}`);
   const data = chosen.flatMap(({ name: server, tools }) => tools.map((tool) => ({ server, ...tool })));
   return {
-    lines: [...(rows.length === 0 ? ["There are no tools."] : [["tool", "", ""], ...rows]), ...changes, ...refusals, ...missing],
+    lines: [
+      ...(rows.length === 0 ? ["There are no tools."] : [["tool", "", ""], ...rows]),
+      ...changes,
+      ...refusals,
+      ...missing,
+    ],
     data,
   };
 }
@@ -131,13 +152,18 @@ export async function listTools(call: CliCall): Promise<CliAnswer> {
 /** What an operator accepts, and the command that accepts just that. */
 function changesOf({ name, tools, listing }: ServerView, command: string): readonly string[] {
   const shown = tools.flatMap(({ name: tool, now }) =>
-    now === undefined ? [] : [`${tool} is now described as: ${now.description}`, `Its parameters are now: ${now.parameters}`],
+    now === undefined
+      ? []
+      : [`${tool} is now described as: ${now.description}`, `Its parameters are now: ${now.parameters}`],
   );
-  return shown.length === 0 ? [] : [...shown, `To accept the tools of ${name} as they are shown: ${command} mcp accept ${name} ${listing}`];
+  return shown.length === 0
+    ? []
+    : [...shown, `To accept the tools of ${name} as they are shown: ${command} mcp accept ${name} ${listing}`];
 }
 
 const unknown = (name: string, known: readonly { readonly name: string }[]): string =>
-  `No agent has an MCP server with the name ${name}. There are: ${[...new Set(known.map((one) => one.name))].join(", ") || "none"}.`;
+  `No agent has an MCP server with the name ${name}. There are: ` +
+  `${[...new Set(known.map((one) => one.name))].join(", ") || "none"}.`;
 
 export async function testServer(call: CliCall): Promise<CliAnswer> {
   const [name = ""] = call.args;
@@ -148,10 +174,14 @@ export async function testServer(call: CliCall): Promise<CliAnswer> {
   const definition = definitionOf(found.settings, section.secret);
   const noise: string[] = [];
   const began = performance.now();
-  const onLine = (line: string, from: "stderr" | "stdout") => void (from === "stdout" && noise.length < 5 && noise.push(line));
+  const onLine = (line: string, from: "stderr" | "stdout") =>
+    void (from === "stdout" && noise.length < 5 && noise.push(line));
   const events = { onLine, onToolsChanged: () => {}, onEnded: () => {} };
   try {
-    const connection = await call.progress(`Starting ${shownPlace(definition)}`, openConnection(definition, events, call.signal));
+    const connection = await call.progress(
+      `Starting ${shownPlace(definition)}`,
+      openConnection(definition, events, call.signal),
+    );
     try {
       const tools = await connection.list(call.signal);
       const ms = Math.round(performance.now() - began);
@@ -165,7 +195,9 @@ export async function testServer(call: CliCall): Promise<CliAnswer> {
         lines: [
           `${name} works: ${server.name} ${server.version}, protocol ${protocol}, ${tools.length} tools, ${ms} ms.`,
           ...rows,
-          ...(noise.length === 0 ? [] : [`It wrote lines to standard output that are not messages, such as: ${noise[0]}`]),
+          ...(noise.length === 0
+            ? []
+            : [`It wrote lines to standard output that are not messages, such as: ${noise[0]}`]),
         ],
         data: { ok: true, name, server, protocol, ms, tools: tools.map((tool) => tool.name), noise },
       };
@@ -186,7 +218,7 @@ async function post(call: CliCall, path: string): Promise<readonly Json[] | unde
   const gateway = await call.gateway();
   if (gateway === undefined) return undefined;
   const [name = "", listing] = call.args;
-  const body = { name, ...(listing !== undefined && { listing }) };
+  const body: Record<string, Json> = listing === undefined ? { name } : { name, listing };
   const { results } = (await gateway.call("POST", path, body)) as { readonly results: readonly Json[] };
   return results;
 }
@@ -198,10 +230,14 @@ export async function acceptTools(call: CliCall): Promise<CliAnswer> {
   if (results === undefined) return failed(noGateway);
   const servers = results as unknown as readonly Accepting[];
   const accepted = servers.flatMap((one) => one.accepted ?? []);
-  if (accepted.length > 0) return { lines: [`Accepted: ${[...new Set(accepted.map(plain))].join(", ")}.`], data: results };
+  if (accepted.length > 0)
+    return { lines: [`Accepted: ${[...new Set(accepted.map(plain))].join(", ")}.`], data: results };
   const changes = servers.flatMap((one) => changesOf(one, call.program));
   if (changes.length === 0) return { lines: ["No tool is new or has changed."], data: results };
-  const stale = call.args[1] === undefined ? [] : ["Nothing was accepted: the tools are no longer those that were shown. They are now:"];
+  const stale =
+    call.args[1] === undefined
+      ? []
+      : ["Nothing was accepted: the tools are no longer those that were shown. They are now:"];
   return { lines: [...stale, ...changes], data: results, failed: true };
 }
 

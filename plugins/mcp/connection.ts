@@ -41,7 +41,11 @@ const mostTools = 1_000;
 /** Methods that a server does not know: it speaks the newest protocol only. */
 const unknownMethod: readonly unknown[] = [-32_601, -32_600];
 
-export async function openConnection(definition: Definition, events: ConnectionEvents, signal: AbortSignal): Promise<Connection> {
+export async function openConnection(
+  definition: Definition,
+  events: ConnectionEvents,
+  signal: AbortSignal,
+): Promise<Connection> {
   const { createMCPClient } = await import("@ai-sdk/mcp");
   const client = async (transport: Parameters<typeof createMCPClient>[0]["transport"]) =>
     await createMCPClient({
@@ -61,7 +65,9 @@ export async function openConnection(definition: Definition, events: ConnectionE
 
 type Hide = (text: string) => string;
 
-type Connect = (transport: Parameters<typeof import("@ai-sdk/mcp").createMCPClient>[0]["transport"]) => Promise<MCPClient>;
+type Connect = (
+  transport: Parameters<typeof import("@ai-sdk/mcp").createMCPClient>[0]["transport"],
+) => Promise<MCPClient>;
 
 async function openProgram(
   definition: ProgramDefinition,
@@ -93,7 +99,8 @@ async function openProgram(
       await transport.close();
       const fault = transport.fault();
       if (fault !== undefined) throw fault;
-      if (!discovers && [...causesOf(thrown)].some(({ code }) => unknownMethod.includes(code))) return await attempt(true);
+      if (!discovers && [...causesOf(thrown)].some(({ code }) => unknownMethod.includes(code)))
+        return await attempt(true);
       throw greetingFault(thrown, `${definition.command} started${lastWords(said)}`, hide);
     }
     isOpen = true;
@@ -105,7 +112,13 @@ async function openProgram(
     };
     const early = transport.fault();
     if (early !== undefined) throw early;
-    return connectionOf(client, { faultOf: () => transport.fault(), close: () => transport.close(), pid: transport.pid, answers, hide });
+    return connectionOf(client, {
+      faultOf: () => transport.fault(),
+      close: () => transport.close(),
+      pid: transport.pid,
+      answers,
+      hide,
+    });
   }
 
   return await attempt(false);
@@ -172,11 +185,13 @@ function connectionOf(
         const reason = oneLine(hide(String((thrown as Error).message ?? thrown)));
         throw faultOf(thrown) ?? new ServerFault(`its tools could not be listed: ${reason}`);
       }
-      // In the order of their names: some servers list them in another order each time, and a prompt that stays the same can be cached.
+      // In the order of their names: some servers list them in another order each time, and a prompt that stays the
+      // same can be cached.
       return found.slice(0, mostTools).sort((a, b) => (a.name < b.name ? -1 : 1));
     },
     async call(tool, args, { signal, key }) {
-      // Of this call alone: that of the caller may be aborted long after the call has ended, and then there is nothing to cancel.
+      // Of this call alone: that of the caller may be aborted long after the call has ended, and then there is nothing
+      // to cancel.
       const call = new AbortController();
       const giveUp = () => call.abort(signal.reason);
       signal.addEventListener("abort", giveUp, { once: true });

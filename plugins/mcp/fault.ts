@@ -14,7 +14,12 @@ export class ServerFault extends Error {
 
   constructor(
     message: string,
-    { fix = "", notSent = false, ended = true, refused = false }: Partial<Pick<ServerFault, "fix" | "notSent" | "ended" | "refused">> = {},
+    {
+      fix = "",
+      notSent = false,
+      ended = true,
+      refused = false,
+    }: Partial<Pick<ServerFault, "fix" | "notSent" | "ended" | "refused">> = {},
   ) {
     super(message);
     this.fix = fix;
@@ -25,11 +30,16 @@ export class ServerFault extends Error {
 }
 
 /** The causes of an error, outermost first. */
-export function* causesOf(thrown: unknown): Generator<Error & { readonly code?: unknown; readonly statusCode?: unknown }> {
+export function* causesOf(
+  thrown: unknown,
+): Generator<Error & { readonly code?: unknown; readonly statusCode?: unknown }> {
   for (let error = thrown, depth = 0; error instanceof Error && depth < 6; error = error.cause, depth += 1) yield error;
 }
 
-/** One line without characters that move a terminal's cursor, colour it or reverse a text: what a server says is printed there. */
+/**
+ * One line without characters that move a terminal's cursor, colour it or reverse a text: what a server says is printed
+ * there.
+ */
 export const plain = (text: string): string =>
   stripVTControlCharacters(text)
     .replace(/[\p{C}\s]+/gu, " ")

@@ -1,6 +1,7 @@
 /**
- * Remembers what each tool of a server looked like when it was accepted. What a model reads of a tool are instructions, so an owner is asked
- * before a tool that has changed or appeared later, until the operator accepts it. The first listing is accepted as it is.
+ * Remembers what each tool of a server looked like when it was accepted. What a model reads of a tool are instructions,
+ * so an owner is asked before a tool that has changed or appeared later, until the operator accepts it. The first
+ * listing is accepted as it is.
  */
 import { createHash } from "node:crypto";
 import type { Json, PluginStore } from "service-gateway/sdk";
@@ -12,17 +13,23 @@ export type Doubt = "new" | "changed" | "unknown";
 
 export interface Fingerprints {
   /**
-   * Compares the tools with those that were accepted. Resolves with the doubts, by the server's own names of its tools. Rejects if the state
-   * is away; until the next time, every tool is `unknown`.
+   * Compares the tools with those that were accepted. Resolves with the doubts, by the server's own names of its tools.
+   * Rejects if the state is away; until the next time, every tool is `unknown`.
    */
   see(server: Server, tools: readonly ListedTool[]): Promise<ReadonlyMap<string, Doubt>>;
   /** The doubts about the tools as they are now. */
   doubts(server: Server): ReadonlyMap<string, Doubt>;
   /** The same for one tool, looked up again: it may have been accepted at another gateway on the same store. */
   doubt(server: Server, tool: string): Promise<Doubt | undefined>;
-  /** What an operator names to accept the tools as they are: another one as soon as one of them is described differently. */
+  /**
+   * What an operator names to accept the tools as they are: another one as soon as one of them is described
+   * differently.
+   */
   listing(server: Server): string;
-  /** Takes the tools of this listing for what they should be. Resolves with the names of those in doubt; `undefined` if they differ now. */
+  /**
+   * Takes the tools of this listing for what they should be. Resolves with the names of those in doubt; `undefined` if
+   * they differ now.
+   */
   accept(server: Server, listing: string): Promise<readonly string[] | undefined>;
 }
 
@@ -32,7 +39,8 @@ const keyOf = ({ name, identity }: Pick<Server, "name" | "identity">): string =>
 
 const isSeen = (value: unknown): value is Seen => typeof value === "object" && value !== null && !Array.isArray(value);
 
-const printsOf = (tools: readonly ListedTool[]): Seen => Object.fromEntries(tools.map((tool) => [tool.name, printOf(tool)]));
+const printsOf = (tools: readonly ListedTool[]): Seen =>
+  Object.fromEntries(tools.map((tool) => [tool.name, printOf(tool)]));
 
 /** A tool as it was compared, and what came of it. */
 interface Compared {
@@ -55,7 +63,7 @@ export function createFingerprints(store: Pick<PluginStore, "update">): Fingerpr
     };
     const now = Object.entries(prints).map(([name, print]): readonly [string, Compared] => {
       const doubt = doubtOf(name, print);
-      return [name, { print, ...(doubt !== undefined && { doubt }) }];
+      return [name, { print, doubt }];
     });
     compared.set(server, new Map(now));
     return new Map(now.flatMap(([name, { doubt }]) => (doubt === undefined ? [] : [[name, doubt] as const])));

@@ -19,7 +19,13 @@ const sentence = (text: string): string => (text === "" || /[.!?]$/.test(text) ?
 
 export function statusOf({ name, state, reason, fix }: ServerView): Watched {
   const isWell = states[state] === "ok";
-  return { source: "mcp", account: name, state: states[state], reason: isWell ? "" : sentence(reason), fix: isWell ? "" : sentence(fix) };
+  return {
+    source: "mcp",
+    account: name,
+    state: states[state],
+    reason: isWell ? "" : sentence(reason),
+    fix: isWell ? "" : sentence(fix),
+  };
 }
 
 interface Finding {
@@ -54,9 +60,17 @@ function findingsOf(view: ServerView): readonly Finding[] {
     ],
   ] as const;
   return [
-    ...(tools.length === 0 ? [{ verdict: "warn" as const, reason: `${name} has no tools.`, fix: "Check its arguments." }] : []),
+    ...(tools.length === 0
+      ? [{ verdict: "warn" as const, reason: `${name} has no tools.`, fix: "Check its arguments." }]
+      : []),
     ...(tools.length > 0 && !tools.some(({ offered }) => offered)
-      ? [{ verdict: "warn" as const, reason: `${path}.tools leaves out every tool of ${name}.`, fix: "Correct allow and deny." }]
+      ? [
+          {
+            verdict: "warn" as const,
+            reason: `${path}.tools leaves out every tool of ${name}.`,
+            fix: "Correct allow and deny.",
+          },
+        ]
       : []),
     ...doubts.flatMap(([names, what, fix]) => {
       const some = `${names.slice(0, 5).join(", ")}${names.length > 5 ? " and others" : ""}`;
@@ -79,7 +93,10 @@ export function explainServers(views: readonly ServerView[]): Verdict {
   const findings = views.flatMap(findingsOf);
   if (findings.length === 0) {
     const tools = views.reduce((sum, view) => sum + view.tools.filter(({ offered }) => offered).length, 0);
-    return { verdict: "ok", reason: `${views.length === 1 ? "One server is" : `${views.length} servers are`} up, with ${tools} tools.` };
+    return {
+      verdict: "ok",
+      reason: `${views.length === 1 ? "One server is" : `${views.length} servers are`} up, with ${tools} tools.`,
+    };
   }
   return {
     verdict: findings.some(({ verdict }) => verdict === "fail") ? "fail" : "warn",

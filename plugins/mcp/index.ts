@@ -40,7 +40,10 @@ export default definePlugin({
       if (loading !== undefined || !hasServers(section)) return;
       loading = load().catch((error: unknown) => {
         loading = undefined;
-        host.log.error({ error: error instanceof Error ? error.message : String(error) }, "MCP servers could not be loaded");
+        host.log.error(
+          { error: error instanceof Error ? error.message : String(error) },
+          "MCP servers could not be loaded",
+        );
       });
     }
     section.onChange(follow);
@@ -55,7 +58,10 @@ export default definePlugin({
     });
     for (const route of mcpRoutes(() => serving)) host.route(route);
     host.status(() => serving?.status() ?? []);
-    host.check({ name: "servers", explain: async () => serving?.explain() ?? { verdict: "ok", reason: "No agent has an MCP server." } });
+    host.check({
+      name: "servers",
+      explain: async () => serving?.explain() ?? { verdict: "ok", reason: "No agent has an MCP server." },
+    });
     host.onClose(async () => {
       isClosed = true;
       await loading;

@@ -24,8 +24,13 @@ export interface GivenTool {
 const longestDescription = 4_000;
 
 /** `hide` removes secrets, before the text is cut: a cut one would not be found. */
-export function listedTool({ name, title, description, inputSchema, annotations }: GivenTool, hide: (text: string) => string): ListedTool {
-  const { $schema: _, ...schema } = cleanJson(JSON.parse(JSON.stringify(inputSchema)) as Json) as GivenTool["inputSchema"];
+export function listedTool(
+  { name, title, description, inputSchema, annotations }: GivenTool,
+  hide: (text: string) => string,
+): ListedTool {
+  const { $schema: _, ...schema } = cleanJson(
+    JSON.parse(JSON.stringify(inputSchema)) as Json,
+  ) as GivenTool["inputSchema"];
   const texts = [description, title].map((text) => cleanText(hide(text ?? "")));
   const said = texts.find((text) => text.trim() !== "") ?? `The tool ${cleanText(name)}.`;
   return {
@@ -36,7 +41,10 @@ export function listedTool({ name, title, description, inputSchema, annotations 
   };
 }
 
-/** The same for the same description. With its claim to change nothing: that spares a question, so a later one must be seen. */
+/**
+ * The same for the same description. With its claim to change nothing: that spares a question, so a later one must be
+ * seen.
+ */
 export const printOf = ({ description, parameters, readOnly }: ListedTool): string =>
   createHash("sha256")
     .update(JSON.stringify([description, parameters, readOnly]))

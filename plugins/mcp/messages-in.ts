@@ -9,8 +9,13 @@ export function withoutAnswers(response: Response, answers: Answers, call: strin
   const type = response.headers.get("content-type") ?? "";
   const isStream = type.startsWith("text/event-stream");
   if (response.body === null || !(isStream || type.includes("json"))) return response;
-  const reader = isStream ? events((data) => passedText(data, answers)) : whole((text) => passedText(text, answers, call));
-  const body = response.body.pipeThrough(new TextDecoderStream()).pipeThrough(reader).pipeThrough(new TextEncoderStream());
+  const reader = isStream
+    ? events((data) => passedText(data, answers))
+    : whole((text) => passedText(text, answers, call));
+  const body = response.body
+    .pipeThrough(new TextDecoderStream())
+    .pipeThrough(reader)
+    .pipeThrough(new TextEncoderStream());
   return new Response(body, response);
 }
 
@@ -28,7 +33,8 @@ function passedText(text: string, answers: Answers, call?: string | number): str
   return call === undefined ? text : JSON.stringify(answers.unreadable(call));
 }
 
-const isMessage = (value: unknown): value is Message => typeof value === "object" && value !== null && "jsonrpc" in value;
+const isMessage = (value: unknown): value is Message =>
+  typeof value === "object" && value !== null && "jsonrpc" in value;
 
 const passed = (value: unknown, answers: Answers): unknown => (isMessage(value) ? answers.passed(value) : value);
 

@@ -5,8 +5,8 @@ const longest = 64;
 const hashLength = 8;
 
 /**
- * The name of a tool for models: `server__tool`. A name that would be too long, or that has other characters than model servers accept, is
- * cut and gets a hash of the original, so that two tools never become one.
+ * The name of a tool for models: `server__tool`. A name that would be too long, or that has other characters than model
+ * servers accept, is cut and gets a hash of the original, so that two tools never become one.
  */
 export function modelName(server: string, tool: string): string {
   const plain = `${server}__${tool}`;

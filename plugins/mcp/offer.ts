@@ -17,15 +17,25 @@ const startWaitMs = 5_000;
 export const isOffered = ({ name }: Pick<ListedTool, "name">, { tools = {} }: Pick<ServerSettings, "tools">): boolean =>
   !namesTool(tools.deny ?? [], name) && (tools.allow === undefined || namesTool(tools.allow, name));
 
-/** Why an owner is asked before the tool; `false` if none is. The server's own hints can only spare a question that the operator left to them. */
-export function approvalReason(used: Pick<UsedServer, "name" | "settings">, tool: ListedTool, doubt: Doubt | undefined): string | false {
+/**
+ * Why an owner is asked before the tool; `false` if none is. The server's own hints can only spare a question that the
+ * operator left to them.
+ */
+export function approvalReason(
+  used: Pick<UsedServer, "name" | "settings">,
+  tool: ListedTool,
+  doubt: Doubt | undefined,
+): string | false {
   const { approve } = used.settings;
   if (doubt === "changed") return `The server ${used.name} has changed this tool since it was accepted.`;
   if (doubt === "new") return `The server ${used.name} has added this tool since its tools were accepted.`;
-  if (doubt === "unknown") return `It could not be looked up whether this tool of the server ${used.name} was accepted.`;
+  if (doubt === "unknown")
+    return `It could not be looked up whether this tool of the server ${used.name} was accepted.`;
   if (approve === "always") return `Every tool of the server ${used.name} needs approval.`;
   if (approve === "writes")
-    return tool.readOnly ? false : `It may change something: the server ${used.name} does not say that this tool only reads.`;
+    return tool.readOnly
+      ? false
+      : `It may change something: the server ${used.name} does not say that this tool only reads.`;
   return approve !== "never" && namesTool(approve, tool.name) && `${used.settings.path}.approve names this tool.`;
 }
 
@@ -42,7 +52,8 @@ function toolOf(used: UsedServer, server: Server, tool: ListedTool, fingerprints
   };
 }
 
-const isMissing = ({ server }: UsedServer): boolean => server === undefined || server.state() === "down" || server.tools().length === 0;
+const isMissing = ({ server }: UsedServer): boolean =>
+  server === undefined || server.state() === "down" || server.tools().length === 0;
 
 /** Whether a turn should wait: for the first start of a server, and for one that is required. */
 const isAwaited = ({ settings, server }: UsedServer): boolean =>
@@ -54,8 +65,11 @@ function refusedFor(used: readonly UsedServer[]): ToolOffer["refused"] {
   if (missing === undefined) return undefined;
   const fault = missing.server?.fault();
   return {
-    reason: `The MCP server ${missing.name}, which is required, is not available${fault === undefined ? "" : `: ${fault.message}`}`,
-    hint: fault?.fix || `Try it with service mcp test ${missing.name}, or set ${missing.settings.path}.required to false.`,
+    reason:
+      `The MCP server ${missing.name}, which is required, is not ` +
+      `available${fault === undefined ? "" : `: ${fault.message}`}`,
+    hint:
+      fault?.fix || `Try it with service mcp test ${missing.name}, or set ${missing.settings.path}.required to false.`,
   };
 }
 
@@ -72,5 +86,5 @@ export async function offerOf(used: readonly UsedServer[], fingerprints: Fingerp
   });
   const missing = used.filter((one) => isMissing(one) && one.server?.state() !== "ready").map(({ name }) => name);
   const notes = missing.map((name) => `The tools of the server ${name} are not available at the moment.`);
-  return { tools, ...(notes.length > 0 && { notes }), ...(refused !== undefined && { refused }) };
+  return { tools, ...(notes.length > 0 && { notes }), refused };
 }

@@ -28,7 +28,9 @@ export function createRefusals(): Refusals {
         ...view,
         tools: view.tools.map((tool) => {
           const models = byTool.get(tool.name);
-          return models === undefined ? tool : { ...tool, refused: [...models].map(([model, reason]) => ({ model, reason })) };
+          return models === undefined
+            ? tool
+            : { ...tool, refused: [...models].map(([model, reason]) => ({ model, reason })) };
         }),
       })),
   };

@@ -1,4 +1,6 @@
-/** What the model reads of the answer of an MCP server: its texts, data that they do not contain, and images as images. */
+/**
+ * What the model reads of the answer of an MCP server: its texts, data that they do not contain, and images as images.
+ */
 import type { Json } from "service-gateway/sdk";
 import { parseExact } from "service-gateway/sdk/tools";
 import type { Answer } from "./answers.ts";
@@ -11,7 +13,8 @@ interface Shown {
 
 type Part = Readonly<Record<string, unknown>>;
 
-const isObject = (value: unknown): value is Part => typeof value === "object" && value !== null && !Array.isArray(value);
+const isObject = (value: unknown): value is Part =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
 function file(mimeType: unknown, data: unknown): Shown {
@@ -23,13 +26,16 @@ function file(mimeType: unknown, data: unknown): Shown {
 function resource(given: unknown): Shown {
   const { uri, text, blob, mimeType } = isObject(given) ? given : {};
   if (typeof text === "string") return { text: `[content of ${textOf(uri)}]\n${text}` };
-  return typeof blob === "string" ? file(mimeType ?? "application/octet-stream", blob) : { text: `[the resource ${textOf(uri)}]` };
+  return typeof blob === "string"
+    ? file(mimeType ?? "application/octet-stream", blob)
+    : { text: `[the resource ${textOf(uri)}]` };
 }
 
 function shown(part: unknown): Shown {
   if (typeof part === "string") return { text: part };
   if (!isObject(part)) return part === null || part === undefined ? {} : { text: "[a part that cannot be read]" };
-  if (part.type === "text" || (part.type === undefined && typeof part.text === "string")) return { text: textOf(part.text) };
+  if (part.type === "text" || (part.type === undefined && typeof part.text === "string"))
+    return { text: textOf(part.text) };
   if (part.type === "image" || part.type === "audio") return file(part.mimeType, part.data);
   if (part.type === "resource") return resource(part.resource);
   if (part.type === "resource_link") return { text: `[the resource ${textOf(part.name)}, ${textOf(part.uri)}]` };
@@ -40,7 +46,9 @@ function shown(part: unknown): Shown {
 function partsOf(content: unknown): readonly Shown[] | undefined {
   if (Array.isArray(content)) return content.map(shown);
   if (typeof content === "string") return [{ text: content }];
-  return isObject(content) && (typeof content.type === "string" || typeof content.text === "string") ? [shown(content)] : undefined;
+  return isObject(content) && (typeof content.type === "string" || typeof content.text === "string")
+    ? [shown(content)]
+    : undefined;
 }
 
 const unreadable = (error: string): Json => ({ ok: false, code: "mcp_unreadable", outcome: "unreadable", error });
@@ -52,7 +60,8 @@ export function shownAnswer(server: string, answer: Answer, hide: (text: string)
   const { content, structuredContent, toolResult, isError } = answer.result;
   const parts = partsOf(content);
   const data = structuredContent ?? toolResult ?? undefined;
-  if (parts === undefined && data === undefined) return unreadable(`The answer of the server ${server} has no content.`);
+  if (parts === undefined && data === undefined)
+    return unreadable(`The answer of the server ${server} has no content.`);
   const texts = (parts ?? []).flatMap(({ text }) => (text === undefined || text === "" ? [] : [text]));
   const media = (parts ?? []).flatMap((part) => (part.media === undefined ? [] : [part.media]));
   if (data !== undefined && !contains(texts, data)) texts.push(JSON.stringify(data));
@@ -68,7 +77,8 @@ function contains(texts: readonly string[], data: unknown): boolean {
   const joined = texts.join("\n");
   if (joined === "") return false;
   const wanted = ordered(data);
-  if (joined.includes(JSON.stringify(data)) || [...texts, joined].some((text) => ordered(parsed(text)) === wanted)) return true;
+  if (joined.includes(JSON.stringify(data)) || [...texts, joined].some((text) => ordered(parsed(text)) === wanted))
+    return true;
   // A common library wraps a result that is not an object, and whose text is the part beside it.
   const wrapped = isObject(data) && Object.keys(data).length === 1 ? data.result : undefined;
   return wrapped !== undefined && leaves(wrapped).every((leaf) => joined.includes(leaf));
@@ -85,10 +95,13 @@ function parsed(text: string): unknown {
 /** JSON with the keys in a fixed order. */
 const ordered = (value: unknown): string | undefined =>
   JSON.stringify(value, (_key, one: unknown) =>
-    isObject(one) && !isExactNumber(one) ? Object.fromEntries(Object.entries(one).sort(([a], [b]) => (a < b ? -1 : 1))) : one,
+    isObject(one) && !isExactNumber(one)
+      ? Object.fromEntries(Object.entries(one).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : one,
   );
 
-const isExactNumber = (value: object): boolean => (JSON as unknown as { isRawJSON(value: unknown): boolean }).isRawJSON(value);
+const isExactNumber = (value: object): boolean =>
+  (JSON as unknown as { isRawJSON(value: unknown): boolean }).isRawJSON(value);
 
 function leaves(value: unknown): readonly string[] {
   if (typeof value === "string") return [value];
@@ -105,7 +118,12 @@ function shownError(server: string, error: unknown, hide: (text: string) => stri
   const reason = oneLine(hide(typeof message === "string" && message !== "" ? message : "it gave no reason"));
   const more = data === undefined || data === null ? "" : `\n${hide(JSON.stringify(data)).slice(0, mostData)}`;
   if (refusing.includes(code))
-    return { ok: false, code: "mcp_refused", outcome: "refused", error: `The server ${server} refused the call: ${reason}${more}` };
+    return {
+      ok: false,
+      code: "mcp_refused",
+      outcome: "refused",
+      error: `The server ${server} refused the call: ${reason}${more}`,
+    };
   return {
     ok: false,
     code: "mcp_outcome_unknown",

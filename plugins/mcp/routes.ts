@@ -14,11 +14,19 @@ export function mcpRoutes(serving: () => Serving | undefined): readonly RouteDef
       const now = serving();
       const results = now === undefined ? undefined : await work(now, name, listing);
       if (results !== undefined) return { body: { ok: true, results } };
-      return { status: 404, body: { ok: false, code: "mcp_unknown", error: `No agent has an MCP server with the name ${name}.` } };
+      return {
+        status: 404,
+        body: { ok: false, code: "mcp_unknown", error: `No agent has an MCP server with the name ${name}.` },
+      };
     };
 
   return [
-    { method: "GET", path: "servers", access: "gateway", handler: () => ({ body: { ok: true, servers: serving()?.views() ?? [] } }) },
+    {
+      method: "GET",
+      path: "servers",
+      access: "gateway",
+      handler: () => ({ body: { ok: true, servers: serving()?.views() ?? [] } }),
+    },
     {
       method: "POST",
       path: "accept",
@@ -26,6 +34,12 @@ export function mcpRoutes(serving: () => Serving | undefined): readonly RouteDef
       schema: acceptSchema,
       handler: eachNamed((now, name, listing) => now.accept(name, listing)),
     },
-    { method: "POST", path: "restart", access: "gateway", schema, handler: eachNamed((now, name) => now.restart(name)) },
+    {
+      method: "POST",
+      path: "restart",
+      access: "gateway",
+      schema,
+      handler: eachNamed((now, name) => now.restart(name)),
+    },
   ];
 }

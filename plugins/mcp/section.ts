@@ -5,22 +5,30 @@ const names = (description: string) => Type.Optional(Type.Array(Type.String({ mi
 
 const toolsSchema = Type.Object(
   {
-    allow: names("The server's own names of the tools that are offered; `*` stands for any characters. Absent: all, empty: none."),
+    allow: names(
+      "The server's own names of the tools that are offered; `*` stands for any characters. Absent: all, empty: none.",
+    ),
     deny: names("Names of tools that are not offered, also where `allow` names them."),
   },
   { additionalProperties: false, description: "Which tools of the server are offered." },
 );
 
-const approveSchema = Type.Union([Type.Enum(["never", "writes", "always"]), Type.Array(Type.String({ minLength: 1 }))], {
-  expects: 'never, writes, always, or a list of names of tools such as ["delete_*"]',
-  default: "writes",
-  description:
-    "Before which tools an owner is asked: never; writes: those that the server does not call read-only; always; or names of tools.",
-});
+const approveSchema = Type.Union(
+  [Type.Enum(["never", "writes", "always"]), Type.Array(Type.String({ minLength: 1 }))],
+  {
+    expects: 'never, writes, always, or a list of names of tools such as ["delete_*"]',
+    default: "writes",
+    description:
+      "Before which tools an owner is asked: never; writes: those that the server does not call read-only; " +
+      "always; or names of tools.",
+  },
+);
 
 const serverSchema = Type.Object(
   {
-    command: Type.Optional(Type.String({ minLength: 1, description: "Program that speaks MCP on its standard streams." })),
+    command: Type.Optional(
+      Type.String({ minLength: 1, description: "Program that speaks MCP on its standard streams." }),
+    ),
     args: Type.Optional(Type.Array(Type.String(), { description: "Its arguments." })),
     env: Type.Optional(
       Type.Record(Type.String(), secretReference({ description: "One variable." }), {
@@ -42,11 +50,15 @@ const serverSchema = Type.Object(
       }),
     ),
     headers: Type.Optional(
-      Type.Record(Type.String(), secretReference({ description: "One header." }), { description: "Headers of each request." }),
+      Type.Record(Type.String(), secretReference({ description: "One header." }), {
+        description: "Headers of each request.",
+      }),
     ),
     type: Type.Optional(
       Type.Enum(["stdio", "http", "streamable-http", "sse"], {
-        description: "How it is reached. Default: stdio with a command, http (Streamable HTTP) with an address; sse is the older protocol.",
+        description:
+          "How it is reached. Default: stdio with a command, http (Streamable HTTP) with an address; sse is " +
+          "the older protocol.",
       }),
     ),
     enabled: Type.Boolean({ default: true, description: "false: the server is left out." }),
@@ -66,7 +78,14 @@ const serverSchema = Type.Object(
   },
   {
     whole: true,
-    synonyms: { baseUrl: "url", serverUrl: "url", httpUrl: "url", cmd: "command", transport: "type", timeout: "timeoutSeconds" },
+    synonyms: {
+      baseUrl: "url",
+      serverUrl: "url",
+      httpUrl: "url",
+      cmd: "command",
+      transport: "type",
+      timeout: "timeoutSeconds",
+    },
     description: "One MCP server: command, or url.",
   },
 );
@@ -99,7 +118,8 @@ export function serverProblem({ command, url, type }: Address): Pick<Found, "mes
       message: "has neither a command nor a url",
       hint: "Set command to the program that speaks MCP, or url to the address of the server.",
     };
-  if (command !== undefined && url !== undefined) return { message: "has both a command and a url", hint: "Remove one of them." };
+  if (command !== undefined && url !== undefined)
+    return { message: "has both a command and a url", hint: "Remove one of them." };
   if (type === undefined || (type === "stdio") === (command !== undefined)) return undefined;
   const message = `has the type ${type}, which does not fit its ${command === undefined ? "url" : "command"}`;
   return { message, hint: "Remove type, or correct it." };

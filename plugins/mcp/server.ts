@@ -1,4 +1,6 @@
-/** One server, kept running: started again when it ends, asked for its tools again, and given up when it ends too often. */
+/**
+ * One server, kept running: started again when it ends, asked for its tools again, and given up when it ends too often.
+ */
 import type { Json, PluginLog } from "service-gateway/sdk";
 import type { CallOptions, Connection, ConnectionEvents } from "./connection.ts";
 import { causesOf, oneLine, ServerFault } from "./fault.ts";
@@ -99,13 +101,16 @@ export class Server {
     if (this.#state !== "starting" && this.#state !== "waiting") return false;
     const limit = AbortSignal.timeout(ms);
     const stop = signal === undefined ? limit : AbortSignal.any([signal, limit]);
-    await Promise.race([this.start(), new Promise<void>((resolve) => stop.addEventListener("abort", () => resolve(), { once: true }))]);
+    await Promise.race([
+      this.start(),
+      new Promise<void>((resolve) => stop.addEventListener("abort", () => resolve(), { once: true })),
+    ]);
     return this.state() === "ready";
   }
 
   /**
-   * A call of a tool, which is never sent twice. `tool` is what the model and an owner have read of it. The server is sent `key`, by which it
-   * can recognize a call.
+   * A call of a tool, which is never sent twice. `tool` is what the model and an owner have read of it. The server is
+   * sent `key`, by which it can recognize a call.
    */
   async call(tool: ListedTool, args: Json, { signal, key }: CallOptions): Promise<Json> {
     for (let mayRepeat = true; ; mayRepeat = false) {
@@ -116,7 +121,9 @@ export class Server {
       // It may have changed while an owner was asked, or with a new start.
       const now = this.#tools.find(({ name }) => name === tool.name);
       if (now !== undefined && printOf(now) !== printOf(tool))
-        return this.#refusal("the server has described this tool differently since it was offered, so the call was not sent");
+        return this.#refusal(
+          "the server has described this tool differently since it was offered, so the call was not sent",
+        );
       this.#calls += 1;
       try {
         const answer = await asked.call(tool.name, args as Readonly<Record<string, unknown>>, { signal, key });
@@ -215,13 +222,16 @@ export class Server {
     this.#fault = fault;
     this.#failures = wasStable ? 1 : this.#failures + 1;
     // A server elsewhere costs nothing while it is away; a program that ends again and again does.
-    if (this.definition.kind === "stdio") this.#deaths = [...this.#deaths.filter((at) => now() - at < deathsWithinMs), now()];
+    if (this.definition.kind === "stdio")
+      this.#deaths = [...this.#deaths.filter((at) => now() - at < deathsWithinMs), now()];
     const isLost = this.#deaths.length >= mostDeaths;
     this.#state = isLost ? "down" : "waiting";
     const retryMs = Math.min(longestWaitMs, firstWaitMs * 2 ** (this.#failures - 1));
     log.warn(
       { server: this.name, reason: fault.message, fix: fault.fix, ...(isLost ? {} : { retryMs }) },
-      isLost ? `an MCP server is given up: it ended ${mostDeaths} times within 10 minutes` : "an MCP server is not available",
+      isLost
+        ? `an MCP server is given up: it ended ${mostDeaths} times within 10 minutes`
+        : "an MCP server is not available",
     );
     if (!isLost) this.#later(retryMs, () => void this.start());
     void old?.close();
@@ -262,7 +272,10 @@ export class Server {
         this.#failed(thrown);
         return;
       }
-      this.#options.log.warn({ server: this.name, reason: this.#shown(thrown) }, "the tools of an MCP server could not be listed again");
+      this.#options.log.warn(
+        { server: this.name, reason: this.#shown(thrown) },
+        "the tools of an MCP server could not be listed again",
+      );
     } finally {
       if (this.#listing === asked) this.#listing = undefined;
     }
@@ -275,11 +288,21 @@ export class Server {
 
   /** The call had no effect. */
   #down(detail: string): Json {
-    return { ok: false, error: `The server ${this.name} is not available: ${detail}`, code: "mcp_down", outcome: "refused" };
+    return {
+      ok: false,
+      error: `The server ${this.name} is not available: ${detail}`,
+      code: "mcp_down",
+      outcome: "refused",
+    };
   }
 
   #refusal(reason: string): Json {
-    return { ok: false, error: `The server ${this.name} refused the call: ${reason}`, code: "mcp_refused", outcome: "refused" };
+    return {
+      ok: false,
+      error: `The server ${this.name} refused the call: ${reason}`,
+      code: "mcp_refused",
+      outcome: "refused",
+    };
   }
 
   #unknown(reason: string): Json {
@@ -292,7 +315,8 @@ export class Server {
     if (!isOpen) return this.#unknown("it ended during the call");
     const messages = [...causesOf(thrown)].map(({ message }) => message);
     // It asks a person for more before it does anything.
-    if (messages.some((message) => /input[- ]required|input request/i.test(message))) return this.#refusal(this.#shown(thrown));
+    if (messages.some((message) => /input[- ]required|input request/i.test(message)))
+      return this.#refusal(this.#shown(thrown));
     return this.#unknown(this.#shown(thrown));
   }
 }

@@ -24,7 +24,10 @@ export interface Serving {
   refused(refusal: Refusal): void;
   status(): readonly Watched[];
   explain(): Verdict;
-  /** Both for the servers with the name, and `undefined` if there are none. `accept` without the listing accepts nothing. */
+  /**
+   * Both for the servers with the name, and `undefined` if there are none. `accept` without the listing accepts
+   * nothing.
+   */
   accept(name: string, listing?: string): Promise<readonly Accepting[] | undefined>;
   restart(name: string): Promise<readonly ServerView[] | undefined>;
   /** Follows a changed configuration: what stayed the same goes on running. */
@@ -47,7 +50,11 @@ export function createServing(
   const ending = new Set<Promise<void>>();
   let byAgent: ReadonlyMap<string, readonly ServedServer[]> = new Map();
 
-  function serverFor(name: string, settings: ServerSettings, wanted: Set<string>): Pick<ServedServer, "server" | "problem"> {
+  function serverFor(
+    name: string,
+    settings: ServerSettings,
+    wanted: Set<string>,
+  ): Pick<ServedServer, "server" | "problem"> {
     try {
       const definition = definitionOf(settings, (value, key) => section.secret(value, key));
       const key = `${name} ${keyOf(definition)}`;
@@ -55,7 +62,15 @@ export function createServing(
       let server = running.get(key);
       if (server === undefined) {
         const { log, now } = host;
-        server = new Server({ name, definition, open: openConnection, onTools: noteTools, onStarted: programs.started, log, now });
+        server = new Server({
+          name,
+          definition,
+          open: openConnection,
+          onTools: noteTools,
+          onStarted: programs.started,
+          log,
+          now,
+        });
         running.set(key, server);
         void server.start();
       }
@@ -75,7 +90,10 @@ export function createServing(
     } catch (thrown) {
       // The store may be away for a moment; until the next listing, an owner is asked before each of them.
       const reason = thrown instanceof Error ? thrown.message : String(thrown);
-      host.log.warn({ server: server.name, reason }, "the tools of an MCP server could not be compared with those that were accepted");
+      host.log.warn(
+        { server: server.name, reason },
+        "the tools of an MCP server could not be compared with those that were accepted",
+      );
     }
     const doubts = [...now].filter(([name, doubt]) => before.get(name) !== doubt);
     if (doubts.length > 0)
@@ -115,7 +133,10 @@ export function createServing(
 
   const views = () => refusals.shown(all().map((one) => viewOf(one, fingerprints)));
 
-  async function eachNamed<T>(name: string, work: (served: ServedServer, server: Server) => Promise<T>): Promise<readonly T[] | undefined> {
+  async function eachNamed<T>(
+    name: string,
+    work: (served: ServedServer, server: Server) => Promise<T>,
+  ): Promise<readonly T[] | undefined> {
     const found = all().filter((one) => one.name === name);
     if (found.length === 0) return undefined;
     return await Promise.all(found.flatMap((one) => (one.server === undefined ? [] : [work(one, one.server)])));

@@ -1,4 +1,7 @@
-/** What `mcpServers` of the agents configures. The host has checked each value against its schema and added the defaults. */
+/**
+ * What `mcpServers` of the agents configures. The host has checked each value against its schema and added the
+ * defaults.
+ */
 import { createHash } from "node:crypto";
 import type { PluginHost } from "service-gateway/sdk";
 import { type Servers, serverProblem, type serversSchema } from "./section.ts";
@@ -30,14 +33,17 @@ export interface AddressDefinition {
 export type ResolveSecret = (value: unknown, key: string) => string;
 
 /**
- * The servers of each agent, by its id and the server's name, in the order of the names. Those of an agent come in addition to those of the
- * defaults; one with the same name takes its place.
+ * The servers of each agent, by its id and the server's name, in the order of the names. Those of an agent come in
+ * addition to those of the defaults; one with the same name takes its place.
  */
 export function serversIn({ names, ofAgent }: Section): ReadonlyMap<string, ReadonlyMap<string, ServerSettings>> {
   return new Map(
     names().agents.map((agent) => {
       const given = ofAgent(agent).flatMap(({ path, settings }) =>
-        Object.entries(settings).map(([name, server]): [string, ServerSettings] => [name, { ...server, path: placeOf(path, name) }]),
+        Object.entries(settings).map(([name, server]): [string, ServerSettings] => [
+          name,
+          { ...server, path: placeOf(path, name) },
+        ]),
       );
       const usable = new Map(given.filter(([, server]) => serverProblem(server) === undefined));
       const used = [...usable].filter(([, { enabled, disabled }]) => enabled && !disabled);
@@ -47,7 +53,8 @@ export function serversIn({ names, ofAgent }: Section): ReadonlyMap<string, Read
 }
 
 /** The path of a key, as the configuration writes it. */
-const placeOf = (path: string, key: string): string => (/^[^.[\]"'\s]+$/.test(key) ? `${path}.${key}` : `${path}[${JSON.stringify(key)}]`);
+const placeOf = (path: string, key: string): string =>
+  /^[^.[\]"'\s]+$/.test(key) ? `${path}.${key}` : `${path}[${JSON.stringify(key)}]`;
 
 export const hasServers = (section: Section): boolean => [...serversIn(section).values()].some(({ size }) => size > 0);
 
@@ -57,7 +64,13 @@ export function definitionOf(settings: ServerSettings, secret: ResolveSecret): D
   const resolved = (values: Readonly<Record<string, unknown>>, key: string) =>
     Object.fromEntries(Object.entries(values).map(([name, value]) => [name, secret(value, `${path}.${key}.${name}`)]));
   if (command !== undefined)
-    return { kind: "stdio", command, args, env: resolved(env, "env"), ...(cwd !== undefined && { cwd: fromHome(cwd) }) };
+    return {
+      kind: "stdio",
+      command,
+      args,
+      env: resolved(env, "env"),
+      ...(cwd !== undefined && { cwd: fromHome(cwd) }),
+    };
   return { kind: type === "sse" ? "sse" : "http", url: url ?? "", headers: resolved(headers, "headers") };
 }
 
@@ -73,12 +86,15 @@ export function identityOf(definition: Definition): string {
   return digest([command, args, cwd]);
 }
 
-const digest = (value: unknown): string => createHash("sha256").update(JSON.stringify(value)).digest("base64url").slice(0, 22);
+const digest = (value: unknown): string =>
+  createHash("sha256").update(JSON.stringify(value)).digest("base64url").slice(0, 22);
 
 /** What a definition must not show: every value that may be a secret. */
 function secretsOf(definition: Definition): readonly string[] {
   const values =
-    definition.kind === "stdio" ? Object.values(definition.env) : [...Object.values(definition.headers), ...keysIn(definition.url)];
+    definition.kind === "stdio"
+      ? Object.values(definition.env)
+      : [...Object.values(definition.headers), ...keysIn(definition.url)];
   // Of `Bearer KEY`, servers repeat the key alone. The longest first: one may contain another.
   const all = new Set(values.flatMap((value) => [value, ...value.split(/\s+/)]).filter((value) => value.length >= 6));
   return [...all].sort((one, other) => other.length - one.length);
@@ -126,14 +142,21 @@ function shownArgument(argument: string, before: string | undefined): string {
   const [, option, value] = /^(-{1,2}[\w-]+)=(.*)$/s.exec(argument) ?? [];
   if (option !== undefined && value !== undefined)
     return secretName.test(option) ? `${option}=***` : `${option}=${shownArgument(value, undefined)}`;
-  if (before?.startsWith("-") && !before.includes("=") && secretName.test(before) && !argument.startsWith("-")) return "***";
+  if (before?.startsWith("-") && !before.includes("=") && secretName.test(before) && !argument.startsWith("-"))
+    return "***";
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(argument)) return shownAddress(argument);
   if (likeKey.test(argument) && !argument.includes("/")) return "***";
   return /\s/.test(argument) ? JSON.stringify(argument) : argument;
 }
 
 /** The command with its arguments: many servers have the same command, such as `npx`. */
-export function shownCommand({ command, args = [] }: { readonly command: string; readonly args?: readonly string[] }): string {
+export function shownCommand({
+  command,
+  args = [],
+}: {
+  readonly command: string;
+  readonly args?: readonly string[];
+}): string {
   const shown = [command, ...args.map((argument, index) => shownArgument(argument, args[index - 1]))].join(" ");
   return shown.length <= mostShown ? shown : `${shown.slice(0, mostShown - 1)}…`;
 }

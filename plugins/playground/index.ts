@@ -5,12 +5,14 @@ import { fetchWhole } from "service-gateway/sdk/reading";
 import type { Approve } from "./platform/server/approval.ts";
 
 /**
- * Loaded on demand, because every gateway reads the declaration but few open the platform. A separate function, because the compiler
- * overlooks the path inside an exported call.
+ * Loaded on demand, because every gateway reads the declaration but few open the platform. A separate function, because
+ * the compiler overlooks the path inside an exported call.
  */
 const loadPlatform = () => import("./platform/index.ts");
 
-/** Sends approvals to the gateway as its operator. The configuration names the token's file, which is read when needed. */
+/**
+ * Sends approvals to the gateway as its operator. The configuration names the token's file, which is read when needed.
+ */
 const approveBy =
   (file: string, gateway: () => string): Approve =>
   async (pairing) => {
@@ -32,8 +34,16 @@ export default definePlugin({
   host: "^0.1.0",
   optIn: true,
   options: Type.Object({
-    port: Type.Integer({ minimum: 0, maximum: 65_535, default: 0, description: "Loopback port; 0 takes any free one." }),
-    token: Type.String({ pattern: "^[0-9]{1,12}:[A-Za-z0-9_-]{3,100}$", description: "Bot token that the emulated platform knows." }),
+    port: Type.Integer({
+      minimum: 0,
+      maximum: 65_535,
+      default: 0,
+      description: "Loopback port; 0 takes any free one.",
+    }),
+    token: Type.String({
+      pattern: "^[0-9]{1,12}:[A-Za-z0-9_-]{3,100}$",
+      description: "Bot token that the emulated platform knows.",
+    }),
     username: Type.String({ pattern: "^[A-Za-z][A-Za-z0-9_]{2,31}$", default: "playground_bot" }),
     name: Type.String({ minLength: 1, maxLength: 64, default: "Playground bot" }),
     gatewayTokenFile: Type.Optional(
@@ -48,9 +58,18 @@ export default definePlugin({
     const { createPlatform, firstUpdateIdAt } = await loadPlatform();
     const platform = await createPlatform({
       port: options.port,
-      bots: [{ token: options.token, username: options.username, name: options.name, firstUpdateId: firstUpdateIdAt(() => host.now()) }],
+      bots: [
+        {
+          token: options.token,
+          username: options.username,
+          name: options.name,
+          firstUpdateId: firstUpdateIdAt(() => host.now()),
+        },
+      ],
       now: () => host.now(),
-      ...(options.gatewayTokenFile === undefined ? {} : { approve: approveBy(options.gatewayTokenFile, () => host.address()) }),
+      ...(options.gatewayTokenFile === undefined
+        ? {}
+        : { approve: approveBy(options.gatewayTokenFile, () => host.address()) }),
     });
     host.onClose(() => platform.close());
     host.log.info({ url: platform.url }, "the playground is open");

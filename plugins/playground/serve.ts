@@ -1,5 +1,6 @@
 /**
- * Runs only the emulated platform, as a process: `node --conditions=service-gateway-source plugins/playground/serve.ts --port 18790`.
+ * Runs only the emulated platform, as a process: `node --conditions=service-gateway-source plugins/playground/serve.ts
+ * --port 18790`.
  *
  * Prints one line with the URL when it is listening. Ends on SIGINT and SIGTERM.
  */

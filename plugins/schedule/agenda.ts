@@ -1,6 +1,6 @@
 /**
- * The plans of this gateway, and the timer of the next one. The store has the truth: what is due, what is paused and what ran last. One of
- * several gateways hands runs in; if two did, the key of the event would make them one.
+ * The plans of this gateway, and the timer of the next one. The store has the truth: what is due, what is paused and
+ * what ran last. One of several gateways hands runs in; if two did, the key of the event would make them one.
  */
 import type { PluginHost } from "service-gateway/sdk";
 import { createBook, type Entry, type Faulty, type Names } from "./book.ts";
@@ -21,7 +21,10 @@ export interface Agenda {
   refresh(): Promise<void>;
   entries(): readonly Entry[];
   faulty(): readonly Faulty[];
-  /** Adds a reminder or replaces what is kept of a plan. `change` returns `undefined` to leave it as it is, `null` to remove it. */
+  /**
+   * Adds a reminder or replaces what is kept of a plan. `change` returns `undefined` to leave it as it is, `null` to
+   * remove it.
+   */
   change(key: string, change: (kept: Kept | null) => Kept | null | undefined): Promise<void>;
   /** Hands in a run that was not planned. Resolves with the event's id. */
   runNow(plan: Plan, id: string): Promise<string>;
@@ -30,7 +33,16 @@ export interface Agenda {
 
 type Host = Pick<
   PluginHost,
-  "store" | "receive" | "hookResult" | "takeDuty" | "sharesStore" | "timezone" | "notify" | "notifyOwner" | "log" | "now"
+  | "store"
+  | "receive"
+  | "hookResult"
+  | "takeDuty"
+  | "sharesStore"
+  | "timezone"
+  | "notify"
+  | "notifyOwner"
+  | "log"
+  | "now"
 >;
 
 export interface AgendaOptions {
@@ -93,7 +105,9 @@ export function createAgenda({ host, section, names }: AgendaOptions): Agenda {
     clearTimeout(timer);
     if (isClosed) return;
     void watch().catch(failed);
-    const dues = [...entries.values()].flatMap(({ kept }) => (kept.due === null || kept.paused === true ? [] : [kept.due]));
+    const dues = [...entries.values()].flatMap(({ kept }) =>
+      kept.due === null || kept.paused === true ? [] : [kept.due],
+    );
     if (dues.length === 0) return;
     const wait = inMs ?? dues.reduce((first, due) => Math.min(first, due)) - host.now();
     timer = setTimeout(() => void queued(fireDue).catch(failed), Math.min(Math.max(wait, 0), maxTimerMs)).unref();
@@ -103,7 +117,9 @@ export function createAgenda({ host, section, names }: AgendaOptions): Agenda {
     const now = host.now();
     const isDue = ({ kept }: Entry) => kept.due !== null && kept.due <= now && kept.paused !== true;
     // Of a chat's reminders, the earlier one is sent first, and of those for one time the one that was set first.
-    const due = [...entries.values()].filter(isDue).sort((a, b) => (a.kept.due ?? 0) - (b.kept.due ?? 0) || a.kept.anchor - b.kept.anchor);
+    const due = [...entries.values()]
+      .filter(isDue)
+      .sort((a, b) => (a.kept.due ?? 0) - (b.kept.due ?? 0) || a.kept.anchor - b.kept.anchor);
     if (due.length === 0) return arm();
     if (!(await host.takeDuty("schedules"))) {
       // Another gateway hands them in: what it has done is in the store.
@@ -120,7 +136,9 @@ export function createAgenda({ host, section, names }: AgendaOptions): Agenda {
     const { due } = fresh;
     if (due === null) return;
     const isRunning =
-      fresh.last !== undefined && fresh.last.outcome === undefined && (await host.hookResult(fresh.last.eventId))?.ended === false;
+      fresh.last !== undefined &&
+      fresh.last.outcome === undefined &&
+      (await host.hookResult(fresh.last.eventId))?.ended === false;
     const { run, next, tellOwner } = judge(plan, { due, now, anchor: fresh.anchor, isRunning });
     const { eventId, duplicate } = await host.receive(runEvent(plan, run));
     const isRun = run.skipped === undefined;

@@ -23,7 +23,10 @@ export interface Book {
   /** By key. */
   readonly entries: Map<string, Entry>;
   faulty(): readonly Faulty[];
-  /** Reads everything again. `isEdited`: the configuration may have changed, so what is kept of removed schedules is removed too. */
+  /**
+   * Reads everything again. `isEdited`: the configuration may have changed, so what is kept of removed schedules is
+   * removed too.
+   */
   read(how: { readonly isEdited: boolean }): Promise<void>;
   /** Reads what is kept of one plan. */
   readOne(key: string): Promise<void>;
@@ -51,7 +54,9 @@ export function createBook({
     const settings = section();
     const timezone = await host.timezone();
     const found = settings === undefined ? [] : checkSchedules(settings, { timezone, now: 0, ...names?.() });
-    faulty = found.filter(({ warning }) => warning !== true).map((problem) => ({ name: problem.path[0] ?? "", problem }));
+    faulty = found
+      .filter(({ warning }) => warning !== true)
+      .map((problem) => ({ name: problem.path[0] ?? "", problem }));
     const off = new Set(faulty.map(({ name }) => name));
     const usable = Object.entries(settings ?? {}).filter(([name, { enabled }]) => enabled && !off.has(name));
     return new Map(usable.map(([name, one]) => [`${schedulePrefix}${name}`, planOf(name, one, timezone)]));
@@ -96,7 +101,8 @@ export function createBook({
       if (!isEdited) return;
       // What is kept of a schedule that was removed or switched off would look like missed runs when it comes back.
       const off = new Set(faulty.map(({ name }) => `${schedulePrefix}${name}`));
-      for (const [key, { plan }] of stored) if (plan === undefined && !wanted.has(key) && !off.has(key)) await host.store.delete(key);
+      for (const [key, { plan }] of stored)
+        if (plan === undefined && !wanted.has(key) && !off.has(key)) await host.store.delete(key);
     },
     readOne,
     async change(key, change) {

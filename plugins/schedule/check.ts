@@ -25,7 +25,13 @@ function whenProblems(settings: ScheduleSettings, { timezone, now }: Known): rea
   if (times === undefined) {
     const given = [settings.cron, settings.every, settings.at].filter((one) => one !== undefined).length;
     const hint = "Set one of them, such as cron: 0 8 * * 1-5.";
-    return [{ path: [], message: given === 0 ? "has none of cron, every and at" : "has more than one of cron, every and at", hint }];
+    return [
+      {
+        path: [],
+        message: given === 0 ? "has none of cron, every and at" : "has more than one of cron, every and at",
+        hint,
+      },
+    ];
   }
   const problem = timesProblem(times, settings.timezone ?? timezone, now);
   if (problem === undefined) return [];
@@ -36,7 +42,13 @@ function whenProblems(settings: ScheduleSettings, { timezone, now }: Known): rea
 function placeProblems({ kind, to, account }: ScheduleSettings, { channels }: Known): readonly Found[] {
   if (to === undefined) {
     if (kind === "say")
-      return [{ path: ["to"], message: "is missing, and kind say needs it", hint: "Set it to a channel and a chat, such as botchat:42." }];
+      return [
+        {
+          path: ["to"],
+          message: "is missing, and kind say needs it",
+          hint: "Set it to a channel and a chat, such as botchat:42.",
+        },
+      ];
     if (account === undefined) return [];
     return [{ path: ["account"], message: "is set, but to is not", hint: "Set to as well, or remove account." }];
   }
@@ -65,5 +77,11 @@ function placeProblems({ kind, to, account }: ScheduleSettings, { channels }: Kn
 
 function agentProblems({ agent }: ScheduleSettings, { agents }: Known): readonly Found[] {
   if (agent === undefined || agents === undefined || agents.includes(agent)) return [];
-  return [{ path: ["agent"], message: `is ${JSON.stringify(agent)}, which is not an agent`, hint: `The agents are ${agents.join(", ")}.` }];
+  return [
+    {
+      path: ["agent"],
+      message: `is ${JSON.stringify(agent)}, which is not an agent`,
+      hint: `The agents are ${agents.join(", ")}.`,
+    },
+  ];
 }

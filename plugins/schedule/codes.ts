@@ -21,8 +21,14 @@ export const codes = {
     meaning: "There is no enabled schedule and no reminder of this name.",
     hint: "`{command} schedules list` shows all.",
   },
-  schedule_faulty: { meaning: "The schedule has an error in the configuration.", hint: "`{command} config validate` shows it." },
-  no_chat: { meaning: "A reminder was asked for in a turn that no person caused in a chat.", hint: "Ask for it in a chat." },
+  schedule_faulty: {
+    meaning: "The schedule has an error in the configuration.",
+    hint: "`{command} config validate` shows it.",
+  },
+  no_chat: {
+    meaning: "A reminder was asked for in a turn that no person caused in a chat.",
+    hint: "Ask for it in a chat.",
+  },
   text_invalid: { meaning: "The text of a reminder is empty or too long.", hint: "Use 1 to 4000 characters." },
   time_missing: { meaning: "A reminder needs exactly one of at, in and cron.", hint: "Name one time." },
   time_invalid: {
@@ -30,8 +36,14 @@ export const codes = {
     hint: "Write it as 2027-03-01T09:00, 30m, or a cron expression of five fields.",
   },
   time_past: { meaning: "The time of a reminder is in the past.", hint: "Name a later time." },
-  timezone_unknown: { meaning: "There is no such time zone.", hint: "Use a name of the IANA database, such as Europe/Berlin." },
-  too_many_reminders: { meaning: "The chat has 50 reminders, the most that are allowed.", hint: "Cancel one: /reminders." },
+  timezone_unknown: {
+    meaning: "There is no such time zone.",
+    hint: "Use a name of the IANA database, such as Europe/Berlin.",
+  },
+  too_many_reminders: {
+    meaning: "The chat has 50 reminders, the most that are allowed.",
+    hint: "Cancel one: /reminders.",
+  },
   reminder_unknown: { meaning: "The chat has no reminder with this id.", hint: "/reminders shows those that it has." },
 } as const satisfies Readonly<Record<string, CodeDefinition>>;
 

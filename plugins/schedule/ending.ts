@@ -3,7 +3,9 @@ import { escapeMarkdown, type PluginHost } from "service-gateway/sdk";
 import { type Kept, type LastRun, type Plan, titleOf } from "./plan.ts";
 
 const tellEach = 10;
-/** The reason of a run that a budget has refused. No failure of the plan: the owner is notified of the budget itself. */
+/**
+ * The reason of a run that a budget has refused. No failure of the plan: the owner is notified of the budget itself.
+ */
 const overBudget = "budget_exceeded";
 /** The waits between two looks at a run, in milliseconds; the last one repeats. */
 const waitsMs = [200, 500, 1_000, 2_000, 5_000, 15_000, 30_000];
@@ -42,7 +44,10 @@ export function createEndings(options: {
     onEnd(plan.key);
   }
 
-  async function end(plan: Plan, { eventId, outcome, reason }: Required<Pick<LastRun, "eventId" | "outcome" | "reason">>): Promise<void> {
+  async function end(
+    plan: Plan,
+    { eventId, outcome, reason }: Required<Pick<LastRun, "eventId" | "outcome" | "reason">>,
+  ): Promise<void> {
     let failures = 0;
     let isNoted = false;
     await host.store.update(plan.key, (value) => {
@@ -50,7 +55,8 @@ export function createEndings(options: {
       failures = 0;
       isNoted = false;
       // Another gateway has noted it, or a newer run has taken its place.
-      if (kept?.last === undefined || kept.last.eventId !== eventId || kept.last.outcome !== undefined) return undefined;
+      if (kept?.last === undefined || kept.last.eventId !== eventId || kept.last.outcome !== undefined)
+        return undefined;
       isNoted = true;
       // A reminder is over after its last run.
       const isOver = kept.plan !== undefined && kept.due === null;
@@ -61,7 +67,8 @@ export function createEndings(options: {
       const next: Kept = { ...rest, last: { ...kept.last, outcome, reason }, ...(inRow > 0 && { failures: inRow }) };
       return isOver ? null : JSON.parse(JSON.stringify(next));
     });
-    if (failures === 1 || (failures > 0 && failures % tellEach === 0)) await tell(plan, { eventId, outcome, reason, failures });
+    if (failures === 1 || (failures > 0 && failures % tellEach === 0))
+      await tell(plan, { eventId, outcome, reason, failures });
     if (isNoted && reason === overBudget) await tellAsker(plan, eventId);
   }
 
@@ -80,7 +87,11 @@ export function createEndings(options: {
     // The owner is notified elsewhere than in the place of the plan, which may be what fails.
     const text = `The ${titleOf(plan)} ${count}: ${reason}. The command \`why ${eventId}\` explains it.`;
     const isNotified = await host.notifyOwner(text, { key });
-    if (!isNotified) host.log.warn({ plan: plan.key }, "the owner could not be notified: the default agent has had no conversation yet");
+    if (!isNotified)
+      host.log.warn(
+        { plan: plan.key },
+        "the owner could not be notified: the default agent has had no conversation yet",
+      );
     // Where the policy has refused the run, it would refuse the notice.
     if (outcome === "failed") await tellAsker(plan, eventId);
   }

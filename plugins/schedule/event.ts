@@ -19,7 +19,8 @@ interface RunBody {
   readonly notice?: string;
 }
 
-type StoredEvent = Parameters<Parameters<PluginHost["tap"]>[1]>[0] & RawEvent & { readonly id: string; readonly acceptedAt: number };
+type StoredEvent = Parameters<Parameters<PluginHost["tap"]>[1]>[0] &
+  RawEvent & { readonly id: string; readonly acceptedAt: number };
 
 export interface Run extends Omit<RunBody, "plan"> {
   /** Distinguishes runs of one planned time. Absent for the planned run, of which there is one. */
@@ -41,8 +42,8 @@ export function runEvent(plan: Plan, { by, ...run }: Run): RawEvent {
 }
 
 /**
- * A text that is sent needs no model, so it waits for no turn. Texts to one chat keep their order. What is only noted does not wait for the
- * run before.
+ * A text that is sent needs no model, so it waits for no turn. Texts to one chat keep their order. What is only noted
+ * does not wait for the run before.
  */
 function laneOf(
   { key, to }: Plan,
@@ -57,7 +58,8 @@ function laneOf(
 export async function readRun(event: StoredEvent, host: Pick<PluginHost, "store">, schedules: Schedules | undefined) {
   const { plan, planned, lateMs, skipped, notice } = event.body as unknown as RunBody;
   if (skipped !== undefined) return { silent: skipped.code, detail: skipped.detail };
-  if (!(await exists(plan, host, schedules))) return { silent: "schedule_removed", detail: `There is no ${titleOf(plan)} any more.` };
+  if (!(await exists(plan, host, schedules)))
+    return { silent: "schedule_removed", detail: `There is no ${titleOf(plan)} any more.` };
   const isSaid = notice !== undefined || plan.kind === "say";
   const text = notice ?? (isSaid ? saidText(plan, planned, lateMs) : askedText(plan, planned, lateMs));
   const { to, asker } = plan;
@@ -67,8 +69,7 @@ export async function readRun(event: StoredEvent, host: Pick<PluginHost, "store"
     account: asker === undefined ? "" : (to?.account ?? ""),
     kind: "system",
     chat: asker === undefined ? { id: plan.key, kind: "system" } : chatOf(plan),
-    sender:
-      asker === undefined ? { id: plan.key, name: titleOf(plan) } : { id: asker.id, ...(asker.name !== undefined && { name: asker.name }) },
+    sender: asker === undefined ? { id: plan.key, name: titleOf(plan) } : { id: asker.id, name: asker.name },
     text,
     media: [],
     mention: true,
@@ -77,8 +78,8 @@ export async function readRun(event: StoredEvent, host: Pick<PluginHost, "store"
     request: {
       name: titleOf(plan),
       purpose: "schedule",
-      ...(plan.agent !== undefined && { agentId: plan.agent }),
-      ...(plan.sessionKey !== undefined && { sessionKey: plan.sessionKey }),
+      agentId: plan.agent,
+      sessionKey: plan.sessionKey,
       sessionMode: "persistent",
       ...(to === undefined ? { deliver: false } : { address: to }),
       ...(isSaid && { deliverOnly: true }),
@@ -87,8 +88,15 @@ export async function readRun(event: StoredEvent, host: Pick<PluginHost, "store"
   return inbound;
 }
 
-/** A run that was accepted ends silently if its plan was removed or switched off meanwhile, such as while its channel was away. */
-async function exists({ key, name }: Plan, { store }: Pick<PluginHost, "store">, schedules: Schedules | undefined): Promise<boolean> {
+/**
+ * A run that was accepted ends silently if its plan was removed or switched off meanwhile, such as while its channel
+ * was away.
+ */
+async function exists(
+  { key, name }: Plan,
+  { store }: Pick<PluginHost, "store">,
+  schedules: Schedules | undefined,
+): Promise<boolean> {
   const kept = (await store.get(key)) as unknown as Kept | null;
   if (kept?.plan !== undefined) return true;
   const settings = schedules !== undefined && Object.hasOwn(schedules, name) ? schedules[name] : undefined;
@@ -119,6 +127,7 @@ function askedText(plan: Plan, planned: number, lateMs: number | undefined): str
   const what =
     plan.asker === undefined
       ? `[${titleOf(plan)}, ${dueText(plan, planned, lateMs)}]`
-      : `This is the ${titleOf(plan)}, ${dueText(plan, planned, lateMs)}. It was asked for earlier; no message was written now.`;
+      : `This is the ${titleOf(plan)}, ${dueText(plan, planned, lateMs)}. It was asked for earlier; no ` +
+        "message was written now.";
   return `${what}\n${plan.message}`;
 }

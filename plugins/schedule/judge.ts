@@ -17,7 +17,12 @@ export interface Verdict {
 
 export function judge(
   plan: Plan,
-  { due, now, anchor, isRunning }: { readonly due: number; readonly now: number; readonly anchor: number; readonly isRunning: boolean },
+  {
+    due,
+    now,
+    anchor,
+    isRunning,
+  }: { readonly due: number; readonly now: number; readonly anchor: number; readonly isRunning: boolean },
 ): Verdict {
   const planned = newestUpTo(plan, due, now);
   const next = nextAfter(plan, Math.max(planned, now), anchor);
@@ -44,7 +49,12 @@ function missed(
     return to === undefined ? { run: skipped(wasDue), tellOwner: notice } : { run: { planned, notice } };
   }
   const detail =
-    ifMissed === "skip" ? wasDue : `${wasDue} It would begin ${sayDuration(lateMs)} late, and graceMinutes is ${graceMs / 60_000}.`;
+    ifMissed === "skip"
+      ? wasDue
+      : `${wasDue} It would begin ${sayDuration(lateMs)} late, and graceMinutes is ${graceMs / 60_000}.`;
   // Without a notice, the loss of the only run of a plan could go unnoticed.
-  return { run: skipped(detail), ...(next === null && ifMissed === "run-once" && { tellOwner: `${wasDue} ${further}` }) };
+  return {
+    run: skipped(detail),
+    ...(next === null && ifMissed === "run-once" && { tellOwner: `${wasDue} ${further}` }),
+  };
 }

@@ -88,7 +88,7 @@ export function timesOf({ cron, every, at }: Pick<ScheduleSettings, "cron" | "ev
 export function placeIn(text: string, account = ""): Address | undefined {
   const [, channel, chat, thread] = /^([a-z][a-z0-9-]{0,63}):(\S.*?)(?::topic:(\S+))?$/.exec(text.trim()) ?? [];
   if (channel === undefined || chat === undefined) return undefined;
-  return { channel, account, chat, ...(thread === undefined ? {} : { thread }) };
+  return { channel, account, chat, thread };
 }
 
 /** The plan of a schedule. Call it for settings without problems only. */
@@ -101,16 +101,17 @@ export function planOf(name: string, settings: ScheduleSettings, timezone: strin
     timezone: settings.timezone ?? timezone,
     kind: settings.kind,
     message: settings.message,
-    ...(settings.agent === undefined ? {} : { agent: settings.agent }),
+    agent: settings.agent,
     ...(settings.session === "own" ? { sessionKey: `schedule:${name}` } : {}),
-    ...(to === undefined ? {} : { to }),
+    to,
     ifMissed: settings.ifMissed,
     graceMs: settings.graceMinutes * 60_000,
   };
 }
 
 /** Changes when `due` must be computed again. */
-export const fingerprint = ({ times, timezone }: Pick<Plan, "times" | "timezone">): string => JSON.stringify([times, timezone]);
+export const fingerprint = ({ times, timezone }: Pick<Plan, "times" | "timezone">): string =>
+  JSON.stringify([times, timezone]);
 
 /** What people call it. */
 export const titleOf = ({ key, name }: Pick<Plan, "key" | "name">): string =>

@@ -8,7 +8,9 @@ const longest = 100;
 /** The beginning of a text, on one line and letter by letter. */
 function shown(text: string): string {
   const characters = [...text.replace(/\s+/g, " ")];
-  return escapeMarkdown(characters.length > longest ? `${characters.slice(0, longest - 1).join("")}…` : characters.join(""));
+  return escapeMarkdown(
+    characters.length > longest ? `${characters.slice(0, longest - 1).join("")}…` : characters.join(""),
+  );
 }
 
 export async function remindersCommand({ args, inbound }: CommandCall, reminders: Reminders): Promise<string> {

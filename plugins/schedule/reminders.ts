@@ -32,7 +32,9 @@ export interface Situation {
   readonly key?: string;
 }
 
-export type Answer<T> = ({ readonly ok: true } & T) | { readonly ok: false; readonly code: string; readonly error: string };
+export type Answer<T> =
+  | ({ readonly ok: true } & T)
+  | { readonly ok: false; readonly code: string; readonly error: string };
 
 export interface Reminders {
   remind(
@@ -65,7 +67,7 @@ export const addressOf = ({ channel, account, chat }: Inbound): Address => ({
 function askerOf({ sender, chat }: Inbound): Asker | undefined {
   if (chat.kind === "system") return undefined;
   const title = chat.title === undefined ? {} : { chatTitle: chat.title };
-  return { id: sender.id, ...(sender.name !== undefined && { name: sender.name }), chatKind: chat.kind, ...title };
+  return { id: sender.id, name: sender.name, chatKind: chat.kind, ...title };
 }
 
 export function createReminders({
@@ -125,9 +127,10 @@ export function createReminders({
     };
     const due = nextAfter(plan, now, now);
     const by = { channel: inbound.channel, senderId: inbound.sender.id };
-    const kept: Kept = { plan, times: fingerprint(plan), anchor: now, due, by, ...(key === undefined ? {} : { call: key }) };
+    const kept: Kept = { plan, times: fingerprint(plan), anchor: now, due, by, call: key };
     await agenda.change(plan.key, () => kept);
-    if (key !== undefined) await host.store.set(callKey(key), JSON.parse(JSON.stringify({ plan, kept })), { ttlSeconds: callSeconds });
+    if (key !== undefined)
+      await host.store.set(callKey(key), JSON.parse(JSON.stringify({ plan, kept })), { ttlSeconds: callSeconds });
     return confirmed(plan, kept);
   }
 
@@ -145,11 +148,17 @@ export function createReminders({
 }
 
 /** The times that were asked for, or why they cannot be used. Each refusal of a time says what time it is. */
-function timesIn(asked: Asked, { timezone, now }: { readonly timezone: string; readonly now: number }): Times | ReturnType<typeof refuse> {
+function timesIn(
+  asked: Asked,
+  { timezone, now }: { readonly timezone: string; readonly now: number },
+): Times | ReturnType<typeof refuse> {
   const given = [asked.at, asked.in, asked.cron].filter((one) => one !== undefined && one !== "");
   if (given.length !== 1) return refuse("time_missing", "Give exactly one of at, in and cron. Nothing was set.");
   if (!isTimeZone(timezone))
-    return refuse("timezone_unknown", `${timezone} is not a time zone. Use a name such as Europe/Berlin. Nothing was set.`);
+    return refuse(
+      "timezone_unknown",
+      `${timezone} is not a time zone. Use a name such as Europe/Berlin. Nothing was set.`,
+    );
   const present = `It is ${sayTime(now, timezone)} now. Nothing was set.`;
   if (asked.in !== undefined && asked.in !== "") {
     const ms = durationMs(asked.in);
@@ -158,7 +167,8 @@ function timesIn(asked: Asked, { timezone, now }: { readonly timezone: string; r
   }
   if (asked.at !== undefined && asked.at !== "") {
     const at = instantOf(asked.at, timezone);
-    if (at === undefined) return refuse("time_invalid", `at must be a date and time such as 2027-03-01T09:00. ${present}`);
+    if (at === undefined)
+      return refuse("time_invalid", `at must be a date and time such as 2027-03-01T09:00. ${present}`);
     if (at <= now) return refuse("time_past", `${sayTime(at, timezone)} is in the past. ${present}`);
     return { at: asked.at };
   }
@@ -169,7 +179,12 @@ function timesIn(asked: Asked, { timezone, now }: { readonly timezone: string; r
 }
 
 /** Why an owner is asked before a reminder is set; `undefined` if none is. */
-export function approvalReason({ cron, timezone = "UTC" }: Pick<Asked, "cron" | "timezone">, now: number): string | undefined {
+export function approvalReason(
+  { cron, timezone = "UTC" }: Pick<Asked, "cron" | "timezone">,
+  now: number,
+): string | undefined {
   if (cron === undefined || timesProblem({ cron }, timezone, now) !== undefined) return undefined;
-  return shortestGapMs({ times: { cron }, timezone }, now) < leastGapMs ? "It repeats more often than every 5 minutes." : undefined;
+  return shortestGapMs({ times: { cron }, timezone }, now) < leastGapMs
+    ? "It repeats more often than every 5 minutes."
+    : undefined;
 }

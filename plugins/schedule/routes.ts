@@ -12,17 +12,30 @@ export interface Operations {
   pause(name: string, paused: boolean): Promise<RouteAnswer>;
 }
 
-const problem = (status: number, error: string, code: string): RouteAnswer => ({ status, body: { ok: false, error, code } });
+const problem = (status: number, error: string, code: string): RouteAnswer => ({
+  status,
+  body: { ok: false, error, code },
+});
 
 const jsonOf = (value: unknown): Json => JSON.parse(JSON.stringify(value)) as Json;
 
 /** A schedule of this name; else the reminder with this id. */
 function entryOf(entries: readonly Entry[], name: string): Entry | undefined {
-  return entries.find(({ plan }) => plan.key === `schedule:${name}`) ?? entries.find(({ plan }) => plan.name === name.toUpperCase());
+  return (
+    entries.find(({ plan }) => plan.key === `schedule:${name}`) ??
+    entries.find(({ plan }) => plan.name === name.toUpperCase())
+  );
 }
 
-/** What is kept of a plan that is paused, or goes on: then with its next time, because what it missed was missed on purpose. */
-function pausedOrNot(entry: Entry, kept: Kept, { paused, now }: { readonly paused: boolean; readonly now: number }): Kept {
+/**
+ * What is kept of a plan that is paused, or goes on: then with its next time, because what it missed was missed on
+ * purpose.
+ */
+function pausedOrNot(
+  entry: Entry,
+  kept: Kept,
+  { paused, now }: { readonly paused: boolean; readonly now: number },
+): Kept {
   const { paused: _, ...rest } = kept;
   if (paused) return { ...rest, paused: true };
   const due = kept.paused === true && kept.due !== null ? nextAfter(entry.plan, now, kept.anchor) : kept.due;
@@ -41,7 +54,11 @@ export function createOperations({
   function unknown(name: string): RouteAnswer {
     const faulty = agenda.faulty().find((one) => one.name === name);
     if (faulty !== undefined)
-      return problem(409, `The schedule ${name} has an error: it ${faulty.problem.message}. ${faulty.problem.hint}`, "schedule_faulty");
+      return problem(
+        409,
+        `The schedule ${name} has an error: it ${faulty.problem.message}. ${faulty.problem.hint}`,
+        "schedule_faulty",
+      );
     return problem(404, `There is no enabled schedule or reminder ${name}.`, "schedule_unknown");
   }
   return {
@@ -55,7 +72,9 @@ export function createOperations({
     async pause(name, paused) {
       const entry = entryOf(agenda.entries(), name);
       if (entry === undefined) return unknown(name);
-      await agenda.change(entry.plan.key, (kept) => (kept === null ? undefined : pausedOrNot(entry, kept, { paused, now: now() })));
+      await agenda.change(entry.plan.key, (kept) =>
+        kept === null ? undefined : pausedOrNot(entry, kept, { paused, now: now() }),
+      );
       const changed = entryOf(agenda.entries(), name) ?? entry;
       return { body: jsonOf({ ok: true, title: titleOf(entry.plan), plan: viewOf(changed) }) };
     },

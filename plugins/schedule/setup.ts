@@ -33,8 +33,10 @@ export function setUpSchedules(host: PluginHost<typeof schedulesSchema>): void {
   async function isNeeded(): Promise<boolean> {
     // Another gateway may store a reminder at any time.
     if (isConfigured() || (await host.sharesStore())) return true;
-    // What is kept of a schedule that was removed while no gateway ran is removed too: it would look like missed runs when it comes back.
-    for (const prefix of [reminderPrefix, schedulePrefix]) if ((await host.store.list({ prefix, limit: 1 })).length > 0) return true;
+    // What is kept of a schedule that was removed while no gateway ran is removed too: it would look like missed runs
+    // when it comes back.
+    for (const prefix of [reminderPrefix, schedulePrefix])
+      if ((await host.store.list({ prefix, limit: 1 })).length > 0) return true;
     return false;
   }
 
@@ -42,10 +44,14 @@ export function setUpSchedules(host: PluginHost<typeof schedulesSchema>): void {
     if (starting === undefined && !isConfigured()) return;
     void engine()
       .then(({ agenda }) => agenda.refresh())
-      .catch((error: unknown) => host.log.error({ error: String(error) }, "the schedules could not follow the configuration"));
+      .catch((error: unknown) =>
+        host.log.error({ error: String(error) }, "the schedules could not follow the configuration"),
+      );
   });
   host.tap("ingress", (event) =>
-    event.source === host.id ? import("./event.ts").then(({ readRun }) => readRun(event, host, section.settings())) : undefined,
+    event.source === host.id
+      ? import("./event.ts").then(({ readRun }) => readRun(event, host, section.settings()))
+      : undefined,
   );
   host.command({
     name: "reminders",
@@ -65,10 +71,16 @@ export function setUpSchedules(host: PluginHost<typeof schedulesSchema>): void {
   });
   host.toolSource({
     id: "reminders",
-    offer: async (turn) => (await import("./tools.ts")).offerTools(turn, { host, reminders: async () => (await engine()).reminders }),
+    offer: async (turn) =>
+      (await import("./tools.ts")).offerTools(turn, { host, reminders: async () => (await engine()).reminders }),
   });
   const nameIn = (body: unknown) => String((body as { readonly name?: unknown } | null)?.name ?? "");
-  host.route({ method: "GET", path: "plans", access: "gateway", handler: async () => (await engine()).operations.list() });
+  host.route({
+    method: "GET",
+    path: "plans",
+    access: "gateway",
+    handler: async () => (await engine()).operations.list(),
+  });
   host.route({
     method: "POST",
     path: "run",

@@ -16,11 +16,15 @@ const cronOf = (cron: string, timezone: string): Cron => new Cron(cron, { timezo
 
 const dated = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2})(:\d{2})?(?:\.\d+)?\s*(Z|[+-]\d{2}:?\d{2})?$/;
 
-/** A time with a zone, or in `timezone` without one. A time that the clocks skip becomes the one an hour later. `undefined`: no such time. */
+/**
+ * A time with a zone, or in `timezone` without one. A time that the clocks skip becomes the one an hour later.
+ * `undefined`: no such time.
+ */
 export function instantOf(at: string, timezone: string): number | undefined {
   const [, day, minute, second = ":00", zone] = dated.exec(at.trim()) ?? [];
   if (day === undefined || minute === undefined) return undefined;
-  const exists = !Number.isNaN(Date.parse(`${day}T${minute}${second}Z`)) && new Date(`${day}T00:00Z`).toISOString().startsWith(day);
+  const exists =
+    !Number.isNaN(Date.parse(`${day}T${minute}${second}Z`)) && new Date(`${day}T00:00Z`).toISOString().startsWith(day);
   if (!exists) return undefined;
   if (zone !== undefined) return Date.parse(`${day}T${minute}${second}${zone}`);
   return new Cron(`${day}T${minute}${second}`, { timezone, paused: true }).nextRun(new Date(0))?.getTime();
@@ -45,7 +49,11 @@ export function nextTimes(
   { after, anchor, count }: { readonly after: number; readonly anchor: number; readonly count: number },
 ): readonly number[] {
   const found: number[] = [];
-  for (let next = nextAfter(when, after, anchor); next !== null && found.length < count; next = nextAfter(when, next, anchor))
+  for (
+    let next = nextAfter(when, after, anchor);
+    next !== null && found.length < count;
+    next = nextAfter(when, next, anchor)
+  )
     found.push(next);
   return found;
 }
@@ -91,7 +99,11 @@ export function timesProblem(times: Times, timezone: string, now: number): Times
 
 function everyProblem(every: string): TimesProblem | undefined {
   if (durationMs(every) !== undefined) return undefined;
-  return { key: "every", message: `is ${JSON.stringify(every)}, but must be a time such as 30m, 2h or 1d`, hint: "The shortest is 1m." };
+  return {
+    key: "every",
+    message: `is ${JSON.stringify(every)}, but must be a time such as 30m, 2h or 1d`,
+    hint: "The shortest is 1m.",
+  };
 }
 
 function atProblem(at: string, timezone: string, now: number): TimesProblem | undefined {
@@ -104,20 +116,26 @@ function atProblem(at: string, timezone: string, now: number): TimesProblem | un
       hint: "Write it as 2027-03-01T09:00, or with a zone: 2027-03-01T09:00+01:00.",
     };
   if (instant > now) return undefined;
-  const hint = `It is ${new Date(now).toISOString().slice(0, 16)}Z now. Set a later time, or remove the schedule if it has run.`;
+  const hint =
+    `It is ${new Date(now).toISOString().slice(0, 16)}Z now. Set a later time, or remove the ` +
+    "schedule if it has run.";
   return { key: "at", message: `${given} (${timezone}), which is in the past`, hint, isPast: true };
 }
 
 function cronProblem(cron: string, timezone: string, now: number): TimesProblem | undefined {
   const given = `is ${JSON.stringify(cron)}`;
   const fields = cron.trim().split(/\s+/).length;
-  const hint = "Write minute, hour, day of month, month and day of week, such as 0 8 * * 1-5: at 8:00 from Monday to Friday.";
-  if (fields !== 5 && !cron.startsWith("@")) return { key: "cron", message: `${given}, which does not have five fields`, hint };
+  const hint =
+    "Write minute, hour, day of month, month and day of week, such as 0 8 * * 1-5: at 8:00 from Monday to Friday.";
+  if (fields !== 5 && !cron.startsWith("@"))
+    return { key: "cron", message: `${given}, which does not have five fields`, hint };
   try {
     if (cronOf(cron, timezone).nextRun(new Date(now)) !== null) return undefined;
     return { key: "cron", message: `${given}, which names no time that ever comes`, hint };
   } catch (error) {
-    const reason = (error instanceof Error ? error.message : String(error)).replace(/^CronPattern: /, "").replace(/\.$/, "");
+    const reason = (error instanceof Error ? error.message : String(error))
+      .replace(/^CronPattern: /, "")
+      .replace(/\.$/, "");
     return { key: "cron", message: `${given}, which is not a cron expression: ${reason}`, hint };
   }
 }

@@ -11,6 +11,9 @@ export async function timezoneCommand(
   if (asked !== "" && !(await setTimezone(host, inbound, asked === "default" ? undefined : asked)))
     return "There is no such time zone. Write a name such as `Europe/Berlin`, `America/New_York` or `UTC`.";
   const timezone = await timezoneOf(host, inbound);
-  const change = asked === "" ? " `/timezone Europe/Berlin` changes it, `/timezone default` resets it." : " It applies to new reminders.";
+  const change =
+    asked === ""
+      ? " `/timezone Europe/Berlin` changes it, `/timezone default` resets it."
+      : " It applies to new reminders.";
   return `Your time zone is ${timezone}. It is ${sayTime(host.now(), timezone)}.${change}`;
 }

@@ -15,18 +15,23 @@ const text = (description: string) => Type.String({ description });
 const remindParameters = Type.Object(
   {
     text: text(
-      'What to remind of, written to the person. It is shown letter by letter after "🔔 Reminder:", so Markdown in it has no effect.',
+      'What to remind of, written to the person. It is shown letter by letter after "🔔 Reminder:", so ' +
+        "Markdown in it has no effect.",
     ),
     at: Type.Optional(text("The time, such as 2027-03-01T09:00 in the sender's time zone.")),
     in: Type.Optional(text("Time from now, such as 30m, 2h or 1d.")),
     cron: Type.Optional(
-      text("Repeated times as a cron expression of five fields, such as 0 9 * * 1-5. More often than every 5 minutes, an owner is asked."),
+      text(
+        "Repeated times as a cron expression of five fields, such as 0 9 * * 1-5. More often than every 5 " +
+          "minutes, an owner is asked.",
+      ),
     ),
     timezone: Type.Optional(text("IANA time zone, if the person named another one.")),
     kind: Type.Optional(
       Type.Enum(["say", "ask"], {
         description:
-          "say (default): the text is sent at that time, without a model. ask: you take a turn with the text then, for what must be looked up or done at that time.",
+          "say (default): the text is sent at that time, without a model. ask: you take a turn with the " +
+          "text then, for what must be looked up or done at that time.",
       }),
     ),
   },
@@ -39,7 +44,8 @@ const outlines = {
   remind: {
     name: "remind",
     description:
-      "Sets a reminder in this chat and topic. Give exactly one of at, in and cron. Tell the person the times that the result names, with their zone.",
+      "Sets a reminder in this chat and topic. Give exactly one of at, in and cron. Tell the person the " +
+      "times that the result names, with their zone.",
     parameters: schemaOf(remindParameters),
   },
   reminders: {
@@ -50,7 +56,9 @@ const outlines = {
   cancel: {
     name: "cancel_reminder",
     description: "Cancels a reminder of this chat.",
-    parameters: schemaOf(Type.Object({ id: text("Its id, from the result of remind or reminders.") }, { additionalProperties: false })),
+    parameters: schemaOf(
+      Type.Object({ id: text("Its id, from the result of remind or reminders.") }, { additionalProperties: false }),
+    ),
   },
 } as const;
 
@@ -73,7 +81,10 @@ function askedIn(args: Json): Asked | string {
 /** For turns that a person caused in a chat; others have no place for a reminder. */
 export async function offerTools(
   { inbound }: ToolTurn,
-  { host, reminders }: { readonly host: Pick<PluginHost, "store" | "timezone" | "now">; readonly reminders: () => Promise<Reminders> },
+  {
+    host,
+    reminders,
+  }: { readonly host: Pick<PluginHost, "store" | "timezone" | "now">; readonly reminders: () => Promise<Reminders> },
 ): Promise<Offer> {
   if (inbound.authority !== "channel") return { tools: [] };
   const timezone = await timezoneOf(host, inbound);
@@ -108,13 +119,18 @@ export async function offerTools(
       ...outlines.cancel,
       async run({ args, turn }: ToolCall) {
         const { id } = (args ?? {}) as { readonly id?: unknown };
-        return typeof id === "string" ? await (await reminders()).cancel(id, turn.inbound) : wrong("id must be a text.");
+        return typeof id === "string"
+          ? await (await reminders()).cancel(id, turn.inbound)
+          : wrong("id must be a text.");
       },
     },
   ];
-  // The time itself is in the line above each message; here it would change the prompt with every turn, which providers could not cache.
+  // The time itself is in the line above each message; here it would change the prompt with every turn, which providers
+  // could not cache.
   const offset = /\((UTC[^)]*)\)$/.exec(sayTime(host.now(), timezone))?.[1];
-  const note = `The time zone of the sender is ${timezone}${offset === undefined ? "" : `, ${offset} now`}; the times in square brackets are in UTC. Times without a zone mean the sender's.`;
+  const note =
+    `The time zone of the sender is ${timezone}${offset === undefined ? "" : `, ${offset} now`}; ` +
+    "the times in square brackets are in UTC. Times without a zone mean the sender's.";
   // The texts of reminders are those of this chat, and the rest is the plugin's own.
   return { tools: tools.map((tool) => ({ ...tool, words: "own" as const })), context: [note] };
 }

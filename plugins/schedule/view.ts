@@ -42,7 +42,9 @@ export function timesText(times: Times): string {
 export function viewOf({ plan, kept }: Entry): PlanView {
   const { timezone, to } = plan;
   const further =
-    kept.due === null || kept.paused === true ? [] : nextTimes(plan, { after: kept.due - 1, anchor: kept.anchor, count: nextCount });
+    kept.due === null || kept.paused === true
+      ? []
+      : nextTimes(plan, { after: kept.due - 1, anchor: kept.anchor, count: nextCount });
   return {
     name: plan.name,
     type: plan.key.startsWith(reminderPrefix) ? "reminder" : "schedule",
@@ -78,14 +80,19 @@ type Watched = ReturnType<Parameters<PluginHost["status"]>[0]>;
 export function watchedOf(agenda: Pick<Agenda, "entries" | "faulty">): Watched {
   return viewsOf(agenda).flatMap((view): Watched => {
     const of = { source: view.type, account: view.name };
-    if (view.state === "error") return [{ ...of, state: "needs_setup", reason: view.problem ?? "", fix: view.fix ?? "" }];
+    if (view.state === "error")
+      return [{ ...of, state: "needs_setup", reason: view.problem ?? "", fix: view.fix ?? "" }];
     if (view.failures > 0) {
-      const reason = `Its last ${view.failures === 1 ? "run" : `${view.failures} runs`} failed: ${view.last?.reason ?? ""}.`;
-      return [{ ...of, state: "retrying", reason, fix: `The command \`why ${view.last?.eventId ?? "last"}\` explains it.` }];
+      const reason =
+        `Its last ${view.failures === 1 ? "run" : `${view.failures} runs`} failed: ` + `${view.last?.reason ?? ""}.`;
+      return [
+        { ...of, state: "retrying", reason, fix: `The command \`why ${view.last?.eventId ?? "last"}\` explains it.` },
+      ];
     }
     if (view.type === "reminder") return [];
     const [next] = view.next;
-    const reason = view.state === "paused" ? "Paused." : next === undefined ? "It will not run again." : `Next run: ${next.text}.`;
+    const reason =
+      view.state === "paused" ? "Paused." : next === undefined ? "It will not run again." : `Next run: ${next.text}.`;
     return [{ ...of, state: "ok", reason, fix: "" }];
   });
 }

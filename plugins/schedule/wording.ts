@@ -1,6 +1,13 @@
 /** Times, durations and time zones as people read and write them. */
 
-const weekday = { weekday: "short", year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit" } as const;
+const weekday = {
+  weekday: "short",
+  year: "numeric",
+  month: "2-digit",
+  day: "2-digit",
+  hour: "2-digit",
+  minute: "2-digit",
+} as const;
 
 /** Formats a time as `Fri 2026-11-27 09:00 Europe/Berlin (UTC+1)`. */
 export function sayTime(at: number, timezone: string): string {

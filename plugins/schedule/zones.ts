@@ -13,7 +13,11 @@ export async function timezoneOf({ store, timezone }: Host, sender: Sender): Pro
 }
 
 /** `undefined` removes it. Resolves with `false` for an unknown zone. */
-export async function setTimezone({ store }: Pick<Host, "store">, sender: Sender, timezone: string | undefined): Promise<boolean> {
+export async function setTimezone(
+  { store }: Pick<Host, "store">,
+  sender: Sender,
+  timezone: string | undefined,
+): Promise<boolean> {
   if (timezone === undefined) await store.delete(zoneKey(sender));
   else if (isTimeZone(timezone)) await store.set(zoneKey(sender), timezone, { durable: true });
   else return false;

@@ -1,4 +1,7 @@
-/** Events that wait to be stored, in batches of one transaction each. Of one lane, only one batch is under way, so that its order stays. */
+/**
+ * Events that wait to be stored, in batches of one transaction each. Of one lane, only one batch is under way, so that
+ * its order stays.
+ */
 
 /** Limits of one batch. An event that follows another shares its transaction, whatever the limits. */
 const maxEvents = 256;

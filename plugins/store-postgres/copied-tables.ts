@@ -15,7 +15,10 @@ export interface Field {
 
 export interface CopiedTable {
   readonly table: string;
-  /** What is read, if it is not the table itself. It may begin after the key in `after`, and contain at most `limit` rows; both are SQL. */
+  /**
+   * What is read, if it is not the table itself. It may begin after the key in `after`, and contain at most `limit`
+   * rows; both are SQL.
+   */
   readonly from?: (after: readonly string[], limit: string) => string;
   readonly key: readonly string[];
   /** Columns of the key that is unique in the table, if these differ from what is read. */
@@ -47,7 +50,9 @@ function words(name: string, column: string, numbers: Readonly<Record<string, nu
   const entries = Object.entries(numbers);
   return {
     ...{ name, column, type: "text" },
-    read: `CASE ${column} ${entries.map(([word, value]) => `WHEN ${value} THEN '${word}'`).join(" ")} ELSE '${others}' END`,
+    read:
+      `CASE ${column} ${entries.map(([word, value]) => `WHEN ${value} THEN '${word}'`).join(" ")} ELSE ` +
+      `'${others}' END`,
     write: `CASE t."${name}" ${entries.map(([word, value]) => `WHEN '${word}' THEN ${value}`).join(" ")} END`,
   };
 }
@@ -62,7 +67,10 @@ export const copiedTables: Readonly<Record<CopyKind, CopiedTable>> = {
     table: "counters",
     from: () => `(SELECT CASE name ${counterRead} ELSE name END AS name, value FROM @counters WHERE value > 0)`,
     key: ["name"],
-    fields: [{ ...text("name", "name"), write: `CASE t.name ${counterWrite} ELSE t.name END` }, number("value", "value")],
+    fields: [
+      { ...text("name", "name"), write: `CASE t.name ${counterWrite} ELSE t.name END` },
+      number("value", "value"),
+    ],
     size: "0",
   },
   event: {
@@ -193,13 +201,18 @@ export const copiedTables: Readonly<Record<CopyKind, CopiedTable>> = {
     fields: [number("id", "id"), text("sessionKey", "session_key"), number("generation", "generation")],
     size: "0",
   },
-  // `place` counts the messages of a transcript from 1. It is part of the key, so that no page counts those of earlier pages again.
+  // `place` counts the messages of a transcript from 1. It is part of the key, so that no page counts those of earlier
+  // pages again.
   message: {
     table: "messages",
     // The inner limit is for older servers, such as 15, which would number all messages that are left.
-    from: ([transcript, position, place], limit) => `(SELECT *, row_number() OVER (PARTITION BY transcript ORDER BY position)
+    from: (
+      [transcript, position, place],
+      limit,
+    ) => `(SELECT *, row_number() OVER (PARTITION BY transcript ORDER BY position)
         + CASE WHEN transcript = ${transcript} THEN ${place} ELSE 0 END AS place
-      FROM (SELECT * FROM @messages WHERE (transcript, position) > (${transcript}, ${position}) ORDER BY transcript, position LIMIT ${limit}) page)`,
+      FROM (SELECT * FROM @messages WHERE (transcript, position) > (${transcript}, ${position}) ORDER BY transcript,
+        position LIMIT ${limit}) page)`,
     key: ["transcript", "position", "place"],
     unique: ["id"],
     fields: [
@@ -242,7 +255,12 @@ export const copiedTables: Readonly<Record<CopyKind, CopiedTable>> = {
     table: "kv",
     from: () => `(SELECT * FROM @kv WHERE namespace <> '${copyNamespace}')`,
     key: ["namespace", "key"],
-    fields: [text("namespace", "namespace"), text("key", "key"), text("value", "value"), time("expiresAt", "expires_at")],
+    fields: [
+      text("namespace", "namespace"),
+      text("key", "key"),
+      text("value", "value"),
+      time("expiresAt", "expires_at"),
+    ],
     size: "length(value)",
   },
 };

@@ -54,7 +54,8 @@ async function insert(query: Query, kind: CopyKind, rows: readonly CopyRow[]): P
   const types = fields.map(({ name, type }) => `"${name}" ${type}`).join(", ");
   const values = fields.map(({ name, write = `t."${name}"` }) => write).join(", ");
   const inserted = await query(
-    `INSERT INTO @${table} (${fields.map(({ column }) => column).join(", ")}) SELECT ${values} FROM json_to_recordset($1::json) AS t (${types})
+    `INSERT INTO @${table} (${fields.map(({ column }) => column).join(", ")}) SELECT ${values}
+    FROM json_to_recordset($1::json) AS t (${types})
      ON CONFLICT (${unique.join(", ")}) DO NOTHING RETURNING ${unique[0]} AS id`,
     [JSON.stringify(rows.map((row) => withDerived(kind, row)))],
   );
@@ -69,8 +70,10 @@ async function insertUsage(query: Query, rows: readonly CopyRow[]): Promise<void
   });
   if (used.length === 0) return;
   await query(
-    `INSERT INTO @usage (unit, at, model, input_tokens, output_tokens) SELECT unit, at, model, "inputTokens", "outputTokens"
-     FROM json_to_recordset($1::json) AS t (unit bigint, at double precision, model text, "inputTokens" bigint, "outputTokens" bigint)`,
+    `INSERT INTO @usage (unit, at, model, input_tokens, output_tokens) SELECT unit, at, model, "inputTokens",
+    "outputTokens"
+     FROM json_to_recordset($1::json) AS t (unit bigint, at double precision, model text, "inputTokens" bigint,
+       "outputTokens" bigint)`,
     [JSON.stringify(used)],
   );
 }
@@ -81,11 +84,11 @@ async function requireRecord(query: Query): Promise<void> {
 }
 
 const note = (query: Query, noted: CopyRecord) =>
-  query("INSERT INTO @kv (namespace, key, value) VALUES ($1, $2, $3) ON CONFLICT (namespace, key) DO UPDATE SET value = excluded.value", [
-    record.namespace,
-    record.key,
-    JSON.stringify(noted),
-  ]);
+  query(
+    "INSERT INTO @kv (namespace, key, value) VALUES ($1, $2, $3) ON CONFLICT (namespace, key) DO UPDATE SET " +
+      "value = excluded.value",
+    [record.namespace, record.key, JSON.stringify(noted)],
+  );
 
 /** Rejects if the state is the target of a copy that has not ended. */
 export async function requireWholeState(database: Database): Promise<void> {
@@ -113,12 +116,18 @@ export function copyMethods(database: Database): Copying {
   return {
     async read(kind, { after, rows, characters }) {
       const copied = copiedTables[kind];
-      const found = await database.report<Record<string, unknown>>(pageQuery(copied, after), [rows, characters, ...(after ?? [])]);
+      const found = await database.report<Record<string, unknown>>(pageQuery(copied, after), [
+        rows,
+        characters,
+        ...(after ?? []),
+      ]);
       const last = found.at(-1);
       return {
         rows: found.map((row) =>
           Object.fromEntries(
-            copied.fields.flatMap(({ name, read }, index) => (read === "NULL" ? [] : [[name, neutral(row[`field_${index}`])]])),
+            copied.fields.flatMap(({ name, read }, index) =>
+              read === "NULL" ? [] : [[name, neutral(row[`field_${index}`])]],
+            ),
           ),
         ),
         next: last === undefined ? null : copied.key.map((_, index) => last[`key_${index}`] as string | number),
@@ -133,7 +142,8 @@ export function copyMethods(database: Database): Copying {
     async begin(noted) {
       let begun = false;
       await database.transaction(async (query) => {
-        // A gateway that starts at this moment takes its lease before or after the record is stored, and looks for the record then.
+        // A gateway that starts at this moment takes its lease before or after the record is stored, and looks for the
+        // record then.
         await query("LOCK TABLE @nodes IN SHARE MODE");
         const used = [
           "EXISTS (SELECT FROM @nodes WHERE lease_until > clock_timestamp())",

@@ -2,9 +2,13 @@
 import { type EventFilter, encodeLanePart } from "service-gateway/sdk/store";
 import { outcomeStates } from "./schema/tables.ts";
 
-const open = `(i.state = 2 AND (i.due IS NOT NULL OR i.gather_key IS NOT NULL) OR i.unit IN (SELECT id FROM @units WHERE state = 1))`;
+const open =
+  "(i.state = 2 AND (i.due IS NOT NULL OR i.gather_key IS NOT NULL) OR i.unit IN (SELECT id FROM " +
+  "@units WHERE state = 1))";
 
-/** The part of a lane after source and account: a chat, optionally followed by a thread or the mark of control commands. */
+/**
+ * The part of a lane after source and account: a chat, optionally followed by a thread or the mark of control commands.
+ */
 const place = "substr(i.lane, length(i.source) + length(coalesce(i.account, '')) + 3)";
 const fromChat = `(starts_with(i.lane, i.source || ':' || coalesce(i.account, '') || ':')
   AND (${place} = ?1 OR starts_with(${place}, ?1 || ':') OR starts_with(${place}, ?1 || chr(9))))`;
@@ -21,7 +25,10 @@ export function conditionsOf(filter: EventFilter): Conditions {
   const add = (condition: string, ...given: readonly unknown[]) => {
     // Each condition numbers its own values from 1.
     conditions.push(
-      condition.replace(/\?(\d)/g, (_, number: string) => `$${values.length + Number(number)}::${typeOf(given[Number(number) - 1])}`),
+      condition.replace(
+        /\?(\d)/g,
+        (_, number: string) => `$${values.length + Number(number)}::${typeOf(given[Number(number) - 1])}`,
+      ),
     );
     values.push(...given);
   };

@@ -25,12 +25,20 @@ const clientMessages = /connection terminated|timeout|connection ended|not query
 function isConnectionError(error: unknown): boolean {
   if (!(error instanceof Error) || stateOf(error) !== undefined) return false;
   if (isCertificateError(error)) return true;
-  return ("code" in error && typeof error.code === "string" && nodeCodes.test(error.code)) || clientMessages.test(error.message);
+  return (
+    ("code" in error && typeof error.code === "string" && nodeCodes.test(error.code)) ||
+    clientMessages.test(error.message)
+  );
 }
 
-/** Whether no encrypted connection can be made. While a gateway runs, this may pass; it does not if the settings are wrong. */
+/**
+ * Whether no encrypted connection can be made. While a gateway runs, this may pass; it does not if the settings are
+ * wrong.
+ */
 export function isCertificateError(error: unknown): boolean {
-  return error instanceof Error && "code" in error && typeof error.code === "string" && certificateCodes.test(error.code);
+  return (
+    error instanceof Error && "code" in error && typeof error.code === "string" && certificateCodes.test(error.code)
+  );
 }
 
 /** Whether the database cannot be used at the moment. The same call may succeed later. */
@@ -39,13 +47,19 @@ export function isAway(error: unknown): boolean {
   return state === undefined ? isConnectionError(error) : awayClasses.has(state.slice(0, 2)) || awayCodes.has(state);
 }
 
-/** Whether an error within a statement leaves open if it was committed: the connection is lost, or the server is stopping. */
+/**
+ * Whether an error within a statement leaves open if it was committed: the connection is lost, or the server is
+ * stopping.
+ */
 export function isUncertain(error: unknown): boolean {
   const state = stateOf(error);
   return state === undefined ? isConnectionError(error) : state.startsWith("57") || state.startsWith("08");
 }
 
-/** Whether another transaction and this one waited for each other. Nothing of it was committed, and a repetition succeeds. */
+/**
+ * Whether another transaction and this one waited for each other. Nothing of it was committed, and a repetition
+ * succeeds.
+ */
 export const isDeadlock = (error: unknown): boolean => stateOf(error) === deadlock;
 
 /** Whether the values of a statement were at fault, such as a text that is too long for an index. */

@@ -23,11 +23,10 @@ export function keyValueMethods(database: Database, now: () => number) {
   }
 
   const textOf = async (namespace: string, key: string): Promise<string | null> => {
-    const [row] = await database.query<{ value: string }>(`SELECT value FROM @kv WHERE namespace = $1 AND key = $2 AND ${isLive(3)}`, [
-      namespace,
-      key,
-      now(),
-    ]);
+    const [row] = await database.query<{ value: string }>(
+      `SELECT value FROM @kv WHERE namespace = $1 AND key = $2 AND ${isLive(3)}`,
+      [namespace, key, now()],
+    );
     return row?.value ?? null;
   };
 
@@ -44,7 +43,8 @@ export function keyValueMethods(database: Database, now: () => number) {
       }),
     async list(namespace, { prefix = "", limit } = {}) {
       const rows = await database.query<{ key: string; value: string; expires_at: number | null }>(
-        `SELECT key, value, expires_at FROM @kv WHERE namespace = $1 AND key >= $2 AND starts_with(key, $2) AND ${isLive(3)}
+        `SELECT key, value, expires_at FROM @kv WHERE namespace = $1 AND key >= $2 AND starts_with(key, $2)
+        AND ${isLive(3)}
          ORDER BY key LIMIT $4`,
         [namespace, prefix, now(), limit ?? null],
       );

@@ -41,12 +41,15 @@ const foundation = [
 ].join("\n");
 
 /**
- * A step from one version of the schema to the next. Nodes are upgraded one at a time, so a step normally leaves intact what nodes of
- * earlier versions call: it adds tables, columns with a default, and functions.
+ * A step from one version of the schema to the next. Nodes are upgraded one at a time, so a step normally leaves intact
+ * what nodes of earlier versions call: it adds tables, columns with a default, and functions.
  */
 export interface Migration {
   readonly sql: string;
-  /** Set if it does not: the oldest version that may work on the schema from now on. Older nodes have to be stopped first. */
+  /**
+   * Set if it does not: the oldest version that may work on the schema from now on. Older nodes have to be stopped
+   * first.
+   */
   readonly oldest?: number;
 }
 
@@ -70,14 +73,20 @@ interface Found {
   readonly relations: number;
 }
 
-/** Reads the catalog's tables: what `to_regclass` and its like know may be outdated within a transaction that waited for another one. */
+/**
+ * Reads the catalog's tables: what `to_regclass` and its like know may be outdated within a transaction that waited for
+ * another one.
+ */
 const look = `SELECT current_setting('server_version') AS server, current_setting('server_version_num')::int AS number,
   n.oid IS NOT NULL AS exists, c.oid IS NOT NULL AS about,
   (SELECT count(*)::int FROM pg_class any_class WHERE any_class.relnamespace = n.oid) AS relations
   FROM (SELECT) one LEFT JOIN pg_namespace n ON '"' || replace(n.nspname, '"', '""') || '"' = $1
   LEFT JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = 'about'`;
 
-/** Refuses a server, a schema or a version that this program cannot use, before anything is written. `steps` are all of its migrations. */
+/**
+ * Refuses a server, a schema or a version that this program cannot use, before anything is written. `steps` are all of
+ * its migrations.
+ */
 export async function migrate(database: Database, steps = migrations): Promise<void> {
   const [found] = await database.query<Found>(look, [database.schema]);
   if (found === undefined || found.number < oldestServer) {
@@ -104,14 +113,21 @@ export async function migrate(database: Database, steps = migrations): Promise<v
   });
 }
 
-/** Throws `database_in_use` if nodes of older versions hold a lease. Others of them stop when they wake, because their rows are gone. */
-async function excludeOlder(query: Database["query"], { oldest, known }: { readonly oldest: number; readonly known: number }) {
+/**
+ * Throws `database_in_use` if nodes of older versions hold a lease. Others of them stop when they wake, because their
+ * rows are gone.
+ */
+async function excludeOlder(
+  query: Database["query"],
+  { oldest, known }: { readonly oldest: number; readonly known: number },
+) {
   await query("LOCK TABLE nodes IN SHARE ROW EXCLUSIVE MODE");
   const older = await query<{ node: string }>(
     "SELECT node FROM nodes WHERE version < $1 AND lease_until > clock_timestamp() ORDER BY node",
     [oldest],
   );
-  if (older.length > 0) throw storeError("database_in_use", { needed: known, nodes: older.map(({ node }) => node).join(", ") });
+  if (older.length > 0)
+    throw storeError("database_in_use", { needed: known, nodes: older.map(({ node }) => node).join(", ") });
   await query("DELETE FROM nodes WHERE version < $1", [oldest]);
   await query("UPDATE about SET oldest = $1", [oldest]);
 }

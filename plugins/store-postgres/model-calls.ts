@@ -39,7 +39,10 @@ export function modelCallMethods(database: Database) {
   return {
     async reserveCall(call, limits) {
       const values = [JSON.stringify(call), JSON.stringify(limits)];
-      const [row] = await database.call<{ refused_by: number | null; spent: readonly Spent[] | null }>("reserve_call", values);
+      const [row] = await database.call<{ refused_by: number | null; spent: readonly Spent[] | null }>(
+        "reserve_call",
+        values,
+      );
       return { refusedBy: row?.refused_by ?? null, spent: row?.spent ?? [] };
     },
     async recordCall(call) {
@@ -51,22 +54,27 @@ export function modelCallMethods(database: Database) {
     spent: (scopes) => database.call<Spent>("spent", [JSON.stringify(scopes)]),
     async usage({ since, by = "agent" }) {
       const rows = await database.report<UsageRow>(
-        `SELECT ${groups[by]}, model, count(*) AS calls, coalesce(sum(usd), 0) AS usd, count(*) FILTER (WHERE estimated) AS estimated,
-           json_build_array(${tokens}) AS tokens, json_build_array(count(*) FILTER (WHERE usd IS NULL), ${unpriced}) AS unpriced
-         FROM @model_calls WHERE at >= $1 GROUP BY 1, 2, 3, 4 ORDER BY sum(input_tokens + output_tokens) DESC, 1, 2, 3, 4`,
+        `SELECT ${groups[by]}, model, count(*) AS calls, coalesce(sum(usd), 0) AS usd,
+        count(*) FILTER (WHERE estimated) AS estimated,
+           json_build_array(${tokens}) AS tokens, json_build_array(count(*) FILTER (WHERE usd IS NULL), ${unpriced})
+             AS unpriced
+         FROM @model_calls WHERE at >= $1 GROUP BY 1, 2, 3, 4 ORDER BY sum(input_tokens + output_tokens) DESC, 1, 2,
+           3, 4`,
         [since],
       );
-      return rows.map(({ agent, model, sender, purpose, calls, usd, estimated, tokens, unpriced: [unpricedCalls, ...rest] }) => ({
-        agentId: agent,
-        model,
-        ...(by === "sender" && { sender }),
-        ...(by === "purpose" && { purpose: purpose as CallPurpose }),
-        calls,
-        ...countsOf(tokens),
-        usd,
-        estimated,
-        unpriced: { calls: unpricedCalls, ...countsOf(rest) },
-      }));
+      return rows.map(
+        ({ agent, model, sender, purpose, calls, usd, estimated, tokens, unpriced: [unpricedCalls, ...rest] }) => ({
+          agentId: agent,
+          model,
+          ...(by === "sender" && { sender }),
+          ...(by === "purpose" && { purpose: purpose as CallPurpose }),
+          calls,
+          ...countsOf(tokens),
+          usd,
+          estimated,
+          unpriced: { calls: unpricedCalls, ...countsOf(rest) },
+        }),
+      );
     },
   } satisfies Partial<Store>;
 }

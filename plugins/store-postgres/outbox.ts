@@ -9,7 +9,10 @@ import type { WorkParts } from "./work.ts";
 const keepSentMs = 30 * 24 * 3_600_000;
 const states = ["waiting", "sending", "sent", "failed"] as const;
 
-export function outboxWrites(database: Database, { lease, units, sentRecords }: Pick<WorkParts, "lease" | "units" | "sentRecords">) {
+export function outboxWrites(
+  database: Database,
+  { lease, units, sentRecords }: Pick<WorkParts, "lease" | "units" | "sentRecords">,
+) {
   const own = async (name: string, ...values: readonly unknown[]): Promise<void> => {
     await database.call(name, [...lease.values(), ...values]);
   };
@@ -42,13 +45,22 @@ export function outboxWrites(database: Database, { lease, units, sentRecords }: 
       return rows.map((row, offset): OutboxRow => {
         const { id, position } = placed[offset] ?? { id: 0, position: 0 };
         const marked = offset === 0 && first !== "waiting";
-        return { id, unitId, index: position, ...row, state: marked ? "sending" : "waiting", attempts: marked ? 1 : 0, doubts: 0 };
+        return {
+          id,
+          unitId,
+          index: position,
+          ...row,
+          state: marked ? "sending" : "waiting",
+          attempts: marked ? 1 : 0,
+          doubts: 0,
+        };
       });
     },
     sending: (rowId) => own("sending", rowId),
     notSent: (rowId) => own("not_sent", rowId),
     doubted: (rowId, { decisions }) => own("doubted", rowId, ...packDecisions(decisions)),
-    sent: (rowId, receipt, { at, next }) => sentRecords.during(own("sent", ...packReceipt({ rowId, receipt, at }), next ?? null)),
+    sent: (rowId, receipt, { at, next }) =>
+      sentRecords.during(own("sent", ...packReceipt({ rowId, receipt, at }), next ?? null)),
     unsendable: (rowId, { at, reason }) => own("unsendable", rowId, at, reason),
   } satisfies Partial<Store>;
 }
@@ -75,7 +87,8 @@ interface WaitingRow {
 export function outboxReads(database: Database, now: () => number, sentRecords: SentRecords) {
   const findSent: Store["findSent"] = async ({ channel, account, chat, messageId }) => {
     const [row] = await database.query<{ unit_id: string; thread: string | null }>(
-      "SELECT unit_id, thread FROM @sent WHERE message_id = $1 AND chat = $2 AND account = $3 AND channel = $4 AND at >= $5",
+      "SELECT unit_id, thread FROM @sent WHERE message_id = $1 AND chat = $2 AND account = $3 AND channel = " +
+        "$4 AND at >= $5",
       [messageId, chat, account, channel, now() - keepSentMs],
     );
     return row === undefined ? null : { unitId: row.unit_id, ...(row.thread !== null && { thread: row.thread }) };
@@ -83,7 +96,8 @@ export function outboxReads(database: Database, now: () => number, sentRecords: 
   return {
     async unsent(unitId) {
       const rows = await database.query<WaitingRow>(
-        `SELECT o.id, o.position, o.channel, o.account, o.chat, o.thread, o.operation, o.part, o.state, o.attempts, o.doubts
+        `SELECT o.id, o.position, o.channel, o.account, o.chat, o.thread, o.operation, o.part, o.state, o.attempts,
+        o.doubts
          FROM @inbox i JOIN @outbox o ON o.unit = i.unit WHERE i.id = $1 AND o.state < 2 ORDER BY o.position`,
         [unitId],
       );
@@ -118,7 +132,8 @@ export function outboxReads(database: Database, now: () => number, sentRecords: 
       return rows.flatMap(({ chat, message_ids }) => message_ids.map((messageId) => ({ chat, messageId })));
     },
     async findSent(where) {
-      // Asked for before the query: a record may be committed after the query has looked, and its write end before the query does.
+      // Asked for before the query: a record may be committed after the query has looked, and its write end before the
+      // query does.
       const recorded = sentRecords.done();
       const found = await findSent(where);
       return found === null && (await recorded) ? findSent(where) : found;

@@ -34,14 +34,19 @@ export interface Database {
   /** The same for a report that may read everything, and may take its time. */
   report<Row>(sql: string, values?: Values): Promise<readonly Row[]>;
   /**
-   * Calls a function of the schema in a transaction of its own. `values` receives `true` if the call repeats one whose result was lost; the
-   * function then recognizes what it has done.
+   * Calls a function of the schema in a transaction of its own. `values` receives `true` if the call repeats one whose
+   * result was lost; the function then recognizes what it has done.
    */
   call<Row>(name: string, values: Values | ((again: boolean) => Values)): Promise<readonly Row[]>;
-  /** Calls a function several times, in one statement and one transaction. Each row has its call's place in `lists` as `ord`. */
+  /**
+   * Calls a function several times, in one statement and one transaction. Each row has its call's place in `lists` as
+   * `ord`.
+   */
   calls<Row>(name: string, lists: readonly Values[]): Promise<readonly Row[]>;
   /** Executes several statements in one transaction. */
-  transaction(work: (query: (sql: string, values?: Values) => Promise<readonly unknown[]>) => Promise<void>): Promise<void>;
+  transaction(
+    work: (query: (sql: string, values?: Values) => Promise<readonly unknown[]>) => Promise<void>,
+  ): Promise<void>;
   /** Why the database could not be reached less than half a minute ago; `undefined` if it could since. */
   trouble(): string | undefined;
   close(): Promise<void>;
@@ -52,7 +57,9 @@ const int8 = 20;
 /** Sums and sequence numbers stay below 2^53. */
 const types = {
   getTypeParser: ((oid: number, format: "text" | "binary") =>
-    oid === int8 && format !== "binary" ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
+    oid === int8 && format !== "binary"
+      ? Number
+      : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 };
 
 type Address = Pick<Database, "schema" | "leaseSeconds" | "connection" | "listening">;
@@ -68,7 +75,9 @@ export function parseAddress(url: string, applicationName: string): Address {
     address = new URL(url);
   } catch {
     // The address is not quoted, because it may contain a password.
-    throw storeError("database_unusable", { reason: "state.url is not an address such as postgres://user:password@host:5432/database" });
+    throw storeError("database_unusable", {
+      reason: "state.url is not an address such as postgres://user:password@host:5432/database",
+    });
   }
   const schema = address.searchParams.get("schema") ?? "service_gateway";
   const lease = address.searchParams.get("lease") ?? String(defaultLeaseSeconds);
@@ -89,7 +98,9 @@ export function parseAddress(url: string, applicationName: string): Address {
 function addressAt(address: URL, place: string): string {
   const parsed = URL.parse(`postgres://${place}`);
   if (parsed === null || place === "" || parsed.host !== place)
-    throw storeError("database_unusable", { reason: `listen=${place} of state.url is not a host, or a host and a port` });
+    throw storeError("database_unusable", {
+      reason: `listen=${place} of state.url is not a host, or a host and a port`,
+    });
   const other = new URL(address);
   other.host = parsed.port === "" ? `${parsed.hostname}:5432` : parsed.host;
   return other.href;
@@ -104,7 +115,8 @@ const storable = (value: unknown): unknown => {
 export function openDatabase(url: string, applicationName: string, connections = maxConnections): Database {
   const { schema, leaseSeconds, connection, listening } = parseAddress(url, applicationName);
   const pool = new pg.Pool({ ...connection, types, max: connections, idleTimeoutMillis: idleMs });
-  // A broken connection also rejects the statement that uses it, and without one the next call opens another connection.
+  // A broken connection also rejects the statement that uses it, and without one the next call opens another
+  // connection.
   const source = "the database";
   onEvent(pool, "error", { source, handle() {} });
   onEvent<readonly [pg.PoolClient]>(pool, "connect", {
@@ -131,7 +143,11 @@ export function openDatabase(url: string, applicationName: string, connections =
   async function once<Row>(text: string, values: Values, query_timeout: number): Promise<readonly Row[]> {
     const client = await connect();
     try {
-      const { rows } = await client.query({ text, values: storable(values) as unknown[], query_timeout } as pg.QueryConfig);
+      const { rows } = await client.query({
+        text,
+        values: storable(values) as unknown[],
+        query_timeout,
+      } as pg.QueryConfig);
       client.release();
       failed = undefined;
       return rows as readonly Row[];
@@ -142,7 +158,11 @@ export function openDatabase(url: string, applicationName: string, connections =
     }
   }
 
-  async function run<Row>(text: string, values: (again: boolean) => Values, timeoutMs = answerMs): Promise<readonly Row[]> {
+  async function run<Row>(
+    text: string,
+    values: (again: boolean) => Values,
+    timeoutMs = answerMs,
+  ): Promise<readonly Row[]> {
     const until = performance.now() + repeatMs;
     let again = false;
     for (;;) {
@@ -190,7 +210,10 @@ export function openDatabase(url: string, applicationName: string, connections =
       try {
         await client.query("BEGIN");
         await work(async (sql, values = []) => {
-          const result = values.length === 0 ? await client.query(withSchema(sql)) : await client.query(withSchema(sql), [...values]);
+          const result =
+            values.length === 0
+              ? await client.query(withSchema(sql))
+              : await client.query(withSchema(sql), [...values]);
           return result.rows ?? [];
         });
         await client.query("COMMIT");

@@ -32,7 +32,10 @@ async function pruneExpired(database: Database, subject: "dedupe" | "kv" | "sent
 
 /** When the newest of too many dedupe keys expires; 0 if there are not too many. */
 async function dedupeExcess(database: Database, keep: number): Promise<number> {
-  const [row] = await database.report<{ until: number }>("SELECT until FROM @dedupe ORDER BY until DESC LIMIT 1 OFFSET $1", [keep]);
+  const [row] = await database.report<{ until: number }>(
+    "SELECT until FROM @dedupe ORDER BY until DESC LIMIT 1 OFFSET $1",
+    [keep],
+  );
   return row?.until ?? 0;
 }
 
@@ -52,7 +55,9 @@ async function endOverdue(database: Database, now: number, keepWaitingMs: number
 }
 
 async function pruneEvents(database: Database, before: number, keep: number): Promise<number> {
-  const [stored] = await database.report<{ settled: number }>("SELECT count(*) AS settled FROM @inbox WHERE state >= 4");
+  const [stored] = await database.report<{ settled: number }>(
+    "SELECT count(*) AS settled FROM @inbox WHERE state >= 4",
+  );
   let excess = Math.max(0, (stored?.settled ?? 0) - keep);
   return inSteps(async (after) => {
     const [step] = await database.call<Step>("prune_events", [before, excess, after, stepRows]);
@@ -62,7 +67,8 @@ async function pruneEvents(database: Database, before: number, keep: number): Pr
 }
 
 export async function prune(database: Database, limits: PruneLimits): Promise<Pruned> {
-  const { now, keepEventsMs, keepEvents, keepSentMs, keepDedupeKeys, keepWaitingMs, keepTranscriptsMs, keepCallsMs } = limits;
+  const { now, keepEventsMs, keepEvents, keepSentMs, keepDedupeKeys, keepWaitingMs, keepTranscriptsMs, keepCallsMs } =
+    limits;
   const ended = keepWaitingMs === undefined ? 0 : await endOverdue(database, now, keepWaitingMs);
   const forgotten = keepDedupeKeys === undefined ? now : Math.max(now, await dedupeExcess(database, keepDedupeKeys));
   let removed = await pruneExpired(database, "dedupe", forgotten);
@@ -79,7 +85,8 @@ export async function prune(database: Database, limits: PruneLimits): Promise<Pr
   }
   if (keepTranscriptsMs !== undefined) {
     removed += await inSteps(
-      async (after) => (await database.call<Step>("prune_transcripts", [now - keepTranscriptsMs, after, stepTranscripts]))[0],
+      async (after) =>
+        (await database.call<Step>("prune_transcripts", [now - keepTranscriptsMs, after, stepTranscripts]))[0],
     );
   }
   return { removed, ...(ended > 0 && { ended }) };

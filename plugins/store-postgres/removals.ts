@@ -41,19 +41,27 @@ export function removalMethods(database: Database): Removals {
         "SELECT unit_id, part, ended_at FROM @outbox WHERE channel = $1 AND chat = $2 ORDER BY id",
         [channel, id],
       );
-      return rows.map(({ unit_id, part, ended_at }) => ({ unitId: unit_id, part, ...(ended_at !== null && { at: ended_at }) }));
+      return rows.map(({ unit_id, part, ended_at }) => ({
+        unitId: unit_id,
+        part,
+        ...(ended_at !== null && { at: ended_at }),
+      }));
     },
     async removeEvents(ids) {
       const [row] = await database.call<{ remove_events: number }>("remove_events", [ids]);
       return row?.remove_events ?? 0;
     },
     async removeSentTo({ channel, id }) {
-      const [row] = await database.call<{ parts: number; message_ids: number; recipients: number }>("remove_sent_to", [channel, id]);
+      const [row] = await database.call<{ parts: number; message_ids: number; recipients: number }>("remove_sent_to", [
+        channel,
+        id,
+      ]);
       return { parts: row?.parts ?? 0, messageIds: row?.message_ids ?? 0, recipients: row?.recipients ?? 0 };
     },
     async rowsAbout(text) {
       const rows = await database.report<{ namespace: string; key: string; value: string }>(
-        "SELECT namespace, key, value FROM @kv WHERE position($1 in key) > 0 OR position($1 in value) > 0 ORDER BY namespace, key",
+        "SELECT namespace, key, value FROM @kv WHERE position($1 in key) > 0 OR position($1 in value) > 0 " +
+          "ORDER BY namespace, key",
         [text],
       );
       return rows.map((row) => ({ ...row, value: JSON.parse(row.value) as Json }));

@@ -43,22 +43,26 @@ interface SessionRow {
 }
 
 /**
- * Most sessions only have a transcript, because a record is created only by a command or a direct message. Their agent is known from the
- * unit that wrote last, as long as that unit is stored.
+ * Most sessions only have a transcript, because a record is created only by a command or a direct message. Their agent
+ * is known from the unit that wrote last, as long as that unit is stored.
  */
 const sessionQuery = `WITH known AS (
     SELECT key FROM @sessions UNION SELECT session_key FROM @transcripts
   ), used AS (
     SELECT known.key, s.agent_id, coalesce(s.generation, 0) AS generation, s.last_recipient, s.settings,
-      coalesce(spoken.messages, 0) AS messages, greatest(coalesce(s.updated_at, 0), coalesce(newest.at, 0)) AS used_at, newest.unit_id
+      coalesce(spoken.messages, 0) AS messages, greatest(coalesce(s.updated_at, 0), coalesce(newest.at, 0))
+        AS used_at, newest.unit_id
     FROM known LEFT JOIN @sessions s ON s.key = known.key
     LEFT JOIN @transcripts t ON t.session_key = known.key AND t.generation = coalesce(s.generation, 0)
     LEFT JOIN LATERAL (SELECT count(*) AS messages FROM @messages m WHERE m.transcript = t.id) spoken ON true
-    LEFT JOIN LATERAL (SELECT m.at, m.unit_id FROM @messages m WHERE m.transcript = t.id ORDER BY m.position DESC LIMIT 1) newest ON true
+    LEFT JOIN LATERAL (SELECT m.at, m.unit_id FROM @messages m WHERE m.transcript = t.id ORDER BY m.position DESC
+      LIMIT 1) newest ON true
     ORDER BY used_at DESC, known.key LIMIT $1
   )
-  SELECT used.key, coalesce(used.agent_id, u.agent_id) AS agent_id, generation, last_recipient, settings, messages, used_at
-  FROM used LEFT JOIN @inbox i ON i.id = used.unit_id LEFT JOIN @units u ON u.id = i.unit ORDER BY used_at DESC, used.key`;
+  SELECT used.key, coalesce(used.agent_id, u.agent_id) AS agent_id, generation, last_recipient, settings, messages,
+    used_at
+  FROM used LEFT JOIN @inbox i ON i.id = used.unit_id LEFT JOIN @units u ON u.id = i.unit ORDER BY used_at DESC,
+    used.key`;
 
 /** Totals of outcomes include the events that are removed. */
 const statsQuery = `SELECT
@@ -92,10 +96,10 @@ export function reportMethods(database: Database) {
     async events(filter) {
       const { where, values } = conditionsOf(filter);
       const order = filter.oldestFirst === true ? "ASC" : "DESC";
-      const rows = await database.report<ReportRow>(`${reportSelect} ${where} ORDER BY i.sequence ${order} LIMIT $${values.length + 1}`, [
-        ...values,
-        filter.limit,
-      ]);
+      const rows = await database.report<ReportRow>(
+        `${reportSelect} ${where} ORDER BY i.sequence ${order} LIMIT $${values.length + 1}`,
+        [...values, filter.limit],
+      );
       return rows.map(reportOf);
     },
     async body(eventId) {
@@ -123,7 +127,12 @@ export function reportMethods(database: Database) {
         running: row?.running ?? 0,
         outboxWaiting: row?.outbox ?? 0,
         ...(oldest !== null && { oldestDueAt: oldest }),
-        settled: { answered: total("answered"), silent: total("silent"), refused: total("refused"), failed: total("failed") },
+        settled: {
+          answered: total("answered"),
+          silent: total("silent"),
+          refused: total("refused"),
+          failed: total("failed"),
+        },
       } satisfies StoreStats;
     },
   } satisfies Partial<Store>;

@@ -6,8 +6,8 @@ export interface RunningUnits {
   took(unitId: string): void;
   ended(unitId: string): void;
   /**
-   * Makes a call with a token, by which the database recognizes its repetition. If the database goes away and the outcome is unknown, the
-   * caller's next attempt has the same token.
+   * Makes a call with a token, by which the database recognizes its repetition. If the database goes away and the
+   * outcome is unknown, the caller's next attempt has the same token.
    */
   withToken<Result>(subject: string, call: (token: string) => Promise<Result>): Promise<Result>;
 }

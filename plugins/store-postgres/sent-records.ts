@@ -2,7 +2,9 @@
 import type { Settlement } from "service-gateway/sdk/store";
 
 /** Values for a row that was sent: its id, the ids of its messages, and when. */
-export function packReceipt(sent: Settlement["sent"]): readonly [number | null, readonly string[] | null, number | null] {
+export function packReceipt(
+  sent: Settlement["sent"],
+): readonly [number | null, readonly string[] | null, number | null] {
   if (sent === undefined) return [null, null, null];
   const { messageId, messageIds } = sent.receipt;
   return [sent.rowId, messageIds ?? [messageId], sent.at];

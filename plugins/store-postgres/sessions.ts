@@ -1,5 +1,12 @@
 /** Sessions and their transcripts. */
-import { type Address, encodeLanePart, type Json, type SessionMessage, type SessionRecord, type Store } from "service-gateway/sdk/store";
+import {
+  type Address,
+  encodeLanePart,
+  type Json,
+  type SessionMessage,
+  type SessionRecord,
+  type Store,
+} from "service-gateway/sdk/store";
 import type { Lease } from "./nodes/lease.ts";
 import type { Database } from "./pool.ts";
 
@@ -35,10 +42,12 @@ const transcriptQuery = `WITH own AS (
     SELECT id FROM @transcripts WHERE session_key = $1
       AND generation = coalesce($2, (SELECT generation FROM @sessions WHERE key = $1), 0)
   ), first AS (
-    SELECT position FROM @messages WHERE transcript = (SELECT id FROM own) AND role = 'user' ORDER BY position DESC OFFSET $3 LIMIT 1
+    SELECT position FROM @messages WHERE transcript = (SELECT id FROM own) AND role = 'user'
+      ORDER BY position DESC OFFSET $3 LIMIT 1
   )
   SELECT role, content, at, unit_id FROM @messages
-  WHERE transcript = (SELECT id FROM own) AND ($3::int IS NULL OR position >= coalesce((SELECT position FROM first), position))
+  WHERE transcript = (SELECT id FROM own) AND ($3::int IS NULL OR position >= coalesce((SELECT position FROM first),
+    position))
   ORDER BY position`;
 
 export function sessionMethods(database: Database, lease: Lease) {
@@ -48,7 +57,9 @@ export function sessionMethods(database: Database, lease: Lease) {
       return row === undefined ? null : recordOf(row);
     },
     async sessions({ limit }) {
-      const rows = await database.query<SessionRow>("SELECT * FROM @sessions ORDER BY updated_at DESC LIMIT $1", [limit]);
+      const rows = await database.query<SessionRow>("SELECT * FROM @sessions ORDER BY updated_at DESC LIMIT $1", [
+        limit,
+      ]);
       return rows.map(recordOf);
     },
     async updateSession(key, { agentId, at, settings = {}, lastRecipient, newGeneration = false }) {
@@ -56,7 +67,15 @@ export function sessionMethods(database: Database, lease: Lease) {
       const changed = Object.fromEntries(entries.filter(([, value]) => value !== null));
       const removed = entries.filter(([, value]) => value === null).map(([name]) => name);
       const recipient = lastRecipient === undefined ? null : JSON.stringify(lastRecipient);
-      await database.call("update_session", [key, agentId, at, JSON.stringify(changed), removed, recipient, newGeneration ? 1 : 0]);
+      await database.call("update_session", [
+        key,
+        agentId,
+        at,
+        JSON.stringify(changed),
+        removed,
+        recipient,
+        newGeneration ? 1 : 0,
+      ]);
     },
     async transcript(key, { userTurns, generation } = {}) {
       if (userTurns !== undefined && userTurns < 1) return [];

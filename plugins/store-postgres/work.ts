@@ -31,7 +31,10 @@ interface ClaimRow {
   readonly events: readonly StoredEventRow[] | null;
 }
 
-/** Events taken from a queue, from the list that `unpackedEvent` of the schema builds. The first one has the number of those left out. */
+/**
+ * Events taken from a queue, from the list that `unpackedEvent` of the schema builds. The first one has the number of
+ * those left out.
+ */
 function unpackTaken(events: readonly StoredEventRow[], leftOut: number | null): readonly StoredEvent[] {
   return events.map((packed, index) => {
     const event = storedEventOf(packed);
@@ -66,7 +69,8 @@ export function inboxReads(database: Database, now: () => number) {
     },
     async passedOver(eventId, { reason, limit, after }) {
       const rows = await database.query<{ unit: number; event: StoredEventRow }>(
-        `SELECT i.unit, ${unpackedEvent("i")} AS event FROM @inbox asking JOIN @inbox i ON i.lane = asking.lane JOIN @units u ON u.id = i.unit
+        `SELECT i.unit, ${unpackedEvent("i")} AS event FROM @inbox asking JOIN @inbox i ON i.lane = asking.lane
+        JOIN @units u ON u.id = i.unit
          WHERE asking.id = $1 AND i.state = 5 AND i.sequence < asking.sequence AND u.reason = $2
            AND i.sequence > coalesce((SELECT sequence FROM @inbox WHERE id = $3), 0)
          ORDER BY i.sequence DESC LIMIT $4`,
@@ -78,13 +82,19 @@ export function inboxReads(database: Database, now: () => number) {
     async waitingLanes() {
       const rows = await database.query<{ lane: string; due: number; gathers: boolean; attempts: number }>(
         `SELECT w.*, coalesce(h.attempts, 0) AS attempts FROM @waiting_lanes($1) w LEFT JOIN LATERAL (
-           SELECT CASE u.stage WHEN 'delivery' THEN 0 ELSE i.attempts END AS attempts FROM @inbox i LEFT JOIN @units u ON u.id = i.unit
+           SELECT CASE u.stage WHEN 'delivery' THEN 0 ELSE i.attempts END AS attempts FROM @inbox i LEFT
+             JOIN @units u ON u.id = i.unit
            WHERE i.lane = w.lane AND i.state = 2 AND i.due IS NOT NULL ORDER BY i.sequence LIMIT 1
          ) h ON true`,
         [now()],
       );
       return rows.map(
-        ({ lane, due, gathers, attempts }): WaitingLane => ({ lane, due, ...(gathers && { gathers }), ...(attempts > 0 && { attempts }) }),
+        ({ lane, due, gathers, attempts }): WaitingLane => ({
+          lane,
+          due,
+          ...(gathers && { gathers }),
+          ...(attempts > 0 && { attempts }),
+        }),
       );
     },
     async queueWaits({ lane, key }) {
@@ -119,7 +129,9 @@ export function inboxWrites(database: Database, { lease, units, sentRecords, onW
     call: SharedCall = (all) => database.call(name, all),
   ): Promise<Row | undefined> => {
     try {
-      const [row] = await units.withToken(`${name} ${unitId}`, (token) => call<Row>([...lease.values(), unitId, token, ...values]));
+      const [row] = await units.withToken(`${name} ${unitId}`, (token) =>
+        call<Row>([...lease.values(), unitId, token, ...values]),
+      );
       units.ended(unitId);
       return row;
     } catch (error) {
@@ -170,24 +182,24 @@ export function inboxWrites(database: Database, { lease, units, sentRecords, onW
       const values = [...ending, ...packReceipt(sent), ...packDecisions(decisions)];
       // Events of a queue concern other units too.
       const call = unread === true ? undefined : sharedSettle;
-      const row = await sentRecords.during(endRun<{ settled: boolean; lane: string | null }>("settle", unitId, values, call));
+      const row = await sentRecords.during(
+        endRun<{ settled: boolean; lane: string | null }>("settle", unitId, values, call),
+      );
       if (row !== undefined && row.lane !== null) onWork([row.lane]);
       return row?.settled === true;
     },
     async takeQueued(unitId, { queue, now }) {
-      const [row] = await database.call<{ left_out: number; events: readonly StoredEventRow[] }>("take_queued", (again) => [
-        ...lease.values(),
-        again,
-        unitId,
-        queue.lane,
-        queue.key,
-        now,
-      ]);
+      const [row] = await database.call<{ left_out: number; events: readonly StoredEventRow[] }>(
+        "take_queued",
+        (again) => [...lease.values(), again, unitId, queue.lane, queue.key, now],
+      );
       return unpackTaken(row?.events ?? [], row?.left_out ?? 0);
     },
     async requeue({ unitId, at, outcome, reason, decisions, sent }) {
       const ending = [at, outcome, outcomeStates[outcome], reason];
-      await sentRecords.during(endRun("requeue", unitId, [...ending, ...packReceipt(sent), ...packDecisions(decisions)]));
+      await sentRecords.during(
+        endRun("requeue", unitId, [...ending, ...packReceipt(sent), ...packDecisions(decisions)]),
+      );
     },
     async leftOutReported(key, count) {
       await database.call("left_out_reported", [key, count]);

@@ -5,9 +5,13 @@ import { describe, expect, test } from "vitest";
 
 function run(script: string, ...args: readonly string[]) {
   const file = fileURLToPath(new URL(`../../bench/${script}`, import.meta.url));
-  const { status, stdout, stderr } = spawnSync(process.execPath, ["--conditions=service-gateway-source", file, ...args], {
-    encoding: "utf8",
-  });
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    ["--conditions=service-gateway-source", file, ...args],
+    {
+      encoding: "utf8",
+    },
+  );
   return { status, stdout, stderr };
 }
 
@@ -23,7 +27,11 @@ describe.each(["main.ts", "soak.ts", "nodes-soak.ts"])("bench/%s", (script) => {
 test.each([
   ["main.ts", ["wke"], "error: there is no benchmark wke; see --help\n"],
   ["main.ts", ["--rounds", "many"], "error: --rounds many: give a whole number from 1 on; see --help\n"],
-  ["main.ts", ["wake", "--write"], "error: the table is of one run of all: leave out --write, or the names; see --help\n"],
+  [
+    "main.ts",
+    ["wake", "--write"],
+    "error: the table is of one run of all: leave out --write, or the names; see --help\n",
+  ],
   ["soak.ts", ["--cylces", "3"], "error: Unknown option '--cylces'; see --help\n"],
   ["soak.ts", ["--store", "files"], "error: --store files: choose sqlite or postgres; see --help\n"],
   [

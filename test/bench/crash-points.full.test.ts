@@ -1,4 +1,7 @@
-/** The bench of crash points can fail: it sees an answer that a broken store loses, and one that it repeats without a doubt. */
+/**
+ * The bench of crash points can fail: it sees an answer that a broken store loses, and one that it repeats without a
+ * doubt.
+ */
 import { expect, test } from "vitest";
 import { embeddedPlace } from "../../bench/soak/place.ts";
 import { points } from "../../bench/soak/points/aim.ts";

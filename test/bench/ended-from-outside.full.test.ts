@@ -31,25 +31,32 @@ test.skipIf(process.platform !== "linux").each([
     ["--conditions=service-gateway-source", "bench/nodes-soak.ts"],
     { children: 4, left: [expect.stringMatching(/^nodes-soak-/)] },
   ],
-  ["SIGTERM", ["--conditions=service-gateway-source", "bench/soak.ts", "--streams", "5", "--live"], { children: 1, left: [] }],
-] as const)("a signal ends the benchmark and all its child processes: %s, node %j", async (signal, args, { children: least, left }) => {
-  const directory = temporaryDirectory();
-  // A PostgreSQL runs as another user if this one is root.
-  chmodSync(directory, 0o755);
-  onTestFinished(() => removeDirectory(directory));
-  const bench = spawn(process.execPath, ["--conditions=service-gateway-source", ...args], {
-    cwd: repository,
-    env: { ...process.env, TMPDIR: directory },
-    stdio: "ignore",
-  });
-  const exit = once(bench, "exit");
-  const pid = bench.pid ?? 0;
-  await vi.waitFor(() => expect(childrenOf(pid).length).toBeGreaterThanOrEqual(least), 60_000);
-  const children = childrenOf(pid);
-  expect(readdirSync(directory)).not.toEqual([]);
-  bench.kill(signal);
-  expect(await exit).toEqual([null, signal]);
-  await vi.waitFor(() => expect(children.filter(isRunning)).toEqual([]), 60_000);
-  // Nobody is there to look at what a benchmark leaves; the state of a soak is what it is for.
-  expect(readdirSync(directory)).toEqual(left);
-});
+  [
+    "SIGTERM",
+    ["--conditions=service-gateway-source", "bench/soak.ts", "--streams", "5", "--live"],
+    { children: 1, left: [] },
+  ],
+] as const)(
+  "a signal ends the benchmark and all its child processes: %s, node %j",
+  async (signal, args, { children: least, left }) => {
+    const directory = temporaryDirectory();
+    // A PostgreSQL runs as another user if this one is root.
+    chmodSync(directory, 0o755);
+    onTestFinished(() => removeDirectory(directory));
+    const bench = spawn(process.execPath, ["--conditions=service-gateway-source", ...args], {
+      cwd: repository,
+      env: { ...process.env, TMPDIR: directory },
+      stdio: "ignore",
+    });
+    const exit = once(bench, "exit");
+    const pid = bench.pid ?? 0;
+    await vi.waitFor(() => expect(childrenOf(pid).length).toBeGreaterThanOrEqual(least), 60_000);
+    const children = childrenOf(pid);
+    expect(readdirSync(directory)).not.toEqual([]);
+    bench.kill(signal);
+    expect(await exit).toEqual([null, signal]);
+    await vi.waitFor(() => expect(children.filter(isRunning)).toEqual([]), 60_000);
+    // Nobody is there to look at what a benchmark leaves; the state of a soak is what it is for.
+    expect(readdirSync(directory)).toEqual(left);
+  },
+);

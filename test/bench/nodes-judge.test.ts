@@ -13,14 +13,40 @@ function sound() {
     ...{ mark: `h0n${index}`, lane: "h0", way: "webhook", chat: 2_001, acknowledged: [`e${index}`] },
   }));
   const events: EventRow[] = numbers.map((index) => ({
-    ...{ sequence: index, id: `e${index}`, state: 4, attempts: 1, unit: index, source: "hooks", kind: "agent", accepted_at: 1_000 + index },
+    ...{
+      sequence: index,
+      id: `e${index}`,
+      state: 4,
+      attempts: 1,
+      unit: index,
+      source: "hooks",
+      kind: "agent",
+      accepted_at: 1_000 + index,
+    },
     ...{ due: 0, body: JSON.stringify({ message: `wrapped\n${textOf(index)}\nwrapped` }) },
   }));
   const units: UnitRow[] = numbers.map((index) => ({
-    ...{ id: index, event_id: `e${index}`, lane: "h0", state: 2, outcome: "answered", reason: "answered", settled_at: 2_000 + index },
+    ...{
+      id: index,
+      event_id: `e${index}`,
+      lane: "h0",
+      state: 2,
+      outcome: "answered",
+      reason: "answered",
+      settled_at: 2_000 + index,
+    },
   }));
   const outbox: OutboxRow[] = numbers.map((index) => ({
-    ...{ unit: index, position: 0, chat: "2001", operation: "send", text: textOf(index), state: 2, doubts: 0, messageId: `${index}` },
+    ...{
+      unit: index,
+      position: 0,
+      chat: "2001",
+      operation: "send",
+      text: textOf(index),
+      state: 2,
+      doubts: 0,
+      messageId: `${index}`,
+    },
     reason: null,
   }));
   const messages: SeenMessage[] = numbers.map((index) => ({
@@ -30,7 +56,16 @@ function sound() {
     ["turn", `e${index}`, 1_500],
     ["answered", `e${index}`, 2_100],
   ]);
-  return { sent, events, units, outbox, messages, observed, codes: new Map<number, string[]>(), problems: [] as string[] };
+  return {
+    sent,
+    events,
+    units,
+    outbox,
+    messages,
+    observed,
+    codes: new Map<number, string[]>(),
+    problems: [] as string[],
+  };
 }
 
 /** The rules that are broken, each with its violations. */
@@ -44,7 +79,9 @@ function broken(change: (made: ReturnType<typeof sound>) => void): Readonly<Reco
     ...{ sent, observed, problems },
   };
   const { checks } = judgeNodes(evidence);
-  return Object.fromEntries(checks.filter(({ violations }) => violations.length > 0).map(({ rule, violations }) => [rule, violations]));
+  return Object.fromEntries(
+    checks.filter(({ violations }) => violations.length > 0).map(({ rule, violations }) => [rule, violations]),
+  );
 }
 
 const change = <Item extends object>(items: Item[], index: number, fields: Partial<Item>) =>
@@ -73,7 +110,9 @@ test("reports an event that is not stored or is stored under an id other than th
 
 test("reports an event without an end and an event that ended twice", () => {
   expect(broken(({ events }) => change(events, 1, { state: 3 }))).toHaveProperty(["every event has exactly one end"]);
-  expect(broken(({ observed }) => void observed.push(["answered", "e1", 2_200]))).toEqual({ "no end was told twice": ["e1: told twice"] });
+  expect(broken(({ observed }) => void observed.push(["answered", "e1", 2_200]))).toEqual({
+    "no end was told twice": ["e1: told twice"],
+  });
   expect(broken(({ observed }) => void observed.push(["turn", "e1", 2_200]))).toEqual({
     "no turn began for an event that had ended": ["e1: a turn after its end was told"],
   });

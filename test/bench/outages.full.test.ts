@@ -1,4 +1,7 @@
-/** The platform breaks while answers are under way, over real HTTP: each arrives, and is repeated only where its fate is unknown. */
+/**
+ * The platform breaks while answers are under way, over real HTTP: each arrives, and is repeated only where its fate is
+ * unknown.
+ */
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { inWorkshop } from "../../bench/cases/processes.ts";

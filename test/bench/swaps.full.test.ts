@@ -1,4 +1,7 @@
-/** A plugin that is replaced while messages are under way loses none of them, and leaves nothing behind: the soak in short. */
+/**
+ * A plugin that is replaced while messages are under way loses none of them, and leaves nothing behind: the soak in
+ * short.
+ */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";

@@ -1,4 +1,7 @@
-/** The gate at each way in, from the platform's side: who is kept out costs nothing, hears nothing and leaves nothing behind. */
+/**
+ * The gate at each way in, from the platform's side: who is kept out costs nothing, hears nothing and leaves nothing
+ * behind.
+ */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -67,8 +70,17 @@ async function serve(
   directory = temporaryDirectory(),
   accounts = 1,
 ): Promise<TestHost> {
-  const config = { commands: { ownerAllowFrom: undefined }, channels: { botchat: openChannel(platform, channel) }, ...more };
-  const started = await createTestHost({ directory, config, plugins: [botchat, repeat, keys], allowErrors: [/^error in the log/] });
+  const config = {
+    commands: { ownerAllowFrom: undefined },
+    channels: { botchat: openChannel(platform, channel) },
+    ...more,
+  };
+  const started = await createTestHost({
+    directory,
+    config,
+    plugins: [botchat, repeat, keys],
+    allowErrors: [/^error in the log/],
+  });
   open.push(started);
   await expect
     .poll(async () => (await started.accounts()).flatMap(({ channel: id, state }) => (id === "botchat" ? [state] : [])))
@@ -103,7 +115,13 @@ async function ended({ directory }: TestHost, least: number): Promise<readonly E
 }
 
 /** What a bot asks for when it begins, and then again and again. */
-const connecting: ReadonlySet<string> = new Set(["getMe", "getWebhookInfo", "getMyCommands", "setMyCommands", "getUpdates"]);
+const connecting: ReadonlySet<string> = new Set([
+  "getMe",
+  "getWebhookInfo",
+  "getMyCommands",
+  "setMyCommands",
+  "getUpdates",
+]);
 
 const ownTables: ReadonlySet<string> = new Set(["inbox", "units", "decisions", "dedupe", "numbers"]);
 
@@ -113,19 +131,25 @@ function rowsOf({ directory }: TestHost): Readonly<Record<string, number>> {
   if (process.env.SERVICE_TEST_STORE !== undefined) return {};
   const db = new DatabaseSync(join(directory, "state", "state.db"), { readOnly: true });
   try {
-    const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'").all() as {
+    const tables = db
+      .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'")
+      .all() as {
       name: string;
     }[];
     const names = tables.map(({ name }) => name).filter((name) => !ownTables.has(name));
     expect(names.length).toBeGreaterThan(4);
-    return Object.fromEntries(names.map((name) => [name, Number(db.prepare(`SELECT count(*) AS n FROM ${name}`).get()?.n)]));
+    return Object.fromEntries(
+      names.map((name) => [name, Number(db.prepare(`SELECT count(*) AS n FROM ${name}`).get()?.n)]),
+    );
   } finally {
     db.close();
   }
 }
 
 const filesOf = ({ directory }: TestHost): readonly string[] =>
-  (readdirSync(join(directory, "state"), { recursive: true }) as string[]).filter((name) => !name.startsWith("state.db")).sort();
+  (readdirSync(join(directory, "state"), { recursive: true }) as string[])
+    .filter((name) => !name.startsWith("state.db"))
+    .sort();
 
 const buttonsIn = (platform: Platform, chat: number): number => {
   const place = [...platform.world.rooms.values()].find((one) => one.chat.id === chat);
@@ -136,7 +160,12 @@ const photo = { kind: "photo", bytes: Buffer.from("not looked at"), fileName: "a
 const mention = [{ type: "mention", offset: 0, length: me.length }];
 
 /** Everything that somebody can do in a chat; returns how many updates that makes. */
-function doEverything(platform: Platform, person: number, chat: number, options: { readonly thread?: number } = {}): number {
+function doEverything(
+  platform: Platform,
+  person: number,
+  chat: number,
+  options: { readonly thread?: number } = {},
+): number {
   const { act } = platform;
   const said = act.say(person, chat, `${me} let me in`, options);
   act.edit(person, chat, said.message_id, `${me} do let me in`);
@@ -147,8 +176,18 @@ function doEverything(platform: Platform, person: number, chat: number, options:
   act.press(person, chat, buttonsIn(platform, chat), "more");
   act.react(person, chat, said.message_id, ["👍"]);
   if (chat > 0) return 8;
-  act.send(person, chat, { text: `${me} as nobody`, entities: mention, sender_chat: { id: chat, type: "supergroup" } }, options);
-  act.send(person, chat, { text: `${me} as a channel`, entities: mention, sender_chat: { id: news, type: "channel" } }, options);
+  act.send(
+    person,
+    chat,
+    { text: `${me} as nobody`, entities: mention, sender_chat: { id: chat, type: "supergroup" } },
+    options,
+  );
+  act.send(
+    person,
+    chat,
+    { text: `${me} as a channel`, entities: mention, sender_chat: { id: news, type: "channel" } },
+    options,
+  );
   return 10;
 }
 
@@ -159,17 +198,27 @@ describe("a sender who is refused", () => {
       { dmPolicy: "allowlist", allowFrom: [ada], groupPolicy: "allowlist" },
       ["sender_not_allowed", "group_sender_not_allowed"],
     ],
-    ["by the policies", { dmPolicy: "disabled", allowFrom: ["*"], groupPolicy: "disabled" }, ["dm_disabled", "group_policy_disabled"]],
+    [
+      "by the policies",
+      { dmPolicy: "disabled", allowFrom: ["*"], groupPolicy: "disabled" },
+      ["dm_disabled", "group_policy_disabled"],
+    ],
     [
       "by the groups that are named",
       { dmPolicy: "allowlist", allowFrom: [ada], groupPolicy: "open", groups: { "-1": {} } },
       ["sender_not_allowed", "group_not_listed"],
     ],
-    ["by a switch", { dmPolicy: "disabled", groupPolicy: "open", groups: { "*": { enabled: false } } }, ["dm_disabled", "group_disabled"]],
+    [
+      "by a switch",
+      { dmPolicy: "disabled", groupPolicy: "open", groups: { "*": { enabled: false } } },
+      ["dm_disabled", "group_disabled"],
+    ],
   ])("%s causes no call to the platform, no file, and no row except the decision", async (_name, channel, codes) => {
     const platform = await room();
     const before = await serve(platform, { groupPolicy: "open" });
-    const [topic = 0] = [...([...platform.world.rooms.values()].find(({ chat }) => chat.id === workshop)?.topics.keys() ?? [])].slice(1);
+    const [topic = 0] = [
+      ...([...platform.world.rooms.values()].find(({ chat }) => chat.id === workshop)?.topics.keys() ?? []),
+    ].slice(1);
     platform.act.say(bela, bela, "hello");
     platform.act.say(bela, kitchen, `${me} hello`);
     platform.act.say(bela, workshop, `${me} hello`, { thread: topic });
@@ -186,11 +235,16 @@ describe("a sender who is refused", () => {
     platform.act.post(news, `${me} breaking news`);
     const reports = (await ended(gateway, known + updates + 1)).slice(0, updates + 1);
 
-    expect(reports.filter(({ outcome }) => outcome !== "refused").map(({ id, outcome, reason }) => [id, outcome, reason])).toEqual([]);
+    expect(
+      reports.filter(({ outcome }) => outcome !== "refused").map(({ id, outcome, reason }) => [id, outcome, reason]),
+    ).toEqual([]);
     expect([...new Set(reports.map(({ reason }) => reason))].sort()).toEqual([...codes].sort());
     for (const { decisions } of reports) {
       expect(decisions.map(({ station }) => station)).toEqual(["ingress", "gating"]);
-      expect(decisions[1]).toMatchObject({ path: expect.stringMatching(/^channels\.botchat\./), hint: expect.stringMatching(/\S/) });
+      expect(decisions[1]).toMatchObject({
+        path: expect.stringMatching(/^channels\.botchat\./),
+        hint: expect.stringMatching(/\S/),
+      });
     }
     // The notice that ends the waiting of a button is the one thing that a press gets in any case.
     const made = platform.calls.list().filter((call) => call.seq > seq && call.method !== "answerCallbackQuery");
@@ -229,9 +283,15 @@ describe("a sender who is refused", () => {
 describe("a sender who has access", () => {
   test("by pairing may write in that direct chat, in the thread of the request, but in no group", async () => {
     const platform = await room();
-    const gateway = await serve(platform, { dmPolicy: "pairing", allowFrom: [], groups: { "*": { requireMention: false } } });
+    const gateway = await serve(platform, {
+      dmPolicy: "pairing",
+      allowFrom: [],
+      groups: { "*": { requireMention: false } },
+    });
     platform.act.send(bela, bela, { text: "hello", message_thread_id: 77, is_topic_message: true });
-    [...platform.world.rooms.values()].find(({ chat }) => chat.id === bela)?.topics.set(77, { id: 77, name: "Help", closed: false });
+    [...platform.world.rooms.values()]
+      .find(({ chat }) => chat.id === bela)
+      ?.topics.set(77, { id: 77, name: "Help", closed: false });
     await answered(platform, bela, "pairing approve");
     const threads = () => platform.calls.list({ method: "sendMessage" }).map(({ params }) => params.message_thread_id);
     expect(threads().map(Number)).toEqual([77]);
@@ -264,7 +324,9 @@ describe("a sender who has access", () => {
     const said = (bot: string): string => {
       const id = platform.world.bots.find(({ user }) => user.username === bot)?.user.id;
       const place = [...platform.world.rooms.values()].find((one) => one.bot === id && one.chat.id === bela);
-      return [...(place?.messages.values() ?? [])].flatMap(({ from, text = "" }) => (from.is_bot ? [text] : [])).join("\n");
+      return [...(place?.messages.values() ?? [])]
+        .flatMap(({ from, text = "" }) => (from.is_bot ? [text] : []))
+        .join("\n");
     };
     const heard = (bot: string, text: string | RegExp) => expect.poll(() => said(bot), { interval: 30 }).toMatch(text);
     const accounts = { first: { botToken: "4242:first" }, second: { botToken: "4343:second" } };
@@ -279,9 +341,12 @@ describe("a sender who has access", () => {
     platform.act.say(bela, bela, "hello", { bot: "second_bot" });
     await heard("second_bot", /pairing approve botchat [A-Z2-9]{8} --account second/);
     const [, code = ""] = /approve botchat ([A-Z2-9]{8})/.exec(said("second_bot")) ?? [];
-    const cli = (...args: readonly string[]) => run([...args, "--config", gateway.configFile], { home: gateway.directory });
+    const cli = (...args: readonly string[]) =>
+      run([...args, "--config", gateway.configFile], { home: gateway.directory });
     expect(await cli("pairing", "deny", "botchat", code, "--account", "first")).toMatchObject({ code: 1 });
-    expect((await cli("pairing", "approve", "botchat", code, "--account", "second")).out).toMatch(/account second\), and is an owner now/);
+    expect((await cli("pairing", "approve", "botchat", code, "--account", "second")).out).toMatch(
+      /account second\), and is an owner now/,
+    );
     await heard("second_bot", "You are approved");
     platform.act.say(bela, bela, "/keys", { bot: "second_bot" });
     await heard("second_bot", "here they are");
@@ -319,7 +384,8 @@ describe("a sender who has access", () => {
     const platform = await room();
     const more = { commands: { ownerAllowFrom: [chen] } };
     const gateway = await serve(platform, { groupPolicy: "open", allowFrom: [ada, "*"] }, more);
-    const topic = [...([...platform.world.rooms.values()].find(({ chat }) => chat.id === workshop)?.topics.keys() ?? [])][1] ?? 0;
+    const topic =
+      [...([...platform.world.rooms.values()].find(({ chat }) => chat.id === workshop)?.topics.keys() ?? [])][1] ?? 0;
     platform.act.say(ada, workshop, `/keys${me}`, { thread: topic });
     await answered(platform, workshop, "Only the owner");
     const [sent] = platform.calls.list({ method: "sendMessage" });

@@ -17,8 +17,16 @@ const kitchen = -1_001_000_000_001;
 const soon = { interval: 30 };
 
 async function prepare(channel: (platform: Platform) => object) {
-  const bot = (token: string, username: string) => ({ token, username, name: username, privacy: false, firstUpdateId: 500 });
-  const platform = await createPlatform({ bots: [bot(home, "home_bot"), bot(work, "work_bot"), bot(spare, "spare_bot")] });
+  const bot = (token: string, username: string) => ({
+    token,
+    username,
+    name: username,
+    privacy: false,
+    firstUpdateId: 500,
+  });
+  const platform = await createPlatform({
+    bots: [bot(home, "home_bot"), bot(work, "work_bot"), bot(spare, "spare_bot")],
+  });
   onTestFinished(() => platform.close());
   const directory = temporaryDirectory();
   onTestFinished(() => removeDirectory(directory));
@@ -39,14 +47,22 @@ async function prepare(channel: (platform: Platform) => object) {
     turns.push(turn);
     return `${turn.inbound.account} heard ${turn.inbound.text}`;
   });
-  const gateway = await createGateway({ configFile: file, environment: {}, bundled: false, plugins: [botchat, engine] });
+  const gateway = await createGateway({
+    configFile: file,
+    environment: {},
+    bundled: false,
+    plugins: [botchat, engine],
+  });
   onTestFinished(() => gateway.close());
   const said = (username: string, chat: number) => {
     const room = [...platform.world.rooms.values()].filter((one) => one.chat.id === chat);
     const bot = platform.world.bots.find(({ user }) => user.username === username)?.user.id;
-    return room.flatMap((one) => [...one.messages.values()].filter(({ from }) => from.id === bot).map(({ text }) => text));
+    return room.flatMap((one) =>
+      [...one.messages.values()].filter(({ from }) => from.id === bot).map(({ text }) => text),
+    );
   };
-  const status = async (account: string) => (await gateway.describe()).accounts.find((one) => one.account === account)?.status;
+  const status = async (account: string) =>
+    (await gateway.describe()).accounts.find((one) => one.account === account)?.status;
   const connected = (...accounts: readonly string[]) =>
     expect
       .poll(async () => await Promise.all(accounts.map(async (one) => (await status(one))?.state)), soon)
@@ -66,7 +82,9 @@ async function prepare(channel: (platform: Platform) => object) {
 
 test("two bots in one group decide, answer and remember independently", async () => {
   const place = await prepare((platform) => {
-    const { botToken: _own, ...shared } = openChannel(platform, { streamMode: "off", groupPolicy: "open" }) as { botToken: string };
+    const { botToken: _own, ...shared } = openChannel(platform, { streamMode: "off", groupPolicy: "open" }) as {
+      botToken: string;
+    };
     return {
       ...shared,
       groups: { "*": { requireMention: true } },
@@ -116,9 +134,14 @@ test("a revoked token, a second token of one bot and a wrong value stop only the
   expect((await place.status("work"))?.hint).toContain("Set botToken");
   expect(await place.status("twin")).toMatchObject({
     state: "failed",
-    detail: expect.stringMatching(/accounts\.twin\.botToken: signs in as 5001, and so does channels\.botchat\.accounts\.default\.botToken/),
+    detail: expect.stringMatching(
+      /accounts\.twin\.botToken: signs in as 5001, and so does channels\.botchat\.accounts\.default\.botToken/,
+    ),
   });
-  expect(await place.status("wrong")).toMatchObject({ state: "failed", detail: expect.stringContaining("config validate") });
+  expect(await place.status("wrong")).toMatchObject({
+    state: "failed",
+    detail: expect.stringContaining("config validate"),
+  });
   platform.act.say(ada, ada, "still there?", { bot: "spare_bot" });
   await expect.poll(() => place.said("spare_bot", ada), soon).toEqual(["spare heard still there?"]);
   expect(place.log()).not.toMatch(/revoked-token|that-is-newer|wrong-token/);
@@ -164,7 +187,9 @@ test("settings that need no reconnect can change during a running poll", async (
       customCommands,
     }),
   );
-  await expect.poll(() => JSON.stringify(platform.calls.list({ method: "setMyCommands" }).at(-1)?.params ?? ""), soon).toContain("brew");
+  await expect
+    .poll(() => JSON.stringify(platform.calls.list({ method: "setMyCommands" }).at(-1)?.params ?? ""), soon)
+    .toContain("brew");
   expect(polls()).toBe(before);
   expect(platform.calls.list({ method: "getMe" })).toHaveLength(1);
   platform.act.say(ada, ada, "again", { bot: "home_bot" });
@@ -184,18 +209,28 @@ test("root keys with a token stay the account default beside another account, an
   platform.act.say(ada, ada, "the second", { bot: "work_bot" });
   await expect.poll(() => said("work_bot", ada), soon).toEqual(["second heard the second"]);
   expect(log()).toContain('"accounts":["botchat:default"],"msg":"these channel accounts are configured"');
-  expect(log()).toContain('"accounts":["botchat:default","botchat:second"],"msg":"these channel accounts are configured"');
+  expect(log()).toContain(
+    '"accounts":["botchat:default","botchat:second"],"msg":"these channel accounts are configured"',
+  );
   // Root keys without a token are defaults and nothing else.
   const { botToken: _none, ...shared } = one(platform);
   place.configure({ ...shared, accounts: { second: { botToken: work } } });
-  await expect.poll(async () => (await place.gateway.describe()).accounts.map(({ account }) => account), soon).toEqual(["second"]);
+  await expect
+    .poll(async () => (await place.gateway.describe()).accounts.map(({ account }) => account), soon)
+    .toEqual(["second"]);
 });
 
 test("the root token belongs to the account default; a second account with it is refused, naming both places", async () => {
-  const place = await prepare((platform) => ({ ...openChannel(platform), botToken: home, accounts: { second: { botToken: home } } }));
+  const place = await prepare((platform) => ({
+    ...openChannel(platform),
+    botToken: home,
+    accounts: { second: { botToken: home } },
+  }));
   await place.connected("default");
   expect(await place.status("second")).toMatchObject({
     state: "failed",
-    detail: expect.stringContaining("channels.botchat.accounts.second.botToken: is the same as channels.botchat.botToken"),
+    detail: expect.stringContaining(
+      "channels.botchat.accounts.second.botToken: is the same as channels.botchat.botToken",
+    ),
   });
 });

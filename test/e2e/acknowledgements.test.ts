@@ -16,8 +16,16 @@ test("the acknowledgement emoji comes from the account, channel, messages, agent
   const platform = await createPlatform({ bots: bots.map((bot) => ({ ...bot, privacy: false })) });
   onTestFinished(() => platform.close());
   const [ada = 0] = people(platform);
-  const { botToken: _own, ackReaction: _none, ...shared } = openChannel(platform, { streamMode: "off" }) as Record<string, unknown>;
-  const emojis: Readonly<Record<string, object>> = { own: { ackReaction: "🔥" }, none: { ackReaction: "" }, plain: {} };
+  const {
+    botToken: _own,
+    ackReaction: _none,
+    ...shared
+  } = openChannel(platform, { streamMode: "off" }) as Record<string, unknown>;
+  const emojis: Readonly<Record<string, object>> = {
+    own: { ackReaction: "🔥" },
+    none: { ackReaction: "" },
+    plain: {},
+  };
   const config = (channel: object, messages: object, identity: object) => ({
     agents: { list: [{ id: "main", identity }] },
     messages,
@@ -37,7 +45,9 @@ test("the acknowledgement emoji comes from the account, channel, messages, agent
   });
   onTestFinished(() => host.close());
   const answered = async () => {
-    const { gateway } = (await (await host.fetch("/gateway/describe")).json()) as { readonly gateway: Pick<GatewayDescription, "stats"> };
+    const { gateway } = (await (await host.fetch("/gateway/describe")).json()) as {
+      readonly gateway: Pick<GatewayDescription, "stats">;
+    };
     return gateway.stats.settled.answered;
   };
 
@@ -56,7 +66,11 @@ test("the acknowledgement emoji comes from the account, channel, messages, agent
     expect(await reactionTo("plain")).toBe(expected);
   };
 
-  expect([await reactionTo("own"), await reactionTo("plain"), await reactionTo("none")]).toEqual(["🔥", "👍", undefined]);
+  expect([await reactionTo("own"), await reactionTo("plain"), await reactionTo("none")]).toEqual([
+    "🔥",
+    "👍",
+    undefined,
+  ]);
   await edited({ channels: { botchat: { ackReaction: undefined } } }, "🤔");
   await edited({ messages: undefined }, "🎉");
   await edited({ agents: { list: [{ id: "main", identity: {} }] } }, "👀");
@@ -77,8 +91,12 @@ test("the acknowledgement emoji is set on the messages that messages.ackReaction
       ["group", platform.act.say(ada, kitchen, "hello, all")],
     ] as const;
     await ended(3);
-    const seen = () => platform.calls.list({ method: "setMessageReaction" }).map(({ params }) => `${params.chat_id} ${params.message_id}`);
-    const acknowledged = () => sent.filter(([, { chat, message_id }]) => seen().includes(`${chat.id} ${message_id}`)).map(([name]) => name);
+    const seen = () =>
+      platform.calls
+        .list({ method: "setMessageReaction" })
+        .map(({ params }) => `${params.chat_id} ${params.message_id}`);
+    const acknowledged = () =>
+      sent.filter(([, { chat, message_id }]) => seen().includes(`${chat.id} ${message_id}`)).map(([name]) => name);
     await expect.poll(acknowledged, { message: scope }).toEqual(expected);
   };
   await Promise.all([

@@ -17,7 +17,13 @@ test("a model is offered each enabled tool once, learns how to react, and reads 
     config: {
       agents: { defaults: { model: "local/small" } },
       models: { providers: { local: { api: "openai-compatible", baseUrl: model.url } } },
-      channels: { botchat: openChannel(platform, { streamMode: "off", reactionLevel: "extensive", actions: { deleteMessage: false } }) },
+      channels: {
+        botchat: openChannel(platform, {
+          streamMode: "off",
+          reactionLevel: "extensive",
+          actions: { deleteMessage: false },
+        }),
+      },
     },
   });
   onTestFinished(async () => {
@@ -38,11 +44,17 @@ test("a model is offered each enabled tool once, learns how to react, and reads 
   const [asked, told] = model.requests;
   expect(asked?.body.tools?.map((tool) => tool.function.name)).toEqual(["send", "edit", "react", "attach", "buttons"]);
   expect(JSON.stringify(asked?.body.messages[0])).toContain("React with an emoji whenever");
-  const results = (told?.body.messages ?? []).flatMap((one) => (one.role === "tool" ? [JSON.parse(String(one.content)) as Json] : []));
+  const results = (told?.body.messages ?? []).flatMap((one) =>
+    one.role === "tool" ? [JSON.parse(String(one.content)) as Json] : [],
+  );
   expect(results).toEqual([
     { ok: true, messageId: expect.any(String), chatId: String(ada) },
     { ok: true },
-    { ok: false, code: "recipient_not_allowed", error: expect.stringContaining("channels.botchat.allowFrom does not name") },
+    {
+      ok: false,
+      code: "recipient_not_allowed",
+      error: expect.stringContaining("channels.botchat.allowFrom does not name"),
+    },
   ]);
   expect(answers(platform, ada)).toEqual(["Looking it up.", "Here it is."]);
 });
@@ -54,7 +66,8 @@ test("a turn that reruns after a stop sends nothing twice, and its tools return 
     const send = turn.tools.find(({ name }) => name === "send");
     results.push((await send?.run({ message: "on my way" }, signal)) ?? null);
     // The first gateway stops while the agent still thinks.
-    if (results.length === 1) await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    if (results.length === 1)
+      await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
     yield { type: "text", delta: "there" };
     yield { type: "done" };
   }
@@ -110,7 +123,8 @@ test("an agent that acted and then stays empty is silent; one that did not or co
   const texts = () => host.outbox().map(({ text }) => text);
   expect(await host.say("owner")).toMatchObject({ outcome: "silent", reason: "empty_reply" });
   expect(texts()).toEqual(["1 read"]);
-  for (const text of ["nothing", "a stranger"]) expect(await host.say(text), text).toMatchObject({ reason: "model_empty" });
+  for (const text of ["nothing", "a stranger"])
+    expect(await host.say(text), text).toMatchObject({ reason: "model_empty" });
   expect(texts()).toEqual(["1 read", expect.stringContaining("Sorry"), expect.stringContaining("Sorry")]);
   // Each message is in the conversation with what became of it, whether its turn failed or not.
   await host.say("owner");

@@ -60,7 +60,10 @@ afterEach(() => {
 });
 
 /** A turn of the agent, caused by a message of Ada's. */
-async function turn(run: Agent, { chat = ada, thread }: { readonly chat?: number; readonly thread?: number } = {}): Promise<Result> {
+async function turn(
+  run: Agent,
+  { chat = ada, thread }: { readonly chat?: number; readonly thread?: number } = {},
+): Promise<Result> {
   const { promise, resolve, reject } = Promise.withResolvers<Result>();
   let result: Result | undefined;
   agent = async (at, use) => {
@@ -79,7 +82,11 @@ async function turn(run: Agent, { chat = ada, thread }: { readonly chat?: number
 }
 
 /** One call, in a turn that answers nothing. */
-const call = (name: string, args: object, at: { readonly chat?: number; readonly thread?: number } = {}): Promise<Result> =>
+const call = (
+  name: string,
+  args: object,
+  at: { readonly chat?: number; readonly thread?: number } = {},
+): Promise<Result> =>
   turn(async (_turn, use) => {
     await use(name, args);
     return "NO_REPLY";
@@ -100,7 +107,11 @@ const ideas = () => [...(platform.world.group(workshop)?.topics.keys() ?? [])].f
 
 describe("an agent", () => {
   test("sends text with buttons to the current chat and gets the message id", async () => {
-    const result = await call("send", { message: "**Tea?**", buttons: [[{ text: "Yes", callback_data: "tea:yes" }]], silent: true });
+    const result = await call("send", {
+      message: "**Tea?**",
+      buttons: [[{ text: "Yes", callback_data: "tea:yes" }]],
+      silent: true,
+    });
     expect(result).toEqual({ ok: true, messageId: expect.any(String), chatId: String(ada) });
     expect(messageIn(ada, result.messageId)).toMatchObject({
       text: "Tea?",
@@ -124,13 +135,19 @@ describe("an agent", () => {
     expect(messageIn(ada, sent.messageId)).toMatchObject({ text: "two", entities: [{ type: "italic" }] });
     expect(await call("delete", { messageId: sent.messageId })).toEqual({ ok: true });
     expect(messageIn(ada, sent.messageId)).toBeUndefined();
-    expect(await call("edit", { messageId: sent.messageId, message: "three" })).toMatchObject({ ok: false, code: "message_gone" });
+    expect(await call("edit", { messageId: sent.messageId, message: "three" })).toMatchObject({
+      ok: false,
+      code: "message_gone",
+    });
     expect(await call("delete", { messageId: sent.messageId })).toEqual({ ok: true });
   });
 
   test("gets an error if it may not delete a message, for example without administrator rights", async () => {
     const id = platform.act.say(ada, kitchen, "mine").message_id;
-    expect(await call("delete", { messageId: id }, { chat: kitchen })).toMatchObject({ ok: false, code: "delete_refused" });
+    expect(await call("delete", { messageId: id }, { chat: kitchen })).toMatchObject({
+      ok: false,
+      code: "delete_refused",
+    });
     expect(messageIn(kitchen, id)?.text).toBe("mine");
   });
 
@@ -150,7 +167,10 @@ describe("an agent", () => {
   });
 
   test("writes only to people and groups that the configuration names", async () => {
-    expect(await call("send", { to: String(ada), message: "a note" }, { chat: kitchen })).toMatchObject({ ok: true, chatId: String(ada) });
+    expect(await call("send", { to: String(ada), message: "a note" }, { chat: kitchen })).toMatchObject({
+      ok: true,
+      chatId: String(ada),
+    });
     expect(await call("send", { to: String(workshop), message: "news" })).toMatchObject({ ok: true });
     const before = platform.calls.list({ method: "sendMessage" }).length;
     expect(await call("send", { to: String(bela), message: "psst" })).toEqual({
@@ -179,14 +199,25 @@ describe("an agent", () => {
     form.set("chat_id", String(ada));
     form.set("sticker", new Blob(["RIFF____WEBPVP8 "], { type: "image/webp" }), "tea.webp");
     const known = await fetch(`${platform.url}/bot${botToken}/sendSticker`, { method: "POST", body: form });
-    const sticker = ((await known.json()) as { readonly result: { readonly sticker: { readonly file_id: string } } }).result.sticker
-      .file_id;
+    const sticker = ((await known.json()) as { readonly result: { readonly sticker: { readonly file_id: string } } })
+      .result.sticker.file_id;
     const stickers = {
-      u1: { description: "A cat with tea", emoji: "🫖", setName: "pets", fileIds: { [botToken.split(":")[0] ?? ""]: sticker } },
+      u1: {
+        description: "A cat with tea",
+        emoji: "🫖",
+        setName: "pets",
+        fileIds: { [botToken.split(":")[0] ?? ""]: sticker },
+      },
     };
-    writeFileSync(join(host.directory, "state", "botchat", "sticker-cache.json"), JSON.stringify({ version: 1, stickers }));
+    writeFileSync(
+      join(host.directory, "state", "botchat", "sticker-cache.json"),
+      JSON.stringify({ version: 1, stickers }),
+    );
     const found = await call("sticker-search", { query: "tea" });
-    expect(found).toEqual({ ok: true, stickers: [{ fileId: sticker, emoji: "🫖", setName: "pets", description: "A cat with tea" }] });
+    expect(found).toEqual({
+      ok: true,
+      stickers: [{ fileId: sticker, emoji: "🫖", setName: "pets", description: "A cat with tea" }],
+    });
     const sent = await call("sticker", { fileId: sticker });
     expect(sent).toEqual({ ok: true, messageId: expect.any(String), chatId: String(ada) });
     expect(messageIn(ada, sent.messageId)?.sticker).toBeDefined();
@@ -197,9 +228,16 @@ describe("an agent", () => {
     mkdirSync(workspace, { recursive: true });
     writeFileSync(join(workspace, "list.txt"), "bread");
     const sent = await call("send", { media: "list.txt", message: "The list", fileName: "shopping.txt" });
-    expect(messageIn(ada, sent.messageId)).toMatchObject({ caption: "The list", document: { file_name: "shopping.txt" } });
+    expect(messageIn(ada, sent.messageId)).toMatchObject({
+      caption: "The list",
+      document: { file_name: "shopping.txt" },
+    });
     const before = roomOf(ada)?.messages.size ?? 0;
-    for (const media of [join(host.directory, "state", "gateway-token"), "/etc/hostname", "http://127.0.0.1/secret.png"]) {
+    for (const media of [
+      join(host.directory, "state", "gateway-token"),
+      "/etc/hostname",
+      "http://127.0.0.1/secret.png",
+    ]) {
       expect(await call("send", { media, message: "look" })).toMatchObject({ ok: false, code: "media_unavailable" });
     }
     // What Ada wrote to have the agent try, and nothing of the bot's.
@@ -240,7 +278,10 @@ describe("a turn caused by a hook", () => {
     const results: Result[] = [];
     agent = async ({ inbound }, use) => {
       if (inbound.kind !== "hook") return "NO_REPLY";
-      results.push(await use("send", { message: "a tool was here" }), await use("send", { to: String(ada), message: "psst" }));
+      results.push(
+        await use("send", { message: "a tool was here" }),
+        await use("send", { to: String(ada), message: "psst" }),
+      );
       return "the build is green";
     };
     await postHook(host.url, "agent", {
@@ -249,7 +290,8 @@ describe("a turn caused by a hook", () => {
       to: `${workshop}:topic:${topic}`,
       wakeMode: "next-heartbeat",
     });
-    const said = () => [...(roomOf(workshop)?.messages.values() ?? [])].slice(-2).map((one) => `${one.message_thread_id} ${one.text}`);
+    const said = () =>
+      [...(roomOf(workshop)?.messages.values() ?? [])].slice(-2).map((one) => `${one.message_thread_id} ${one.text}`);
     await expect.poll(said).toEqual([`${topic} a tool was here`, `${topic} the build is green`]);
     expect(results).toMatchObject([{ ok: true }, { ok: false, code: "recipient_not_allowed" }]);
   });
@@ -259,9 +301,14 @@ describe("a program with the gateway token", () => {
   test("uses the same actions and names the target", async () => {
     platform.act.say(bela, bela, "hello");
     const { status, body } = await post({ action: "send", channel: "botchat", to: bela, message: "from a script" });
-    expect({ status, body }).toEqual({ status: 200, body: { ok: true, messageId: expect.any(String), chatId: String(bela) } });
+    expect({ status, body }).toEqual({
+      status: 200,
+      body: { ok: true, messageId: expect.any(String), chatId: String(bela) },
+    });
     expect(messageIn(bela, body.messageId)?.text).toBe("from a script");
-    expect(await post({ action: "react", channel: "botchat", chatId: bela, messageId: body.messageId, emoji: "🎉" })).toMatchObject({
+    expect(
+      await post({ action: "react", channel: "botchat", chatId: bela, messageId: body.messageId, emoji: "🎉" }),
+    ).toMatchObject({
       status: 200,
       body: { ok: true },
     });
@@ -272,7 +319,10 @@ describe("a program with the gateway token", () => {
     const { body } = await post({ ...channel, action: "sendMessage", to: ada, content: "one" });
     expect(messageIn(ada, body.messageId)?.text).toBe("one");
     const named = { ...channel, chatId: ada, messageId: body.messageId };
-    expect((await post({ ...named, action: "editMessage", content: "_two_" })).body).toMatchObject({ ok: true, messageId: body.messageId });
+    expect((await post({ ...named, action: "editMessage", content: "_two_" })).body).toMatchObject({
+      ok: true,
+      messageId: body.messageId,
+    });
     expect(messageIn(ada, body.messageId)).toMatchObject({ text: "two", entities: [{ type: "italic" }] });
     expect((await post({ ...named, action: "deleteMessage" })).body).toEqual({ ok: true });
     expect(messageIn(ada, body.messageId)).toBeUndefined();
@@ -311,7 +361,10 @@ describe("a program with the gateway token", () => {
       { action: "react", message: undefined, messageId: "abc", emoji: "🎉" },
       { threadId: "abc", dryRun: true },
     ]) {
-      expect(await ask(wrong), JSON.stringify(wrong)).toMatchObject({ status: 400, body: { ok: false, code: "invalid_arguments" } });
+      expect(await ask(wrong), JSON.stringify(wrong)).toMatchObject({
+        status: 400,
+        body: { ok: false, code: "invalid_arguments" },
+      });
     }
     expect(await ask({ to: `${workshop}:topic:0` })).toMatchObject({ body: { ok: false, code: "chat_not_found" } });
     expect((await ask({ threadId: "abc" })).body.error).toBe('thread must be a whole number from 1 on, not "abc".');
@@ -330,7 +383,13 @@ describe("a program with the gateway token", () => {
   test("is informed if only part of a long message was sent", async () => {
     // The first part passes, the second is refused.
     platform.faults.add({ method: "sendMessage", times: 1, kind: "delay", ms: 0 });
-    platform.faults.add({ method: "sendMessage", times: 1, kind: "refuse", status: 400, description: "Bad Request: not enough rights" });
+    platform.faults.add({
+      method: "sendMessage",
+      times: 1,
+      kind: "refuse",
+      status: 400,
+      description: "Bad Request: not enough rights",
+    });
     const { status, body } = await post({ action: "send", channel: "botchat", to: ada, message: "x".repeat(5_000) });
     expect({ status, ...body }).toEqual({
       status: 502,

@@ -8,7 +8,9 @@ const providers = { local: { api: "openai-compatible", baseUrl: "http://127.0.0.
 
 /** One gateway for each case would be slow: each agent has a list of its own. */
 const room = await startHookGateway({
-  hooks: { mappings: [{ match: { path: "strict" }, agentId: "{{ who }}", model: "local/large", messageTemplate: "x" }] },
+  hooks: {
+    mappings: [{ match: { path: "strict" }, agentId: "{{ who }}", model: "local/large", messageTemplate: "x" }],
+  },
   config: {
     commands: { config: true, ownerAllowFrom: ["7"] },
     models: { providers },
@@ -96,9 +98,13 @@ describe("allowed models of chats", () => {
   });
 
   test("/config set agents.defaults.model follows the same list, also for fallbacks", async () => {
-    expect(await say("/config set agents.defaults.model local/other")).toContain('"local/other", which is not an allowed model');
+    expect(await say("/config set agents.defaults.model local/other")).toContain(
+      '"local/other", which is not an allowed model',
+    );
     expect(await say("/config set agents.defaults.model nonsense")).toContain("not an allowed model");
-    expect(await say('/config set agents.defaults.model {"primary":"fast","fallbacks":["local/other"]}')).toContain("fallbacks\\[0\\]");
+    expect(await say('/config set agents.defaults.model {"primary":"fast","fallbacks":["local/other"]}')).toContain(
+      "fallbacks\\[0\\]",
+    );
     expect(await say("/config set agents.list[1].model local/small")).toContain("not an allowed model");
     expect(modelInFile()).toBeUndefined();
     expect(await say("/config set agents.defaults.model local/large")).toContain("is set");

@@ -1,4 +1,7 @@
-/** A message whose turn or delivery fails: its sender reads one apology that names a remedy; a hook's or a heartbeat's failure disturbs nobody. */
+/**
+ * A message whose turn or delivery fails: its sender reads one apology that names a remedy; a hook's or a heartbeat's
+ * failure disturbs nobody.
+ */
 import { createTestHost } from "service-gateway/testkit";
 import { aroundEach, test } from "vitest";
 import ai from "../../plugins/ai/index.ts";
@@ -130,7 +133,9 @@ const odd = { kind: "refuse", description: "Bad Request: something odd" } as con
 
 test.concurrent("if the platform rejects an answer for good, the sender is informed of it and how to get it", async () => {
   const { platform, ada, said, ends, url } = await open();
-  platform.faults.leaveTo((method, { text }) => (method === "sendMessage" && String(text).includes("You said") ? odd : undefined));
+  platform.faults.leaveTo((method, { text }) =>
+    method === "sendMessage" && String(text).includes("You said") ? odd : undefined,
+  );
   platform.act.say(ada, ada, "hello");
   await answered(platform, ada, "it could not be delivered, or not all of it. Ask me to repeat it");
   await expect.poll(ends).toEqual(["failed bad_request"]);
@@ -149,7 +154,11 @@ test.concurrent("if an answer may have arrived, the sender gets one notice, whic
   platform.act.say(ada, ada, "hello");
   await expect.poll(ends).toEqual(["failed send_fate_unknown"]);
   const answer = expect.stringContaining("You said");
-  expect(said()).toEqual([answer, answer, expect.stringMatching(/cannot confirm that all of it arrived.*ask me to repeat it/)]);
+  expect(said()).toEqual([
+    answer,
+    answer,
+    expect.stringMatching(/cannot confirm that all of it arrived.*ask me to repeat it/),
+  ]);
 });
 
 test.concurrent.each([

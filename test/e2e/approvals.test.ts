@@ -49,7 +49,9 @@ test("the owner is asked in a direct chat, another sender's press has no effect,
     if (found === undefined) throw new Error("not asked yet");
     return found;
   });
-  expect(question.text).toMatch(/asks to use light_stove \(stove\), for the sender 1002\.\nThe name given there: "Bela Varga[^"\n]*"\n/);
+  expect(question.text).toMatch(
+    /asks to use light_stove \(stove\), for the sender 1002\.\nThe name given there: "Bela Varga[^"\n]*"\n/,
+  );
   expect(question.text).toContain('"plate": "left *front*"');
   expect(question.reply_markup?.inline_keyboard.flat().map(({ text }) => text)).toEqual([
     "Allow once",
@@ -91,7 +93,12 @@ test("a question that may have arrived stays open, and a press on an unknown cop
   expect(conversation.said(ada)).toHaveLength(2);
   const buttonsOf = (index: number) => conversation.said(ada)[index]?.reply_markup?.inline_keyboard.flat() ?? [];
   const press = (index: number) =>
-    platform.act.press(ada, ada, conversation.said(ada)[index]?.message_id ?? 0, buttonsOf(index)[0]?.callback_data ?? "");
+    platform.act.press(
+      ada,
+      ada,
+      conversation.said(ada)[index]?.message_id ?? 0,
+      buttonsOf(index)[0]?.callback_data ?? "",
+    );
   press(1);
   await until(() => expect(conversation.said(ada)[2]?.text).toContain("It is up to date now: press again."));
   expect(runs).toEqual([]);
@@ -122,10 +129,13 @@ test("in a group, a press by another sender gets a private notice that the group
   await conversation.start();
   platform.act.say(ada, kitchen, "Light the stove, please.");
   const question = await until(() => conversation.said(kitchen)[0] ?? expect.fail("not asked yet"));
-  const [allow, , lasting] = question.reply_markup?.inline_keyboard.flat().map((button) => button.callback_data ?? "") ?? [];
+  const [allow, , lasting] =
+    question.reply_markup?.inline_keyboard.flat().map((button) => button.callback_data ?? "") ?? [];
   for (const pressed of [allow, lasting]) platform.act.press(bela, kitchen, question.message_id, pressed ?? "");
   await until(() => expect(conversation.notices()).toHaveLength(2));
-  expect(conversation.notices().map(({ text }) => text)).toEqual(Array(2).fill("Only an owner of this bot can answer this."));
+  expect(conversation.notices().map(({ text }) => text)).toEqual(
+    Array(2).fill("Only an owner of this bot can answer this."),
+  );
   expect((await conversation.ended(2)).filter((line) => line.includes("refused owner_required"))).toHaveLength(2);
   expect(conversation.said(kitchen)).toHaveLength(1);
   platform.act.press(ada, kitchen, question.message_id, allow ?? "");

@@ -39,14 +39,21 @@ describe.concurrent("a platform with invalid responses", () => {
     const platform = await openPlatform();
     const [ada = 0] = people(platform);
     const junk = createServer((_request, response) => send(response));
-    let send = (response: ServerResponse): void => void response.writeHead(200, { "content-type": "text/html" }).end("<html>portal</html>");
+    let send = (response: ServerResponse): void =>
+      void response.writeHead(200, { "content-type": "text/html" }).end("<html>portal</html>");
     junk.listen(0, "127.0.0.1");
     await new Promise((resolve) => junk.once("listening", resolve));
     onTestFinished(() => void junk.close());
     const gateway = await startGatewayProcess({ channels: { botchat: openChannel(platform) } });
     for (const kind of ["garbage", "reset-before", "status"] as const)
       platform.faults.add({ method: "getUpdates", kind, times: 2, status: 502 });
-    platform.faults.add({ method: "sendMessage", kind: "refuse", times: 1, status: 500, description: "Internal Server Error" });
+    platform.faults.add({
+      method: "sendMessage",
+      kind: "refuse",
+      times: 1,
+      status: 500,
+      description: "Internal Server Error",
+    });
     platform.act.say(ada, ada, "through the noise");
     await gateway.until(/cannot be reached|no answer|junk|not JSON/i);
     await answered(platform, ada, "through the noise");
@@ -75,7 +82,9 @@ describe.concurrent("a platform with invalid responses", () => {
     writeConfig(gateway.file, withBasics({ channels: { botchat: openChannel(platform) } }));
     await gateway.until(takenOver(2));
     await answered(platform, ada, "while it was away");
-    const status = JSON.parse((await run(["status", "--json", "--config", gateway.file], { home: gateway.home })).out) as object;
+    const status = JSON.parse(
+      (await run(["status", "--json", "--config", gateway.file], { home: gateway.home })).out,
+    ) as object;
     expect(status).toMatchObject({ ready: true, gateway: { accounts: [{ status: { state: "connected" } }] } });
     await stop(gateway);
   });
@@ -121,7 +130,10 @@ describe.concurrent("the configuration", () => {
     const status = await run(["status", "--config", gateway.file], { home: gateway.home });
     expect(status.out).toContain("channels.botchat.dmPolicy");
 
-    writeConfig(gateway.file, withBasics({ hooks: { ...hooks, maxBodyBytes: "many" }, channels: { botchat: openChannel(platform) } }));
+    writeConfig(
+      gateway.file,
+      withBasics({ hooks: { ...hooks, maxBodyBytes: "many" }, channels: { botchat: openChannel(platform) } }),
+    );
     expect(await gateway.until(/the configuration was reloaded/)).toMatch(/hooks\.maxBodyBytes[^\n]*/);
     // A live edit leaves the section as it was.
     expect((await postHook(gateway.url, "wake", { text: "still on", mode: "next-heartbeat" })).status).toBe(200);
@@ -131,7 +143,10 @@ describe.concurrent("the configuration", () => {
   });
 
   test("invalid options of a plugin disable that plugin", async () => {
-    const gateway = await startGatewayProcess({ hooks, plugins: { entries: { echo: { options: { delayMs: "soon" } } } } });
+    const gateway = await startGatewayProcess({
+      hooks,
+      plugins: { entries: { echo: { options: { delayMs: "soon" } } } },
+    });
     expect(await gateway.until(/delayMs/)).toMatch(/plugins\.entries\.echo\.options\.delayMs/);
     expect((await postHook(gateway.url, "wake", { text: "hooks work", mode: "next-heartbeat" })).status).toBe(200);
     const listed = await run(["plugins", "list", "--config", gateway.file], { home: gateway.home });
@@ -142,15 +157,25 @@ describe.concurrent("the configuration", () => {
 
 describe.concurrent("a faulty plugin", () => {
   const declared = (body: string, host = "^0.1.0") =>
-    `import { definePlugin } from "service-gateway/sdk";\nexport default definePlugin({ id: "ID", version: "1.0.0", host: "${host}", ${body} });\n`;
+    `import { definePlugin } from "service-gateway/sdk";\nexport default definePlugin({ id: "ID", version: ` +
+    `"1.0.0", host: "${host}", ${body} });\n`;
   const broken: Readonly<Record<string, { readonly source: string; readonly says: RegExp }>> = {
     thrower: {
       source: declared('setup() { throw new Error("the cellar is flooded"); }'),
       says: /thrower failed in setup: the cellar is flooded/,
     },
-    hanger: { source: declared("setup() { return new Promise(() => {}); }"), says: /hanger did not finish setup within 0\.3 s/ },
-    future: { source: declared("setup() {}", "^9.0.0"), says: /future was written for SDK \^9\.0\.0; this host provides 0\.1/ },
-    importer: { source: 'throw new Error("no luck at import");\n', says: /importer\.ts cannot be loaded: no luck at import/ },
+    hanger: {
+      source: declared("setup() { return new Promise(() => {}); }"),
+      says: /hanger did not finish setup within 0\.3 s/,
+    },
+    future: {
+      source: declared("setup() {}", "^9.0.0"),
+      says: /future was written for SDK \^9\.0\.0; this host provides 0\.1/,
+    },
+    importer: {
+      source: 'throw new Error("no luck at import");\n',
+      says: /importer\.ts cannot be loaded: no luck at import/,
+    },
     nothing: { source: "export const x = 1;\n", says: /nothing\.ts is invalid: it has no default export/ },
   };
 
@@ -158,7 +183,8 @@ describe.concurrent("a faulty plugin", () => {
     timeout: 90_000,
   }, async () => {
     const home = temporaryHome();
-    for (const [id, { source }] of Object.entries(broken)) writeFileSync(join(home, `${id}.ts`), source.replace('"ID"', `"${id}"`));
+    for (const [id, { source }] of Object.entries(broken))
+      writeFileSync(join(home, `${id}.ts`), source.replace('"ID"', `"${id}"`));
     writeFileSync(join(home, "good.ts"), declared("setup() {}").replace('"ID"', '"good"'));
     const loopback = createLoopback();
     const chat = await startGateway({
@@ -218,10 +244,12 @@ describe.concurrent("resources in use", () => {
     await kill(gateway);
     const chat = await startGateway({ directory: gateway.home });
     onTestFinished(() => chat.gateway.close());
-    await expect(createGateway({ configFile: chat.configFile, environment: {}, bundled: false })).rejects.toMatchObject({
-      code: "state_locked",
-      message: expect.stringContaining(`process ${process.pid}`),
-    });
+    await expect(createGateway({ configFile: chat.configFile, environment: {}, bundled: false })).rejects.toMatchObject(
+      {
+        code: "state_locked",
+        message: expect.stringContaining(`process ${process.pid}`),
+      },
+    );
     expect(chat.gateway.readiness().ready, "the first one is not disturbed").toBe(true);
   });
 });

@@ -26,10 +26,16 @@ async function open() {
 
 test("the approval greets the sender and runs the newest message once", async () => {
   const { host, heard, said, codeOf, approve } = await open();
-  expect(await host.say("what is the time?", { from: "ada" })).toMatchObject({ outcome: "refused", reason: "pairing_required" });
+  expect(await host.say("what is the time?", { from: "ada" })).toMatchObject({
+    outcome: "refused",
+    reason: "pairing_required",
+  });
   await host.say("are you there?", { from: "ada" });
   await host.say("I need the time in Oslo", { from: "ada" });
-  expect(said()).toEqual([expect.stringContaining("Pairing code"), expect.stringContaining("I wait for the owner's approval")]);
+  expect(said()).toEqual([
+    expect.stringContaining("Pairing code"),
+    expect.stringContaining("I wait for the owner's approval"),
+  ]);
   expect(heard).toEqual([]);
   expect(await approve(codeOf(said()[0]))).toMatchObject({ status: 200 });
   await expect.poll(said).toContain("heard: I need the time in Oslo");

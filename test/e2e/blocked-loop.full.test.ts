@@ -38,7 +38,11 @@ async function logAfterOneRun(plugins: readonly { readonly id: string; readonly 
   const url = /ready at (\S+)/.exec(await gateway.until(/ready at \S+ /))?.[1];
   for (let n = 0; n < runs; n++) {
     const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
-    await fetch(`${url}/hooks/agent`, { method: "POST", headers, body: JSON.stringify({ message: `run ${n}`, deliver: false }) });
+    await fetch(`${url}/hooks/agent`, {
+      method: "POST",
+      headers,
+      body: JSON.stringify({ message: `run ${n}`, deliver: false }),
+    });
   }
   const settled = new RegExp(`(?:"outcome":"[^]*?){${runs}}`);
   await gateway.until(settled);
@@ -48,13 +52,25 @@ async function logAfterOneRun(plugins: readonly { readonly id: string; readonly 
   return readFileSync(join(home, "state", "logs", "gateway.log"), "utf8")
     .trimEnd()
     .split("\n")
-    .map((line) => JSON.parse(line) as { readonly level: number; readonly ms?: number; readonly msg: string; readonly plugin?: string })
+    .map(
+      (line) =>
+        JSON.parse(line) as {
+          readonly level: number;
+          readonly ms?: number;
+          readonly msg: string;
+          readonly plugin?: string;
+        },
+    )
     .filter(({ msg }) => msg.startsWith("the event loop was blocked"));
 }
 
 test("a plugin that loops for 1.5 s in a tap is named in the log at most once a minute", async () => {
-  const quiet = { id: "quiet", tap: `host.tap("routing", () => undefined); host.tap("gating", async () => undefined);` };
-  // The gateway measures time, hence a thread that sleeps holds it up as a loop does, and leaves the processor to others.
+  const quiet = {
+    id: "quiet",
+    tap: `host.tap("routing", () => undefined); host.tap("gating", async () => undefined);`,
+  };
+  // The gateway measures time, hence a thread that sleeps holds it up as a loop does, and leaves the processor to
+  // others.
   const tap = `let block = loop; host.tap("gating", () => { block(1_500); block = sleep; return undefined; });`;
   const looping = { id: "looping", tap };
   const lines = await logAfterOneRun([quiet, looping], 2);
@@ -65,7 +81,9 @@ test("a plugin that loops for 1.5 s in a tap is named in the log at most once a 
 });
 
 test("a plugin that blocks after an await is logged with the tap that was running", async () => {
-  const tap = `host.tap("gating", async () => { await new Promise((done) => setTimeout(done, 20)); sleep(1_600); return undefined; });`;
+  const tap =
+    `host.tap("gating", async () => { await new Promise((done) => setTimeout(done, 20)); ` +
+    "sleep(1_600); return undefined; });";
   const lines = await logAfterOneRun([{ id: "later", tap }], 1);
   expect(lines[0]).toMatchObject({
     plugin: "later",

@@ -27,7 +27,12 @@ async function open(channel: object, { accounts }: { readonly accounts?: object 
     plugins: [botchat],
     config: {
       channels: {
-        botchat: openChannel(platform, { groupPolicy: "open", streamMode: "off", ...channel, ...(accounts !== undefined && { accounts }) }),
+        botchat: openChannel(platform, {
+          groupPolicy: "open",
+          streamMode: "off",
+          ...channel,
+          ...(accounts !== undefined && { accounts }),
+        }),
       },
     },
     answer() {
@@ -50,7 +55,9 @@ function runOtherBot(platform: Platform, answer: (messageId: number) => object):
       body: JSON.stringify(body),
       signal: stop.signal,
     });
-    return (await response.json()) as { readonly result: readonly { readonly update_id: number; readonly message?: Sent }[] };
+    return (await response.json()) as {
+      readonly result: readonly { readonly update_id: number; readonly message?: Sent }[];
+    };
   };
   const loop = async () => {
     let offset = 0;
@@ -58,7 +65,8 @@ function runOtherBot(platform: Platform, answer: (messageId: number) => object):
       const { result } = await call("getUpdates", { offset, timeout: 1 });
       for (const { update_id, message } of result) {
         offset = update_id + 1;
-        if (message?.from.is_bot === true) await call("sendMessage", { chat_id: kitchen, ...answer(message.message_id) });
+        if (message?.from.is_bot === true)
+          await call("sendMessage", { chat_id: kitchen, ...answer(message.message_id) });
       }
     }
   };
@@ -111,7 +119,12 @@ describe("another bot in an open group", () => {
   });
 
   test("cannot use owner commands, even if its id is listed", async () => {
-    const group = await open({ allowFrom: ["4343"], dmPolicy: "allowlist", groupAllowFrom: ["*", "4343"], groups: { "*": {} } });
+    const group = await open({
+      allowFrom: ["4343"],
+      dmPolicy: "allowlist",
+      groupAllowFrom: ["*", "4343"],
+      groups: { "*": {} },
+    });
     runOtherBot(group.platform, () => ({ text: "/config@e2e_bot set channels.botchat.ackReaction x" }));
     group.platform.act.say(group.ada, kitchen, "@e2e_bot hello");
     await expect.poll(() => reasons(group)).toContain("owner_required");
@@ -121,7 +134,10 @@ describe("another bot in an open group", () => {
 describe("two accounts of one gateway in one group", () => {
   test.each([true, false])("do not answer each other (requireMention: %s)", async (requireMention) => {
     const accounts = { one: { botToken: ours.token }, two: { botToken: other.token } };
-    const group = await open({ botToken: undefined, replyToMode: "all", groups: { "*": { requireMention } } }, { accounts });
+    const group = await open(
+      { botToken: undefined, replyToMode: "all", groups: { "*": { requireMention } } },
+      { accounts },
+    );
     group.platform.act.say(group.ada, kitchen, "@e2e_bot @other_bot hello");
     await expect.poll(() => reasons(group)).toContain("own_account");
     await exchange();

@@ -13,14 +13,18 @@ async function* costs15(turn: EngineTurn): AsyncGenerator<TurnEvent> {
   yield { type: "done" };
 }
 
-const told = "I have used up what I may spend today. Please write again tomorrow; the owner of this bot can raise the limit.";
+const told =
+  "I have used up what I may spend today. Please write again tomorrow; the owner of this bot can raise the limit.";
 
 async function openChat(channel: object) {
   const platform = await openPlatform();
   const host = await createTestHost({
     plugins: [botchat],
     answer: costs15,
-    config: { budget: { perDayTokens: 15 }, channels: { botchat: openChannel(platform, { streamMode: "off", ...channel }) } },
+    config: {
+      budget: { perDayTokens: 15 },
+      channels: { botchat: openChannel(platform, { streamMode: "off", ...channel }) },
+    },
   });
   onTestFinished(() => host.close());
   const [, , chen = 0] = people(platform);

@@ -20,7 +20,8 @@ async function* announces(turn: EngineTurn, work: () => Promise<void> = async ()
 async function open(config: Readonly<Record<string, unknown>>, more: Partial<TestHostOptions> = {}) {
   const host = await createTestHost({ answer: (turn) => announces(turn), config, ...more });
   onTestFinished(() => host.close());
-  const command = async (...args: readonly string[]) => (await run([...args, "--config", host.configFile], { home: temporaryHome() })).out;
+  const command = async (...args: readonly string[]) =>
+    (await run([...args, "--config", host.configFile], { home: temporaryHome() })).out;
   const usage = async (...args: readonly string[]) =>
     JSON.parse(await command("usage", "--json", ...args)) as {
       readonly usage: readonly Record<string, unknown>[];
@@ -71,7 +72,8 @@ describe("a token limit", () => {
       hint: "Raise budget.perDayTokens, or send /budget add 50000 tokens today as an owner.",
     });
     await host.say("fifth", { from: "7" });
-    const told = "I have used up what I may spend today. Please write again tomorrow; the owner of this bot can raise the limit.";
+    const told =
+      "I have used up what I may spend today. Please write again tomorrow; the owner of this bot can raise the limit.";
     // The channel has no reactions.
     expect(textsTo("7")).toEqual(["heard second", "heard third", told, "Nothing is left for today."]);
     await expect.poll(() => textsTo("owner")).toHaveLength(3);
@@ -124,7 +126,8 @@ describe("a token limit", () => {
     // None of it is used yet, so nobody is told that it is used up.
     expect(new Set(host.outbox().map(({ text }) => text))).toEqual(
       new Set([
-        "I am working on several requests, and one more could exceed what I may spend. Please send your message again in a moment.",
+        "I am working on several requests, and one more could exceed what I may spend. Please send your " +
+          "message again in a moment.",
       ]),
     );
     running.resolve();
@@ -145,7 +148,16 @@ describe("a token limit", () => {
     expect(await ended).toMatchObject({ outcome: "refused" });
     expect(await usage()).toMatchObject({
       total: { calls: 2, inputTokens: 20, outputTokens: 10, estimated: 1 },
-      budgets: [{ path: "agents.defaults.budget.perDayTokens", agentId: "main", period: "day", unit: "tokens", used: 30, total: 44 }],
+      budgets: [
+        {
+          path: "agents.defaults.budget.perDayTokens",
+          agentId: "main",
+          period: "day",
+          unit: "tokens",
+          used: 30,
+          total: 44,
+        },
+      ],
     });
   });
 
@@ -153,7 +165,9 @@ describe("a token limit", () => {
     const { host, textsTo } = await open({ budget: { perSenderPerDayTokens: 20 } });
     await host.say("hello", { from: "7" });
     expect(await host.say("again", { from: "7" })).toMatchObject({ outcome: "refused" });
-    expect(textsTo("7").at(-1)).toBe("I have used up what I may spend on your messages today. Please write again tomorrow.");
+    expect(textsTo("7").at(-1)).toBe(
+      "I have used up what I may spend on your messages today. Please write again tomorrow.",
+    );
     expect(await host.say("hello", { from: "8" })).toMatchObject({ outcome: "answered" });
   });
 
@@ -172,7 +186,9 @@ describe("a token limit", () => {
     for (const text of ["1", "2", "3", "4"]) await host.say(text, { from: "7" });
     expect(textsTo("7").at(-1)).toMatch(/^I have used up what I may spend today/);
     await host.say("hello");
-    await expect.poll(() => textsTo("owner").join()).toMatch(/The budget of all agents is used up: 45 of 50 tokens today/);
+    await expect
+      .poll(() => textsTo("owner").join())
+      .toMatch(/The budget of all agents is used up: 45 of 50 tokens today/);
   });
 
   test("is not used up by a call that is too large for it; smaller calls run, and each sender learns why", async () => {
@@ -188,12 +204,19 @@ describe("a token limit", () => {
         },
       },
     );
-    expect(await host.deliver("agent", { message: "long" })).toMatchObject({ status: 202, ended: [{ reason: "budget_exceeded" }] });
-    expect(await host.deliver("agent", { message: "short" })).toMatchObject({ status: 202, ended: [{ outcome: "silent" }] });
+    expect(await host.deliver("agent", { message: "long" })).toMatchObject({
+      status: 202,
+      ended: [{ reason: "budget_exceeded" }],
+    });
+    expect(await host.deliver("agent", { message: "short" })).toMatchObject({
+      status: 202,
+      ended: [{ outcome: "silent" }],
+    });
     for (const text of ["long", "long", "short"]) await host.say(text, { from: "7" });
     const again = "This needs more than I may still spend, too.";
     const large =
-      "Replying to this needs more than I may still spend. A shorter message may fit, or a new conversation: `/new` leaves out what was said before.";
+      "Replying to this needs more than I may still spend. A shorter message may fit, or a new " +
+      "conversation: `/new` leaves out what was said before.";
     expect(textsTo("7")).toEqual([large, again, "well"]);
     await host.say("hello");
     await host.say("long");
@@ -222,10 +245,17 @@ describe("a token limit", () => {
     const { host, command, textsTo } = await open({ agents: { defaults: { budget: { perDayTokens: 20 } } } });
     expect((await host.deliver("agent", { message: "first" })).status).toBe(202);
     // There is some room left when this one is accepted, but not enough for its call.
-    expect(await host.deliver("agent", { message: "second" })).toMatchObject({ status: 202, ended: [{ reason: "budget_exceeded" }] });
+    expect(await host.deliver("agent", { message: "second" })).toMatchObject({
+      status: 202,
+      ended: [{ reason: "budget_exceeded" }],
+    });
     expect(await host.deliver("agent", { message: "third" })).toMatchObject({
       status: 429,
-      body: { ok: false, code: "budget_exceeded", error: "The budget of the agent is used up; send the request again later." },
+      body: {
+        ok: false,
+        code: "budget_exceeded",
+        error: "The budget of the agent is used up; send the request again later.",
+      },
     });
     const woken = host.deliver("wake", { text: "The disk is full.", mode: "now" });
     await expect.poll(() => command("why", "last")).toMatch(/budget_exceeded/);
@@ -249,7 +279,9 @@ describe("the ledger", () => {
       },
     );
     expect(await host.say("hello")).toMatchObject({ outcome: "answered" });
-    await expect.poll(async () => (await usage()).total).toMatchObject({ calls: 1, inputTokens: 90, cacheRead: 40, reasoning: 5 });
+    await expect
+      .poll(async () => (await usage()).total)
+      .toMatchObject({ calls: 1, inputTokens: 90, cacheRead: 40, reasoning: 5 });
     expect(await host.say("again")).toMatchObject({ outcome: "refused" });
   });
 
@@ -265,12 +297,23 @@ describe("the ledger", () => {
     expect(await host.say("empty")).toMatchObject({ reason: "model_empty" });
     expect((await usage("--by", "sender")).usage).toMatchObject([
       { sender: "loopback:7", calls: 1, estimated: 1 },
-      { sender: "loopback:owner", calls: 2, inputTokens: 22, outputTokens: 14, usd: 0.000162, unpricedCalls: 0, estimated: 0 },
+      {
+        sender: "loopback:owner",
+        calls: 2,
+        inputTokens: 22,
+        outputTokens: 14,
+        usd: 0.000162,
+        unpricedCalls: 0,
+        estimated: 0,
+      },
     ]);
     const exported = JSON.parse(await command("privacy", "export", "loopback:7")) as { readonly modelCalls: unknown };
     expect(exported.modelCalls).toMatchObject([{ sender: "loopback:7", calls: 1, model: "local/small" }]);
     await command("privacy", "erase", "loopback:7");
-    expect((await usage("--by", "sender")).usage.map(({ sender, calls }) => ({ sender, calls }))).toContainEqual({ sender: "", calls: 1 });
+    expect((await usage("--by", "sender")).usage.map(({ sender, calls }) => ({ sender, calls }))).toContainEqual({
+      sender: "",
+      calls: 1,
+    });
     expect(await command("usage", "--by", "purpose", "--days", "2")).toMatch(/turn +3 .*\ntotal +3 |turn +3 /);
     expect(JSON.parse(await command("usage", "--by", "colour", "--json"))).toMatchObject({ ok: false, code: "usage" });
   });
@@ -293,7 +336,9 @@ describe("a limit in US dollars", () => {
 
   test("refuses a model with an unknown price unless that is allowed", async () => {
     const { model, host } = await openModel({ budget: { perDayUsd: 1 }, models: {} });
-    await host.configure({ models: { providers: { local: { api: "openai-compatible", baseUrl: model.url } }, prices: undefined } });
+    await host.configure({
+      models: { providers: { local: { api: "openai-compatible", baseUrl: model.url } }, prices: undefined },
+    });
     const refused = await host.say("hello");
     expect(refused).toMatchObject({ outcome: "failed", reason: "budget_unpriced" });
     expect(refused.decisions.findLast(({ station }) => station === "turn")).toMatchObject({
@@ -308,7 +353,9 @@ describe("a limit in US dollars", () => {
 });
 
 test("at a run's limit, the model must answer without tools; a run that is too large from the start is refused", async () => {
-  const { model, host, textsTo } = await openModel({ agents: { defaults: { model: "local/small", budget: { perRunTokens: 3_500 } } } });
+  const { model, host, textsTo } = await openModel({
+    agents: { defaults: { model: "local/small", budget: { perRunTokens: 3_500 } } },
+  });
   model.script(callTools([{ name: "send", args: { message: "x".repeat(4_000) } }]), say("That is what I found."));
   expect(await host.say("look it up")).toMatchObject({ outcome: "answered" });
   expect(textsTo("owner").at(-1)).toBe("That is what I found.");
@@ -318,5 +365,7 @@ test("at a run's limit, the model must answer without tools; a run that is too l
   expect(JSON.stringify(second?.body.messages.at(-1))).toContain("The token limit of this run is nearly used up");
   await host.configure({ agents: { defaults: { budget: { perRunTokens: 300 } } } });
   expect(await host.say("and now?")).toMatchObject({ outcome: "failed", reason: "budget_run_exceeded" });
-  expect(textsTo("owner").at(-1)).toBe("Sorry, this needs more than I may spend on one answer. Please ask for less at once.");
+  expect(textsTo("owner").at(-1)).toBe(
+    "Sorry, this needs more than I may spend on one answer. Please ask for less at once.",
+  );
 });

@@ -1,4 +1,7 @@
-/** A channel that is missing for a while: what came from it, and what is to be sent to it, waits and is answered once it is back. */
+/**
+ * A channel that is missing for a while: what came from it, and what is to be sent to it, waits and is answered once it
+ * is back.
+ */
 import { setTimeout as wait } from "node:timers/promises";
 import { createTestHost } from "service-gateway/testkit";
 import { expect, onTestFinished, test } from "vitest";
@@ -49,7 +52,11 @@ const ways: readonly Missing[] = [
   { name: "has no section", config: () => ({ hooks }), why: "botchat:default is not configured" },
   {
     name: "has no plugin",
-    config: (channel) => ({ hooks, channels: { botchat: channel }, plugins: { entries: { botchat: { enabled: false } } } }),
+    config: (channel) => ({
+      hooks,
+      channels: { botchat: channel },
+      plugins: { entries: { botchat: { enabled: false } } },
+    }),
     why: "botchat:default has no plugin that provides the channel",
   },
   {
@@ -76,14 +83,17 @@ async function leaveWaiting(platform: Platform, rest: object = {}): Promise<Runn
   for (const text of ["one", "two", "three"]) platform.act.say(ada, ada, text);
   expect((await postHook(again.url, "agent", { message: "a webhook", wakeMode: "next-heartbeat" })).status).toBe(202);
   await expect
-    .poll(() => told(again, "events", "list", "--outcome", "waiting", "--json").then((out) => JSON.parse(out).events.length))
+    .poll(() =>
+      told(again, "events", "list", "--outcome", "waiting", "--json").then((out) => JSON.parse(out).events.length),
+    )
     .toBe(4);
   await kill(again);
   return again;
 }
 
 for (const { name, config, why, rest } of ways)
-  test(`a channel that ${name} at a start costs nothing: its messages and a webhook's reply wait, and doctor and status say for what`, {
+  test(`a channel that ${name} at a start costs nothing: its messages and a webhook's reply wait, and ` +
+    "doctor and status say for what", {
     timeout: 90_000,
   }, async () => {
     const platform = await openPlatform();
@@ -96,10 +106,14 @@ for (const { name, config, why, rest } of ways)
     expect(JSON.parse(await told(without, "events", "list", "--outcome", "failed", "--json")).events).toEqual([]);
     expect(await told(without, "why", "last")).toContain("waiting");
     const status = JSON.parse(await told(without, "status", "--json"));
-    expect(status.waits).toMatchObject([{ channel: "botchat", account: "default", events: 4, reason: expect.stringContaining(why) }]);
+    expect(status.waits).toMatchObject([
+      { channel: "botchat", account: "default", events: 4, reason: expect.stringContaining(why) },
+    ]);
     expect(await told(without, "status")).toContain(`4 events wait: ${why}`);
     const { findings } = JSON.parse(await told(without, "doctor", "--json"));
-    expect(findings).toContainEqual(expect.objectContaining({ check: "waiting", verdict: "warn", reason: expect.stringContaining(why) }));
+    expect(findings).toContainEqual(
+      expect.objectContaining({ check: "waiting", verdict: "warn", reason: expect.stringContaining(why) }),
+    );
     writeConfig(without.file, withBasics({ hooks, channels: { botchat: channel }, ...rest }));
     if (name === "has no plugin") {
       await stop(without);
@@ -111,7 +125,12 @@ for (const { name, config, why, rest } of ways)
       await expect.poll(() => answers(platform, ada), { timeout: 20_000 }).toHaveLength(5);
       await stop(without);
     }
-    expect(answers(platform, ada).slice(0, 4)).toEqual(["before", expect.any(String), expect.any(String), expect.any(String)]);
+    expect(answers(platform, ada).slice(0, 4)).toEqual([
+      "before",
+      expect.any(String),
+      expect.any(String),
+      expect.any(String),
+    ]);
     for (const text of ["one", "two", "three", "a webhook"])
       expect(
         answers(platform, ada).filter((said) => said.includes(text)),
@@ -129,7 +148,9 @@ test("replies of a channel removed during their turns are stored and sent after 
   platform.act.say(ada, ada, "one");
   platform.act.say(ada, ada, "two");
   await expect
-    .poll(() => told(gateway, "events", "list", "--outcome", "waiting", "--json").then((out) => JSON.parse(out).events.length))
+    .poll(() =>
+      told(gateway, "events", "list", "--outcome", "waiting", "--json").then((out) => JSON.parse(out).events.length),
+    )
     .toBe(2);
   writeConfig(gateway.file, withBasics({ hooks, plugins: slow }));
   await wait(8_000);
@@ -155,7 +176,9 @@ test("a new bot under the same account does not answer the previous bot's messag
   const left = await startGatewayProcess({ hooks, channels: { botchat: channel }, plugins: endless });
   platform.act.say(ada, ada, "for the first bot");
   await expect
-    .poll(() => told(left, "events", "list", "--outcome", "waiting", "--json").then((out) => JSON.parse(out).events.length))
+    .poll(() =>
+      told(left, "events", "list", "--outcome", "waiting", "--json").then((out) => JSON.parse(out).events.length),
+    )
     .toBe(1);
   await kill(left);
   writeConfig(left.file, withBasics({ hooks, channels: { botchat: { ...channel, botToken: other } } }));
@@ -180,7 +203,11 @@ for (const [name, ms, end] of [
     });
     await host.say("hello", { from: "owner" });
     await host.configure({ channels: { loopback: { enabled: false } } });
-    const response = await postHook(host.url, "agent", { message: "the webhook", channel: "last", wakeMode: "next-heartbeat" });
+    const response = await postHook(host.url, "agent", {
+      message: "the webhook",
+      channel: "last",
+      wakeMode: "next-heartbeat",
+    });
     const { eventId } = (await response.json()) as { eventId: string };
     await host.advance(ms);
     // Old events are looked for every ten minutes, and one step of the clock plays at most a thousand rounds.
@@ -189,5 +216,7 @@ for (const [name, ms, end] of [
     expect((await host.why(eventId)).filter(({ code }) => code === "account_not_open")).toHaveLength(1);
     await host.configure({ channels: { loopback: { enabled: true } } });
     expect(await host.settled(eventId)).toMatchObject(end);
-    expect(host.outbox().filter(({ text = "" }) => text.includes("the webhook"))).toHaveLength(end.outcome === "answered" ? 1 : 0);
+    expect(host.outbox().filter(({ text = "" }) => text.includes("the webhook"))).toHaveLength(
+      end.outcome === "answered" ? 1 : 0,
+    );
   });

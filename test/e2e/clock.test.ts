@@ -11,7 +11,12 @@ import { answers, hookToken, openChannel, openPlatform, people, postHook } from 
 aroundEach(inOwnTest);
 
 const hour = 3_600_000;
-const photo = (name: string) => ({ kind: "photo" as const, bytes: Buffer.from(name), fileName: `${name}.png`, mimeType: "image/png" });
+const photo = (name: string) => ({
+  kind: "photo" as const,
+  bytes: Buffer.from(name),
+  fileName: `${name}.png`,
+  mimeType: "image/png",
+});
 
 test.concurrent.each([
   ["two hours back", -2 * hour],

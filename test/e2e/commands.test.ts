@@ -1,4 +1,6 @@
-/** Chat commands through the channel: the menu on the platform, and `/stop` against turns that run and turns that wait. */
+/**
+ * Chat commands through the channel: the menu on the platform, and `/stop` against turns that run and turns that wait.
+ */
 import { setTimeout as delay } from "node:timers/promises";
 import { createTestHost } from "service-gateway/testkit";
 import { expect, onTestFinished, test } from "vitest";
@@ -39,7 +41,9 @@ async function open(config: object = {}) {
   });
   onTestFinished(() => host.close());
   const settled = async () => {
-    const { gateway } = (await (await host.fetch("/gateway/describe")).json()) as { readonly gateway: Pick<GatewayDescription, "stats"> };
+    const { gateway } = (await (await host.fetch("/gateway/describe")).json()) as {
+      readonly gateway: Pick<GatewayDescription, "stats">;
+    };
     return gateway.stats.settled;
   };
   return { platform, seen, edit: host.configure, channel, settled, people: people(platform) };
@@ -59,7 +63,9 @@ test("/stop ends a running turn within 200 ms, through the platform and back", a
     platform.act.say(ada, ada, "/stop");
     await expect.poll(() => seen[round - 1]?.stoppedAt, { interval: 5 }).toBeDefined();
     least = Math.min(least, (seen[round - 1]?.stoppedAt ?? Number.POSITIVE_INFINITY) - began);
-    await expect.poll(() => answers(platform, ada).filter((text) => text === "Stopped.").length, { interval: 10 }).toBe(round);
+    await expect
+      .poll(() => answers(platform, ada).filter((text) => text === "Stopped.").length, { interval: 10 })
+      .toBe(round);
   }
   expect(least).toBeLessThan(200);
   await expect.poll(async () => (await settled()).silent).toBe(round);
@@ -113,7 +119,9 @@ test("the menu lists native, plugin and custom commands in order and follows an 
     "config",
   ];
   await expect.poll(menus).toEqual([[...native, "pair"]]);
-  await edit({ channels: { botchat: { ...channel, customCommands: [{ command: "/Brew", description: "Make tea" }] } } });
+  await edit({
+    channels: { botchat: { ...channel, customCommands: [{ command: "/Brew", description: "Make tea" }] } },
+  });
   await expect.poll(() => menus().at(-1)).toEqual([...native, "pair", "brew"]);
   await edit({ commands: { native: false } });
   await expect.poll(() => menus().at(-1)).toEqual(["pair", "brew"]);
@@ -123,10 +131,17 @@ test("the menu lists native, plugin and custom commands in order and follows an 
 });
 
 test("a command forwarded by the owner is not run; the agent reads it as a message", async () => {
-  const place = await converse({ channel: { dmPolicy: "allowlist", allowFrom: [1001] }, config: { commands: { config: true } } });
+  const place = await converse({
+    channel: { dmPolicy: "allowlist", allowFrom: [1001] },
+    config: { commands: { config: true } },
+  });
   await place.start();
   const { platform, ada } = place;
-  const forwardOrigin = { type: "user", date: 1_700_000_000, sender_user: { id: 6_006, is_bot: false, first_name: "Mallory" } };
+  const forwardOrigin = {
+    type: "user",
+    date: 1_700_000_000,
+    sender_user: { id: 6_006, is_bot: false, first_name: "Mallory" },
+  };
   for (const text of ["/config set channels.botchat.dmPolicy open", "/stop", "/new"]) {
     const before = place.turns.length;
     platform.act.say(ada, ada, text, { forwardOrigin });

@@ -1,8 +1,16 @@
-/** What is said in a group without the bot, over the emulated platform: told with the next turn there, and never obeyed as if it were asked. */
+/**
+ * What is said in a group without the bot, over the emulated platform: told with the next turn there, and never obeyed
+ * as if it were asked.
+ */
 import { describe, expect, test } from "vitest";
 import { type Conversation, converse, kitchen, workshop } from "./conversation.ts";
 
-const ask = async (place: Conversation, chat: number, text = "@e2e_bot and now?", options: { readonly thread?: number } = {}) => {
+const ask = async (
+  place: Conversation,
+  chat: number,
+  text = "@e2e_bot and now?",
+  options: { readonly thread?: number } = {},
+) => {
   const before = place.turns.length;
   place.platform.act.say(place.ada, chat, text, options);
   await place.asked(before + 1);
@@ -10,7 +18,12 @@ const ask = async (place: Conversation, chat: number, text = "@e2e_bot and now?"
 };
 
 /** Somebody says something that is not for the bot. */
-const overhear = async (place: Conversation, chat: number, texts: readonly string[], options: { readonly thread?: number } = {}) => {
+const overhear = async (
+  place: Conversation,
+  chat: number,
+  texts: readonly string[],
+  options: { readonly thread?: number } = {},
+) => {
   const before = (await place.ends()).length;
   for (const text of texts) place.platform.act.say(place.bela, chat, text, options);
   await place.ended(before + texts.length);
@@ -54,7 +67,9 @@ describe("earlier messages in a group that were not for the bot", () => {
     await place.start();
     await overhear(place, kitchen, ["we need bread"]);
     const before = (await place.ends()).length;
-    const { message_id: last } = place.platform.act.say(place.bela, kitchen, "still there?") as { readonly message_id: number };
+    const { message_id: last } = place.platform.act.say(place.bela, kitchen, "still there?") as {
+      readonly message_id: number;
+    };
     await place.ended(before + 1);
     place.platform.act.setMember(kitchen, 4242, "administrator");
     place.platform.act.react(place.ada, kitchen, last, ["👍"]);
@@ -124,7 +139,9 @@ describe("the conversation history for the model", () => {
       act.say(place.ada, place.ada, text);
       await place.asked(index + 1);
     }
-    const asked = place.turns[3]?.messages.filter(({ role }) => role === "user").map(({ text }) => text.replace(/^.*\] /, ""));
+    const asked = place.turns[3]?.messages
+      .filter(({ role }) => role === "user")
+      .map(({ text }) => text.replace(/^.*\] /, ""));
     expect(asked).toEqual(["two", "three", "four"]);
     expect(place.bela).toBe(1002);
     act.say(place.bela, place.bela, "me");

@@ -106,7 +106,9 @@ export async function converse(options: ConversationOptions = {}): Promise<Conve
 
 /** How each event ended, or where it stands; oldest first. Read from the state, whether or not a gateway runs. */
 export async function endsOf(directory: string): Promise<readonly string[]> {
-  return (await eventsIn(directory)).map(({ state, outcome, reason }) => (state === "settled" ? `${outcome} ${reason}` : state));
+  return (await eventsIn(directory)).map(({ state, outcome, reason }) =>
+    state === "settled" ? `${outcome} ${reason}` : state,
+  );
 }
 
 async function eventsIn(directory: string): Promise<readonly EventReport[]> {

@@ -1,4 +1,7 @@
-/** More chats write at once than the gateway takes in: the rest waits at the platform, for a moment, and everybody is answered. */
+/**
+ * More chats write at once than the gateway takes in: the rest waits at the platform, for a moment, and everybody is
+ * answered.
+ */
 import { createTestHost } from "service-gateway/testkit";
 import { expect, onTestFinished, test } from "vitest";
 import botchat from "../../plugins/botchat/index.ts";

@@ -17,13 +17,20 @@ const words = (word: string, count: number) => Array.from({ length: count }, (_,
 const provider = ({ url }: OpenAiServer) => ({ api: "openai-compatible", baseUrl: url });
 
 async function servers() {
-  const [first, second] = await Promise.all([createOpenAiServer(), createOpenAiServer({ answer: () => say("Here is the answer.") })]);
+  const [first, second] = await Promise.all([
+    createOpenAiServer(),
+    createOpenAiServer({ answer: () => say("Here is the answer.") }),
+  ]);
   onTestFinished(async () => {
     await Promise.all([first.close(), second.close()]);
   });
   const config = {
     agents: {
-      defaults: { model: { primary: "first/a", fallbacks: ["second/b"] }, heartbeat: { every: "0", target: "last" }, timezone: "UTC" },
+      defaults: {
+        model: { primary: "first/a", fallbacks: ["second/b"] },
+        heartbeat: { every: "0", target: "last" },
+        timezone: "UTC",
+      },
     },
     models: { providers: { first: provider(first), second: provider(second) } },
     plugins: { entries: { ai: { options: { retries: 1, retryDelayMs: 20, chunkMs: 400 } } } },
@@ -103,7 +110,9 @@ describe.concurrent("an interrupted answer in a chat with previews", () => {
     first.script(...manyTimes(answer));
     second.script(say(`Here it is: ${words("right", 30)}`, { delayMs: 20 }));
     const seen = new Set<string>();
-    const watching = setInterval(() => seen.add(answers(platform, ada).join(" ")), 20);
+    const watching = setInterval(() => {
+      for (const text of answers(platform, ada)) seen.add(text);
+    }, 20);
     try {
       platform.act.say(ada, ada, "what is it?");
       await answered(platform, ada, "right29", 20_000);
@@ -111,7 +120,7 @@ describe.concurrent("an interrupted answer in a chat with previews", () => {
     } finally {
       clearInterval(watching);
     }
-    // Never a joined text of both.
+    // No message ever joins both.
     for (const text of seen) expect(text.includes("void") && text.includes("right")).toBe(false);
     // What is void is in no later request.
     platform.act.say(ada, ada, "and now?");
@@ -161,7 +170,9 @@ describe.concurrent("an interrupted answer in a chat with previews", () => {
     expect(host.outbox().map(({ text }) => text)).toEqual(["Here is the answer."]);
     expect(JSON.stringify(second.requests[0]?.body.messages)).toContain('{\\"ok\\":true}');
     const turn = (await host.why(eventId)).find(({ code }) => code === "done");
-    expect(turn?.detail).toMatch(/restarted after model_cut_off.*second\/b answered in place of first\/a \(model_cut_off: /);
+    expect(turn?.detail).toMatch(
+      /restarted after model_cut_off.*second\/b answered in place of first\/a \(model_cut_off: /,
+    );
   });
 
   test("a stop while the next model answers ends the turn with the text that is already visible", async () => {
@@ -190,7 +201,10 @@ test("an engine in a worker also starts over", async () => {
     allowErrors: [/the next one is used/],
     config: {
       ...config,
-      plugins: { load: [join(root, "plugins", "ai")], entries: { ai: { ...config.plugins.entries.ai, isolation: "worker" } } },
+      plugins: {
+        load: [join(root, "plugins", "ai")],
+        entries: { ai: { ...config.plugins.entries.ai, isolation: "worker" } },
+      },
     },
   });
   onTestFinished(() => host.close());

@@ -84,7 +84,14 @@ async function openParrot(more: object = {}) {
 }
 
 /** Saves another version during a turn, which ends on the first one, as the next message meets the second. */
-async function swapInATurn({ platform, ada, bela, home, index, dev }: Awaited<ReturnType<typeof openParrot>>): Promise<void> {
+async function swapInATurn({
+  platform,
+  ada,
+  bela,
+  home,
+  index,
+  dev,
+}: Awaited<ReturnType<typeof openParrot>>): Promise<void> {
   const gate = join(home, "gate");
   platform.act.say(ada, ada, `wait ${gate}`);
   await expect.poll(() => platform.calls.list({ method: "sendChatAction" }).length).toBeGreaterThan(1);
@@ -176,9 +183,13 @@ test.concurrent("a save replaces the plugin, a broken save keeps the last good v
   const writes = `let closed = false;\n    appendFileSync(new URL("runs.txt", import.meta.url), "run\\n");`;
   save(
     index,
-    plugin("fifth", (source) => source.replace("let closed = false;", writes).replace("{ existsSync }", "{ appendFileSync, existsSync }")),
+    plugin("fifth", (source) =>
+      source.replace("let closed = false;", writes).replace("{ existsSync }", "{ appendFileSync, existsSync }"),
+    ),
   );
-  await dev.until(/runs\.txt changes whenever the plugin is replaced, so its changes do not replace the plugin any more\./);
+  await dev.until(
+    /runs\.txt changes whenever the plugin is replaced, so its changes do not replace the plugin any more\./,
+  );
   await stop(dev);
 });
 

@@ -25,9 +25,12 @@ test("a device is paired through the chat, listed and revoked on the command lin
   const { id, secret } = (await asked.json()) as { readonly id: string; readonly secret: string };
   expect((await devices("list")).out).toMatch(new RegExp(`^id .*\\n${id}  Laptop  waiting  127\\.0\\.0\\.1 `));
   expect(await devices("approve")).toMatchObject({ code: 0, out: `Laptop (${id}) is approved.\n` });
-  const collected = await fetch(`${gateway.url}/devices/pair/${id}`, { headers: { authorization: `Bearer ${secret}` } });
+  const collected = await fetch(`${gateway.url}/devices/pair/${id}`, {
+    headers: { authorization: `Bearer ${secret}` },
+  });
   const { token } = (await collected.json()) as { readonly token: string };
-  const describe = async () => (await fetch(`${gateway.url}/gateway/describe`, { headers: { authorization: `Bearer ${token}` } })).status;
+  const describe = async () =>
+    (await fetch(`${gateway.url}/gateway/describe`, { headers: { authorization: `Bearer ${token}` } })).status;
   expect(await describe()).toBe(200);
   expect(JSON.parse((await devices("list", "--json")).out)).toMatchObject([
     { id, name: "Laptop", connected: true, usedAt: expect.any(Number) },
@@ -36,7 +39,10 @@ test("a device is paired through the chat, listed and revoked on the command lin
   expect(await describe()).toBe(401);
   await stop(gateway);
   // The same without a gateway.
-  expect(await devices("revoke", id)).toMatchObject({ code: 1, out: "There is no device with this id; `devices list` shows them.\n" });
+  expect(await devices("revoke", id)).toMatchObject({
+    code: 1,
+    out: "There is no device with this id; `devices list` shows them.\n",
+  });
   const json = await devices("revoke", id, "--json");
   expect(json.code).toBe(1);
   expect(JSON.parse(json.out)).toEqual({

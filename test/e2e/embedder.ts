@@ -28,7 +28,10 @@ async function open(botToken: string): Promise<Gateway> {
 const gateways = await Promise.all(tokens.map(open));
 for (const gateway of gateways) {
   const { accounts } = await gateway.describe();
-  while (accounts.length > 0 && !(await gateway.describe()).accounts.every(({ status }) => status.state === "connected")) {
+  while (
+    accounts.length > 0 &&
+    !(await gateway.describe()).accounts.every(({ status }) => status.state === "connected")
+  ) {
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

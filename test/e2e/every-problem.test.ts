@@ -1,4 +1,7 @@
-/** One file with everything wrong at once: `config validate`, the start and `doctor` list the same problems, and none hides another. */
+/**
+ * One file with everything wrong at once: `config validate`, the start and `doctor` list the same problems, and none
+ * hides another.
+ */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -33,7 +36,11 @@ const config = {
     },
   },
   agents: {
-    defaults: { budget: { timezone: "Mars/Olympus" }, mcpServers: { files: { baseUrl: "https://x.example" } }, workspace: "nowhere" },
+    defaults: {
+      budget: { timezone: "Mars/Olympus" },
+      mcpServers: { files: { baseUrl: "https://x.example" } },
+      workspace: "nowhere",
+    },
   },
   plugins: { entries: { echo: { enabled: "yes", options: { delayMs: "soon" } } } },
 };
@@ -62,7 +69,8 @@ const expected = [
   "plugins.entries.echo.options.delayMs",
 ];
 
-const sorted = (paths: readonly (string | undefined)[]) => [...new Set(paths.filter((path) => path !== undefined))].sort();
+const sorted = (paths: readonly (string | undefined)[]) =>
+  [...new Set(paths.filter((path) => path !== undefined))].sort();
 
 test("validate, startup and doctor list the same problems", async () => {
   const home = temporaryHome();
@@ -86,7 +94,9 @@ test("validate, startup and doctor list the same problems", async () => {
 
   const gateway = await restart({ home, file });
   const lines = (await gateway.until(/the gateway is up/)).split("\n").filter((line) => line.startsWith("{"));
-  const told = lines.map((line) => JSON.parse(line) as { level: number; path?: string; msg: string }).filter(({ level }) => level >= 40);
+  const told = lines
+    .map((line) => JSON.parse(line) as { level: number; path?: string; msg: string })
+    .filter(({ level }) => level >= 40);
   // A bundled plugin whose entry is wrong is off; its options are nobody's at the start.
   expect(sorted(told.map(({ path }) => path)).filter((path) => expected.includes(path ?? ""))).toEqual(
     expected.filter((path) => !path.startsWith("plugins.entries.echo.options")),

@@ -1,4 +1,7 @@
-/** The folders of `examples/`: each is started as it is written, against the emulated platform and a stand-in for the model. */
+/**
+ * The folders of `examples/`: each is started as it is written, against the emulated platform and a stand-in for the
+ * model.
+ */
 import { execFile, spawn } from "node:child_process";
 import { createHmac } from "node:crypto";
 import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -89,7 +92,8 @@ async function startExample(
   set(["state", "dir"], "state");
   set(["channels", "botchat", "apiRoot"], platform.url);
   set(["channels", "botchat", "polling"], { timeoutSeconds: 1 });
-  if ((parse(text) as { models?: unknown }).models !== undefined) set(["models", "providers", "local", "baseUrl"], model.url);
+  if ((parse(text) as { models?: unknown }).models !== undefined)
+    set(["models", "providers", "local", "baseUrl"], model.url);
   writeFileSync(file, text);
   const gateway = await restart({ home, file, env: environment });
   if (greet) {
@@ -105,7 +109,11 @@ async function startExample(
     ada,
     bela,
     post: (hook, body, headers = { authorization: `Bearer ${environment.HOOK_TOKEN}` }) =>
-      fetch(`${gateway.url}/hooks/${hook}`, { method: "POST", headers: { "content-type": "application/json", ...headers }, body }),
+      fetch(`${gateway.url}/hooks/${hook}`, {
+        method: "POST",
+        headers: { "content-type": "application/json", ...headers },
+        body,
+      }),
   };
 }
 
@@ -117,7 +125,11 @@ describe.concurrent("the manual", () => {
     for (const folder of folders.filter((name) => !own.includes(name))) {
       const page = readFileSync(join(root, "examples", folder, "README.md"), "utf8");
       for (const [, file = "", text] of page.matchAll(/^`([\w./-]+)`:\n\n```\w+\n([\s\S]*?)```/gm)) {
-        expect([folder, file, text]).toEqual([folder, file, readFileSync(join(root, "examples", folder, file), "utf8")]);
+        expect([folder, file, text]).toEqual([
+          folder,
+          file,
+          readFileSync(join(root, "examples", folder, file), "utf8"),
+        ]);
       }
       expect(page).toMatch(/^# .+\n\n`config\.jsonc`:/);
       expect(index).toContain(`examples/${folder}/README.md`);
@@ -129,17 +141,27 @@ describe.concurrent("the manual", () => {
     platform.act.say(ada, ada, "hello");
     await answered(platform, ada, /pairing approve botchat \w+/);
     const code = /pairing approve botchat (\w+)/.exec(spoken(platform, ada))?.[1] ?? "";
-    const approved = await run(["pairing", "approve", "botchat", code, "--config", gateway.file], { home: gateway.home });
+    const approved = await run(["pairing", "approve", "botchat", code, "--config", gateway.file], {
+      home: gateway.home,
+    });
     expect(approved.code).toBe(0);
     platform.act.say(ada, ada, "what is new?");
     await answered(platform, ada, "what is new?");
   });
 
   test("webhooks-github: a signed event runs with the instructions and replies in the chat; an unsigned one is refused", async () => {
-    const { platform, model, ada, post } = await startExample("webhooks-github", { ready: ["github.ts", "message.ts"], greet: true });
+    const { platform, model, ada, post } = await startExample("webhooks-github", {
+      ready: ["github.ts", "message.ts"],
+      greet: true,
+    });
     const body = JSON.stringify({
       action: "opened",
-      issue: { number: 7, title: "The door jams", html_url: "https://github.com/acme/house/issues/7", user: { login: "ada" } },
+      issue: {
+        number: 7,
+        title: "The door jams",
+        html_url: "https://github.com/acme/house/issues/7",
+        user: { login: "ada" },
+      },
       repository: { full_name: "acme/house", html_url: "https://github.com/acme/house" },
       sender: { login: "ada" },
     });
@@ -150,16 +172,23 @@ describe.concurrent("the manual", () => {
     };
     expect((await post("github", body, github)).status).toBe(202);
     await answered(platform, ada, "The door jams");
-    expect(JSON.stringify(model.requests.map(({ body }) => body.messages))).toContain("Summarize the event in two sentences.");
+    expect(JSON.stringify(model.requests.map(({ body }) => body.messages))).toContain(
+      "Summarize the event in two sentences.",
+    );
     expect((await post("github", body, { "x-github-event": "issues" })).status).toBe(401);
   });
 
   test("webhooks-stripe: a signed event is sent unchanged without calling a model", async () => {
-    const { platform, model, ada, post } = await startExample("webhooks-stripe", { ready: ["stripe.ts", "message.ts"], greet: true });
+    const { platform, model, ada, post } = await startExample("webhooks-stripe", {
+      ready: ["stripe.ts", "message.ts"],
+      greet: true,
+    });
     const body = JSON.stringify({
       id: "evt_1",
       type: "invoice.payment_failed",
-      data: { object: { object: "invoice", id: "in_1", number: "A-7", amount_due: 1_250, currency: "eur", customer: "cus_1" } },
+      data: {
+        object: { object: "invoice", id: "in_1", number: "A-7", amount_due: 1_250, currency: "eur", customer: "cus_1" },
+      },
     });
     const at = Math.floor(Date.now() / 1_000);
     const signature = createHmac("sha256", environment.STRIPE_WEBHOOK_SECRET).update(`${at}.${body}`).digest("hex");
@@ -185,17 +214,23 @@ describe.concurrent("the manual", () => {
     const server = await startImapServer();
     onTestFinished(() => server.close());
     const place = { host: "127.0.0.1", port: server.port, tls: false, user: server.user };
-    const settings = Object.fromEntries(Object.entries(place).map(([key, value]) => [`hooks.imap.accounts.work.${key}`, value]));
+    const settings = Object.fromEntries(
+      Object.entries(place).map(([key, value]) => [`hooks.imap.accounts.work.${key}`, value]),
+    );
     const { platform, model, gateway, ada } = await startExample("mail", { greet: true, settings });
-    const watched = async () => (await run(["webhooks", "imap", "status", "--config", gateway.file], { home: gateway.home })).out;
+    const watched = async () =>
+      (await run(["webhooks", "imap", "status", "--config", gateway.file], { home: gateway.home })).out;
     await expect.poll(watched, { interval: 100 }).toMatch(/work .* ok/);
     platform.act.say(ada, ada, "hello");
     await answered(platform, ada, "hello");
-    const mail = (from: string, text: string) => `From: ${from}\r\nTo: ada@example.org\r\nSubject: Lamps\r\n\r\n${text}\r\n`;
+    const mail = (from: string, text: string) =>
+      `From: ${from}\r\nTo: ada@example.org\r\nSubject: Lamps\r\n\r\n${text}\r\n`;
     await server.deliver(mail("eve@elsewhere.example", "Buy our lamps!"));
     await server.deliver(mail("Bela <bela@example.org>", "The lamps are here."));
     await answered(platform, ada, "The lamps are here.");
-    expect(JSON.stringify(model.requests.map(({ body }) => body.messages))).toContain("Summarise the mail in two sentences.");
+    expect(JSON.stringify(model.requests.map(({ body }) => body.messages))).toContain(
+      "Summarise the mail in two sentences.",
+    );
     expect(spoken(platform, ada)).not.toContain("Buy our lamps!");
   });
 
@@ -236,7 +271,9 @@ describe.concurrent("the manual", () => {
     platform.act.say(cleo, cleo, "let me in");
     await answered(platform, cleo, /pairing approve botchat \w+/);
     const code = /pairing approve botchat (\w+)/.exec(spoken(platform, cleo))?.[1] ?? "";
-    expect((await run(["pairing", "approve", "botchat", code, "--config", gateway.file], { home: gateway.home })).code).toBe(0);
+    expect(
+      (await run(["pairing", "approve", "botchat", code, "--config", gateway.file], { home: gateway.home })).code,
+    ).toBe(0);
     platform.act.say(cleo, cleo, "good morning");
     await answered(platform, cleo, "good morning");
     expect(JSON.stringify(model.requests.at(-1)?.body.messages)).not.toContain("the secret of ada");
@@ -269,7 +306,10 @@ describe.concurrent("the manual", () => {
     const target = join(gateway.home, "backup.tar");
     await promisify(execFile)("sh", [join(gateway.home, "backup.sh"), gateway.state, target]);
     const other = join(gateway.home, "state");
-    await promisify(execFile)("sh", ["-c", `rm -rf '${other}' && mkdir -m 700 '${other}' && tar -C '${other}' -xf '${target}'`]);
+    await promisify(execFile)("sh", [
+      "-c",
+      `rm -rf '${other}' && mkdir -m 700 '${other}' && tar -C '${other}' -xf '${target}'`,
+    ]);
     expect(existsSync(join(other, "state.db"))).toBe(true);
     await restart({ home: gateway.home, file: gateway.file, env: environment });
   });
@@ -282,7 +322,9 @@ describe.concurrent("the manual", () => {
     const local = `{\n\tadmin off\n\tskip_install_trust\n\thttps_port ${port}\n\thttp_port ${plainPort}\n}\n`;
     const file = join(directory, "Caddyfile");
     const text = readFileSync(join(root, "examples", "production", "Caddyfile"), "utf8");
-    const there = text.replace("127.0.0.1:18789", new URL(gateway.url).host).replace(".example.org {", ".example.org {\n\ttls internal");
+    const there = text
+      .replace("127.0.0.1:18789", new URL(gateway.url).host)
+      .replace(".example.org {", ".example.org {\n\ttls internal");
     writeFileSync(file, `${local}${there}`);
     const caddy = spawn("caddy", ["run", "--adapter", "caddyfile", "--config", file], {
       env: { PATH: process.env.PATH, HOME: directory, XDG_DATA_HOME: directory },
@@ -293,15 +335,25 @@ describe.concurrent("the manual", () => {
     const asked = async (path: string, ...more: readonly string[]) => {
       const resolve = ["--resolve", `${name}:${port}:127.0.0.1`];
       const say = ["-sk", "-o", "/dev/null", "-w", "%{http_code}"];
-      const answer = await promisify(execFile)("curl", [...say, ...resolve, ...more, `https://${name}:${port}${path}`]).catch(
-        () => undefined,
-      );
+      const answer = await promisify(execFile)("curl", [
+        ...say,
+        ...resolve,
+        ...more,
+        `https://${name}:${port}${path}`,
+      ]).catch(() => undefined);
       return answer?.stdout;
     };
     await expect.poll(() => asked("/healthz")).toBe("200");
-    const authorized = ["-H", `Authorization: Bearer ${environment.HOOK_TOKEN}`, "-H", "Content-Type: application/json"];
+    const authorized = [
+      "-H",
+      `Authorization: Bearer ${environment.HOOK_TOKEN}`,
+      "-H",
+      "Content-Type: application/json",
+    ];
     expect(await asked("/readyz")).toBe("200");
-    expect(await asked("/hooks/wake", ...authorized, "-d", '{"text":"through the proxy","mode":"next-heartbeat"}')).toBe("200");
+    expect(
+      await asked("/hooks/wake", ...authorized, "-d", '{"text":"through the proxy","mode":"next-heartbeat"}'),
+    ).toBe("200");
     expect(await asked("/hooks/wake", "-d", "{}")).toBe("401");
     for (const path of ["/metrics", "/gateway/status", "/"]) expect(await asked(path)).toBe("404");
   });
@@ -316,6 +368,8 @@ describe.concurrent("the manual", () => {
 
   test("every folder has its own test", () => {
     const text = readFileSync(import.meta.filename, "utf8");
-    expect(folders.filter((name) => ![...own, ...withDatabase].includes(name) && !text.includes(`startExample("${name}"`))).toEqual([]);
+    expect(
+      folders.filter((name) => ![...own, ...withDatabase].includes(name) && !text.includes(`startExample("${name}"`)),
+    ).toEqual([]);
   });
 });

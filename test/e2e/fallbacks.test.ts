@@ -1,4 +1,7 @@
-/** A model that does not answer: who answered in its place, and why, is in the reply, in `/status`, in the trace and in doctor. */
+/**
+ * A model that does not answer: who answered in its place, and why, is in the reply, in `/status`, in the trace and in
+ * doctor.
+ */
 import { createTestHost } from "service-gateway/testkit";
 import { aroundEach, test } from "vitest";
 import ai from "../../plugins/ai/index.ts";
@@ -31,7 +34,8 @@ async function open(more: object = {}) {
     await host.close();
     await Promise.all([first.close(), second.close()]);
   });
-  const command = async (...args: readonly string[]) => await run([...args, "--config", host.configFile], { home: temporaryHome() });
+  const command = async (...args: readonly string[]) =>
+    await run([...args, "--config", host.configFile], { home: temporaryHome() });
   return { host, first, second, command };
 }
 
@@ -55,7 +59,11 @@ test.concurrent("for a used-up quota, the reply, /status, why, status and doctor
   expect((await command("status")).out).toMatch(/model +main: second\/b answers in place of first\/a: /);
   const { findings } = JSON.parse((await command("doctor", "--json")).out);
   expect(findings.filter(({ check }: { check: string }) => check === "models")).toMatchObject([
-    { verdict: "warn", path: "models.providers.first", reason: expect.stringContaining("second/b answers in its place") },
+    {
+      verdict: "warn",
+      path: "models.providers.first",
+      reason: expect.stringContaining("second/b answers in its place"),
+    },
   ]);
   await host.advance(10 * 60_000);
   expect(await said("three")).toEqual([expect.stringMatching(/^first\/a: .* three$/)]);
@@ -67,7 +75,9 @@ test.concurrent("a provider with an unreadable key does not answer, and /status 
   await host.say("/status");
   const texts = host.outbox().map((one) => one.text);
   expect(texts[0]).toBe("second/b: Here.");
-  expect(texts[1]).toContain("Model: `second/b`, in place of `first/a` (the settings of the model's provider are invalid)");
+  expect(texts[1]).toContain(
+    "Model: `second/b`, in place of `first/a` (the settings of the model's provider are invalid)",
+  );
   const [turn] = (await host.say("two")).decisions.filter(({ station }) => station === "turn");
   expect(turn?.detail).toMatch(/second\/b answered in place of first\/a \(model_provider_invalid: .*NOT_SET/);
 });

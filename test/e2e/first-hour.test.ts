@@ -1,4 +1,7 @@
-/** What people meet in the first hour in a chat: commands that can be tapped, a code that gets lost, an answer that fails. */
+/**
+ * What people meet in the first hour in a chat: commands that can be tapped, a code that gets lost, an answer that
+ * fails.
+ */
 import { createTestHost } from "service-gateway/testkit";
 import { expect, onTestFinished, test } from "vitest";
 import ai from "../../plugins/ai/index.ts";
@@ -37,14 +40,22 @@ test("every command in /help can be tapped, because none is formatted as code", 
   const tappable = (message?.entities ?? [])
     .filter(({ type }) => type === "bot_command")
     .map(({ offset, length }) => message?.text?.slice(offset, offset + length));
-  expect(tappable).toEqual(expect.arrayContaining(["/help", "/commands", "/status", "/new", "/stop", "/model", "/think", "/config"]));
+  expect(tappable).toEqual(
+    expect.arrayContaining(["/help", "/commands", "/status", "/new", "/stop", "/model", "/think", "/config"]),
+  );
 });
 
 test("a pairing code that could not be sent comes with the next message; a delivered one is not repeated", async () => {
   const platform = await open({}, { dmPolicy: "pairing", allowFrom: [] });
   const [ada = 0] = people(platform);
   const codes = () => answers(platform, ada).filter((text) => text.includes("Pairing code"));
-  platform.faults.add({ method: "sendMessage", times: 1, kind: "refuse", status: 400, description: "Bad Request: refused" });
+  platform.faults.add({
+    method: "sendMessage",
+    times: 1,
+    kind: "refuse",
+    status: 400,
+    description: "Bad Request: refused",
+  });
   platform.act.say(ada, ada, "hello?");
   await expect.poll(() => platform.faults.list()).toEqual([]);
   await expect.poll(() => platform.pending()).toBe(0);

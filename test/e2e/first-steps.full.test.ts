@@ -38,7 +38,10 @@ async function write(page: Page, text: string): Promise<void> {
   await page.keyboard.press("Enter");
 }
 
-/** Runs in the page: notes how long the bot's last message is, each time that it is longer, and begins anew with each message. */
+/**
+ * Runs in the page: notes how long the bot's last message is, each time that it is longer, and begins anew with each
+ * message.
+ */
 const noteLengths = `
   globalThis.lengths = [];
   let noted = 0;
@@ -80,14 +83,19 @@ describe.runIf(available)("the first steps of a new user", () => {
     await page.getByRole("navigation", { name: "Chats" }).getByText("Playground bot").first().click();
     await write(page, "Hello, bot!");
     await expect.poll(shown).toMatch(/Pairing code: [A-Z2-9]{8}/);
-    expect(await shown(), "the command that works in this clone").toMatch(/npm run -s service -- pairing approve botchat [A-Z2-9]{8}/);
+    expect(await shown(), "the command that works in this clone").toMatch(
+      /npm run -s service -- pairing approve botchat [A-Z2-9]{8}/,
+    );
     await expect.poll(why, { interval: 100 }).toContain("pairing_required");
 
     // No terminal is needed from here on.
     await page.getByRole("button", { name: "Approve this code" }).click();
     await expect.poll(shown).toContain("You are approved");
     await page.reload();
-    expect(await page.getByRole("button", { name: "Approved", exact: true }).isDisabled(), "a used code is not offered again").toBe(true);
+    expect(
+      await page.getByRole("button", { name: "Approved", exact: true }).isDisabled(),
+      "a used code is not offered again",
+    ).toBe(true);
     await write(page, "Who are you?");
     await page.getByRole("button", { name: "show album" }).click();
     await expect.poll(() => log.locator(".album img").count()).toBe(3);
@@ -106,7 +114,9 @@ describe.runIf(available)("the first steps of a new user", () => {
     for (let times = 1; times <= 3 && lengths.length < 3; times += 1) {
       const places = Array.from({ length: 16 * times }, (_, index) => `in place ${index + 1} and by the sea`);
       await write(page, `Tell me about the weather ${places.join(", ")}, in as many words as you like: ${times}.`);
-      await expect.poll(async () => (await shown()).split(`in as many words as you like: ${times}.`).length - 1).toBeGreaterThanOrEqual(2);
+      await expect
+        .poll(async () => (await shown()).split(`in as many words as you like: ${times}.`).length - 1)
+        .toBeGreaterThanOrEqual(2);
       lengths = await page.evaluate<number[]>("globalThis.lengths");
     }
     expect(lengths.length, "the answer grew in steps").toBeGreaterThanOrEqual(3);

@@ -1,4 +1,6 @@
-/** The disk of the state directory is full: nothing is lost, nothing is repeated, and all goes on when there is room. */
+/**
+ * The disk of the state directory is full: nothing is lost, nothing is repeated, and all goes on when there is room.
+ */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -133,12 +135,15 @@ describe.concurrent("starting on a full disk", () => {
     const before = await startGatewayProcess({ hooks }, { home });
     expect((await postHook(before.url, "wake", { text: "kept", mode: "next-heartbeat" })).status).toBe(200);
     await kill(before);
-    for (const file of ["logs", "gateway-token", "gateway.json"]) rmSync(join(state, file), { recursive: true, force: true });
+    for (const file of ["logs", "gateway-token", "gateway.json"])
+      rmSync(join(state, file), { recursive: true, force: true });
     fillDisk(filler);
     const refused = await run(["gateway", "--config", before.file], { home });
     expect(refused.code).toBe(1);
     expect(refused.err).toContain(`error: The gateway cannot start: the disk of its state directory ${state} is full.`);
-    expect(refused.err).toContain(`Free space there (\`df -h ${state}\` shows how much is left), then start the gateway again.`);
+    expect(refused.err).toContain(
+      `Free space there (\`df -h ${state}\` shows how much is left), then start the gateway again.`,
+    );
     rmSync(filler);
     const after = await restart(before);
     const status = JSON.parse((await run(["status", "--json", "--config", after.file], { home })).out);
@@ -166,8 +171,10 @@ describe.concurrent("a disk that fills up during a send", () => {
       const before = await chat.gateway.describe();
       ids.push(await loopback.say(`${index} ${"z".repeat(30_000)}`));
       await loopback.sentCount(index + 1);
-      const recorded = async () => (await chat.gateway.describe()).stats.settled.answered > before.stats.settled.answered;
-      // A slow machine records late; one whose disk is full says so, and does not record in the next two seconds either.
+      const recorded = async () =>
+        (await chat.gateway.describe()).stats.settled.answered > before.stats.settled.answered;
+      // A slow machine records late; one whose disk is full says so, and does not record in the next two seconds
+      // either.
       for (let late = Date.now() + 20_000; Date.now() < late && !(await recorded()); ) {
         if (!chat.gateway.readiness().ready) late = Math.min(late, Date.now() + 2_000);
         await new Promise((resolve) => setTimeout(resolve, 20));

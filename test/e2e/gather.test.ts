@@ -1,4 +1,7 @@
-/** Messages that belong together are one turn: albums, cut texts, quick messages, a message and its edits; also over a restart between the parts. */
+/**
+ * Messages that belong together are one turn: albums, cut texts, quick messages, a message and its edits; also over a
+ * restart between the parts.
+ */
 import { createTestHost } from "service-gateway/testkit";
 import { aroundEach, describe, test } from "vitest";
 import type { EngineTurn, Inbound } from "../../core/sdk/contract.ts";
@@ -7,7 +10,17 @@ import type { Platform } from "../../plugins/playground/platform/index.ts";
 import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
 import { expect, inOwnTest, onTestFinished } from "../support/own-test.ts";
 import { endsOf } from "./conversation.ts";
-import { answered, answers, kill, openChannel, openPlatform, people, restart, startGatewayProcess, stop } from "./room.ts";
+import {
+  answered,
+  answers,
+  kill,
+  openChannel,
+  openPlatform,
+  people,
+  restart,
+  startGatewayProcess,
+  stop,
+} from "./room.ts";
 
 aroundEach(inOwnTest);
 
@@ -58,7 +71,12 @@ async function listen(more: object = {}): Promise<Heard> {
   };
 }
 
-const photo = (name: string) => ({ kind: "photo" as const, bytes: Buffer.from(name), fileName: `${name}.png`, mimeType: "image/png" });
+const photo = (name: string) => ({
+  kind: "photo" as const,
+  bytes: Buffer.from(name),
+  fileName: `${name}.png`,
+  mimeType: "image/png",
+});
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const stored = (place: Heard) => expect.poll(() => place.platform.pending()).toBe(0);
 
@@ -69,7 +87,9 @@ describe.concurrent("an album", () => {
   test("becomes one turn with its files in order and its caption", async () => {
     const place = await listen();
     await place.start();
-    const parts = place.platform.act.album(place.ada, place.ada, ["one", "two", "three"].map(photo), { caption: "our garden" });
+    const parts = place.platform.act.album(place.ada, place.ada, ["one", "two", "three"].map(photo), {
+      caption: "our garden",
+    });
     await place.heard(1);
     await pause(700);
     expect(place.turns).toHaveLength(1);
@@ -137,13 +157,15 @@ test.concurrent("kill -9 between the parts of an album and of a split text loses
   await answered(platform, bela, "and the end of it");
   await pause(500);
   const said = [...answers(platform, ada), ...answers(platform, bela)].join("\n");
-  for (const words of [/the first file/g, /the second file/g, /and the end of it/g]) expect(said.match(words)).toHaveLength(1);
+  for (const words of [/the first file/g, /the second file/g, /and the end of it/g])
+    expect(said.match(words)).toHaveLength(1);
   expect(said.replace(/[^b]/g, "").length).toBeGreaterThanOrEqual(4_096);
   await stop(second);
 });
 
 describe.concurrent("a text that the sender's app split", () => {
-  const long = `${"Once upon a time, in a place far away. ".repeat(120)}And **this** is ${"bold ".repeat(800)}to the end.`;
+  const long =
+    `${"Once upon a time, in a place far away. ".repeat(120)}And **this** is ` + `${"bold ".repeat(800)}to the end.`;
 
   test("is joined into one text, and a style across the split is one style", async () => {
     const place = await listen();
@@ -154,7 +176,9 @@ describe.concurrent("a text that the sender's app split", () => {
     expect(place.platform.act.paste(place.ada, place.ada, word, { entities })).toHaveLength(3);
     await place.heard(1);
     expect(place.turns[0]?.text).toBe(`${word.slice(0, 100)}**${word.slice(100, 8_100)}**${word.slice(8_100)}`);
-    const parts = place.platform.act.paste(place.ada, place.ada, long, { entities: [{ type: "italic", offset: start, length: 20 }] });
+    const parts = place.platform.act.paste(place.ada, place.ada, long, {
+      entities: [{ type: "italic", offset: start, length: 20 }],
+    });
     expect(parts.length).toBeGreaterThan(1);
     await place.heard(2);
     await pause(300);
@@ -284,7 +308,9 @@ describe.concurrent("an edit", () => {
       ["message", "see https://example.org"],
       ["edit", "see nothing"],
     ]);
-    await expect.poll(() => place.ends()).toEqual(["answered answered", "silent edit_changes_nothing", "answered answered"]);
+    await expect
+      .poll(() => place.ends())
+      .toEqual(["answered answered", "silent edit_changes_nothing", "answered answered"]);
   });
 
   test("that changes nothing is recognized after a restart, but only for the same bot", async () => {
@@ -315,7 +341,9 @@ describe.concurrent("an edit", () => {
     const live = act.send(place.ada, place.ada, at(13.4));
     await place.heard(1);
     for (const longitude of [13.41, 13.42]) act.change(place.ada, place.ada, live.message_id, at(longitude));
-    await expect.poll(() => place.ends()).toEqual(["answered answered", "silent live_location_moved", "silent live_location_moved"]);
+    await expect
+      .poll(() => place.ends())
+      .toEqual(["answered answered", "silent live_location_moved", "silent live_location_moved"]);
     expect(place.turns).toHaveLength(1);
   });
 

@@ -42,13 +42,19 @@ test("each mail that arrives in a Gmail mailbox during kills becomes exactly one
     await kill(gateway);
     gateway = await restart({ home, file });
   }
-  const runs = () => (existsSync(join(home, "runs")) ? readFileSync(join(home, "runs"), "utf8").trim().split("\n") : []);
+  const runs = () =>
+    existsSync(join(home, "runs")) ? readFileSync(join(home, "runs"), "utf8").trim().split("\n") : [];
   const subjects = () => new Set(runs().map((line) => line.split(" ")[0]));
   await expect.poll(() => subjects().size, { timeout: 60_000, interval: 200 }).toBe(mails);
   await sleep(1_000);
   expect(new Set(runs()).size, "an event for each mail").toBe(mails);
-  const shown = [await run(["status", "--json", "--config", file], { home }), await run(["logs", "--json", "--config", file], { home })];
-  expect(JSON.parse(shown[0]?.out ?? "{}").mail).toMatchObject([{ source: "gmail", state: "ok", expires: expect.any(Number) }]);
+  const shown = [
+    await run(["status", "--json", "--config", file], { home }),
+    await run(["logs", "--json", "--config", file], { home }),
+  ];
+  expect(JSON.parse(shown[0]?.out ?? "{}").mail).toMatchObject([
+    { source: "gmail", state: "ok", expires: expect.any(Number) },
+  ]);
   for (const secret of [...google.accounts.secrets(), "grace@example.org"])
     expect(shown.map(({ out, err }) => out + err).join("")).not.toContain(secret);
   await stop(gateway);

@@ -1,4 +1,7 @@
-/** What an open group lets strangers do: talk when they mention the bot. Commands and buttons are for listed senders and owners. */
+/**
+ * What an open group lets strangers do: talk when they mention the bot. Commands and buttons are for listed senders and
+ * owners.
+ */
 import { describe, expect, test } from "vitest";
 import type { TurnEvent } from "../../core/sdk/contract.ts";
 import { type Conversation, converse, kitchen, workshop } from "./conversation.ts";
@@ -13,7 +16,12 @@ const menu: readonly TurnEvent[] = [
 const open = (more: { readonly owner?: boolean; readonly channel?: object } = {}) =>
   converse({
     config: { commands: { ownerAllowFrom: more.owner === true ? ["1002"] : [] } },
-    channel: { allowFrom: ["9999"], dmPolicy: "allowlist", groups: { "*": {}, [kitchen]: { allowFrom: ["1001"] } }, ...more.channel },
+    channel: {
+      allowFrom: ["9999"],
+      dmPolicy: "allowlist",
+      groups: { "*": {}, [kitchen]: { allowFrom: ["1001"] } },
+      ...more.channel,
+    },
     answer: (_turn, count) =>
       count > 1
         ? "noted"
@@ -45,7 +53,9 @@ describe("a command in an open group", () => {
       say(sender, chat, text);
       expect((await ends(place, index + 1)).at(-1), `${sender} says ${text}`).toBe(end);
     }
-    expect(place.said(kitchen)[0]?.text).toBe("You may not use /new in this group. Ask the owner of the bot to add your id, 1002.");
+    expect(place.said(kitchen)[0]?.text).toBe(
+      "You may not use /new in this group. Ask the owner of the bot to add your id, 1002.",
+    );
     const [refused] = (await place.events())[0]?.decisions.filter(({ verdict }) => verdict === "refused") ?? [];
     expect(refused).toMatchObject({
       code: "command_sender_not_listed",

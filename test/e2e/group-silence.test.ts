@@ -11,7 +11,9 @@ test("an owner who addresses the bot in a group reads once in the direct chat wh
   const told = () => host.outbox().filter(({ text }) => text.startsWith("You wrote to me in"));
   const inGroup = { chat: "kitchen", group: true, mention: true } as const;
   expect(await host.say("hello", { from: "chen", ...inGroup })).toMatchObject({ reason: "group_sender_not_allowed" });
-  expect(await host.say("hello", { from: "owner", ...inGroup })).toMatchObject({ reason: "group_sender_not_allowed" });
+  expect(await host.say("hello", { from: "owner", ...inGroup })).toMatchObject({
+    reason: "group_sender_not_allowed",
+  });
   await expect.poll(told).toHaveLength(1);
   expect(told()[0]).toMatchObject({
     chat: "owner",

@@ -1,4 +1,6 @@
-/** Who may call a mapping besides those who hold the hook token, and platforms that test an address before they use it. */
+/**
+ * Who may call a mapping besides those who hold the hook token, and platforms that test an address before they use it.
+ */
 import { createHmac } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +14,12 @@ import { anotherClient, bearer, closeHookGateways, hookToken, jsonType, startHoo
 afterAll(closeHookGateways);
 
 const secret = "a-long-secret-of-the-sender";
-const mapping = (path: string, more: object) => ({ match: { path }, messageTemplate: `${path}: {{ payload }}`, deliver: false, ...more });
+const mapping = (path: string, more: object) => ({
+  match: { path },
+  messageTemplate: `${path}: {{ payload }}`,
+  deliver: false,
+  ...more,
+});
 const signed = (path: string, signature: object) => mapping(path, { signature: { secret, ...signature } });
 
 const room = await startHookGateway({
@@ -45,22 +52,39 @@ const from = (address: string): readonly [string, string] => ["x-forwarded-for",
 
 describe("a credential of a single mapping", () => {
   test("can be a secret in a header, with or without a prefix", async () => {
-    expect(await statuses("key", [[["x-api-key", secret]], [["x-api-key", `${secret}x`]], [["x-api-key", ""]], [], [bearer]])).toEqual([
-      202, 401, 401, 401, 401,
-    ]);
-    expect(await statuses("prefixed", [[["authorization", `Token ${secret}`]], [["authorization", secret]], [bearer]])).toEqual([
-      202, 401, 401,
-    ]);
+    expect(
+      await statuses("key", [
+        [["x-api-key", secret]],
+        [["x-api-key", `${secret}x`]],
+        [["x-api-key", ""]],
+        [],
+        [bearer],
+      ]),
+    ).toEqual([202, 401, 401, 401, 401]);
+    expect(
+      await statuses("prefixed", [[["authorization", `Token ${secret}`]], [["authorization", secret]], [bearer]]),
+    ).toEqual([202, 401, 401]);
   });
 
   test("can be Basic authentication, with a challenge; a request without a password is not a failure", async () => {
     const client = anotherClient();
     for (let attempt = 0; attempt < 25; attempt += 1) {
       const answer = await post("basic", [client]);
-      expect(answer).toMatchObject({ status: 401, headers: { "www-authenticate": 'Basic realm="hooks"' }, json: { code: "unauthorized" } });
+      expect(answer).toMatchObject({
+        status: 401,
+        headers: { "www-authenticate": 'Basic realm="hooks"' },
+        json: { code: "unauthorized" },
+      });
     }
     expect((await post("basic", [client, ["authorization", basic("ada", secret)]])).status).toBe(202);
-    const wrong = [basic("ada", "x"), basic("eve", secret), basic("ada:", secret), `Basic ${secret}`, `Bearer ${secret}`, bearer[1]];
+    const wrong = [
+      basic("ada", "x"),
+      basic("eve", secret),
+      basic("ada:", secret),
+      `Basic ${secret}`,
+      `Bearer ${secret}`,
+      bearer[1],
+    ];
     expect(
       await statuses(
         "basic",
@@ -78,7 +102,9 @@ describe("a credential of a single mapping", () => {
       [],
     ];
     expect(await statuses("own", ways)).toEqual([202, 202, 401, 401, 401]);
-    expect((await post("wake", [anotherClient(), ["authorization", `Bearer ${secret}`]], '{"text":"x"}')).status).toBe(401);
+    expect((await post("wake", [anotherClient(), ["authorization", `Bearer ${secret}`]], '{"text":"x"}')).status).toBe(
+      401,
+    );
     const failed = await post("own", [anotherClient()]);
     expect(failed).toMatchObject({ headers: { "www-authenticate": "Bearer" }, json: { code: "unauthorized" } });
   });
@@ -86,9 +112,11 @@ describe("a credential of a single mapping", () => {
   test("counts wrong attempts, and a repeated delivery gets the first response", async () => {
     const client = anotherClient();
     const codes: number[] = [];
-    for (let attempt = 0; attempt < 21; attempt += 1) codes.push((await post("own", [client, ["authorization", "Bearer x"]])).status);
+    for (let attempt = 0; attempt < 21; attempt += 1)
+      codes.push((await post("own", [client, ["authorization", "Bearer x"]])).status);
     expect(codes.at(-1)).toBe(429);
-    const once = () => post("own", [anotherClient(), ["authorization", `Bearer ${secret}`], ["idempotency-key", "the same"]]);
+    const once = () =>
+      post("own", [anotherClient(), ["authorization", `Bearer ${secret}`], ["idempotency-key", "the same"]]);
     const [first, again] = [await once(), await once()];
     expect(again.json?.eventId).toBe(first.json?.eventId);
   });
@@ -103,7 +131,10 @@ describe("a credential of a single mapping", () => {
 test("only listed client addresses may enter, after the token check", async () => {
   expect((await post("inside", [bearer, from("192.0.2.77")])).status).toBe(202);
   expect((await post("inside", [bearer, from("2001:db8::7")])).status).toBe(202);
-  expect(await post("inside", [bearer, from("198.51.100.1")])).toMatchObject({ status: 403, json: { code: "address_not_allowed" } });
+  expect(await post("inside", [bearer, from("198.51.100.1")])).toMatchObject({
+    status: 403,
+    json: { code: "address_not_allowed" },
+  });
   expect((await post("inside", [from("198.51.100.2")])).status).toBe(401);
   const own = ["authorization", `Bearer ${secret}`] as const;
   expect((await post("both", [own, from("192.0.2.8")])).status).toBe(202);
@@ -113,11 +144,16 @@ test("only listed client addresses may enter, after the token check", async () =
 describe("address challenges", () => {
   const hmac = (body: string, key = secret) => createHmac("sha256", key).update(body).digest("hex");
   const turnsOf = (path: string) => room.turns.filter(({ inbound }) => inbound.text.includes(`${path}: {`));
-  const get = (target: string, headers: Headers = [anotherClient()]) => room.send({ method: "GET", target: `/hooks/${target}`, headers });
+  const get = (target: string, headers: Headers = [anotherClient()]) =>
+    room.send({ method: "GET", target: `/hooks/${target}`, headers });
 
   test("from GitHub are answered once the signature is valid, without a run", async () => {
     const body = '{"zen":"Keep it logically awesome.","hook_id":1}';
-    const ping: Headers = [anotherClient(), ["x-github-event", "ping"], ["x-hub-signature-256", `sha256=${hmac(body)}`]];
+    const ping: Headers = [
+      anotherClient(),
+      ["x-github-event", "ping"],
+      ["x-hub-signature-256", `sha256=${hmac(body)}`],
+    ];
     expect(await post("github", ping, body)).toMatchObject({ status: 200, json: { ok: true } });
     expect((await post("github", ping, `${body} `)).status).toBe(401);
     expect(turnsOf("github")).toHaveLength(0);
@@ -126,22 +162,34 @@ describe("address challenges", () => {
   test("from Meta are answered if they contain the verify token", async () => {
     const ask = (token: string) => get(`meta?hub.mode=subscribe&hub.challenge=1158201444&hub.verify_token=${token}`);
     const right = await ask("the-token-that-meta-shows");
-    expect([right.status, right.body.toString(), right.headers["content-type"]]).toEqual([200, "1158201444", "text/plain; charset=utf-8"]);
+    expect([right.status, right.body.toString(), right.headers["content-type"]]).toEqual([
+      200,
+      "1158201444",
+      "text/plain; charset=utf-8",
+    ]);
     expect((await ask("another")).status).toBe(401);
     expect((await get("meta")).status).toBe(405);
     const body = '{"object":"page","entry":[]}';
-    expect((await post("meta", [anotherClient(), ["x-hub-signature-256", `sha256=${hmac(body)}`]], body)).status).toBe(202);
+    expect((await post("meta", [anotherClient(), ["x-hub-signature-256", `sha256=${hmac(body)}`]], body)).status).toBe(
+      202,
+    );
     expect((await post("meta", [anotherClient()], body)).status).toBe(401);
   });
 
   test("from Dropbox and Microsoft Graph are echoed as plain text; anything else requires a credential", async () => {
     const echoes = [
       await get("dropbox?challenge=%3Cscript%3E1"),
-      await room.send({ target: "/hooks/graph?validationToken=%3Cscript%3E1", headers: [["content-type", "text/plain"]] }),
+      await room.send({
+        target: "/hooks/graph?validationToken=%3Cscript%3E1",
+        headers: [["content-type", "text/plain"]],
+      }),
     ];
     for (const { status, body, headers } of echoes) {
       expect([status, body.toString()]).toEqual([200, "<script>1"]);
-      expect(headers).toMatchObject({ "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" });
+      expect(headers).toMatchObject({
+        "content-type": "text/plain; charset=utf-8",
+        "x-content-type-options": "nosniff",
+      });
     }
     const refused = [
       await get(`dropbox?challenge=${"x".repeat(1_001)}`),
@@ -156,8 +204,14 @@ describe("address challenges", () => {
     expect(refused.map(({ status }) => status)).toEqual([405, 405, 405, 403, 401, 401, 401, 401]);
     expect([...turnsOf("dropbox"), ...turnsOf("graph")]).toHaveLength(0);
     const changed = '{"list_folder":{"accounts":["a"]}}';
-    expect((await post("dropbox", [anotherClient(), ["x-dropbox-signature", hmac(changed)]], changed)).status).toBe(202);
-    const notified = await post("graph", [anotherClient()], `{"value":[{"clientState":"${secret}","resource":"me/messages"}]}`);
+    expect((await post("dropbox", [anotherClient(), ["x-dropbox-signature", hmac(changed)]], changed)).status).toBe(
+      202,
+    );
+    const notified = await post(
+      "graph",
+      [anotherClient()],
+      `{"value":[{"clientState":"${secret}","resource":"me/messages"}]}`,
+    );
     expect(notified.status).toBe(202);
   });
 });
@@ -170,9 +224,15 @@ describe("Amazon SNS", () => {
 
   test("confirms a subscription only at Amazon's own address and only with the password", async () => {
     const confirmed: string[] = [];
-    const mappings = [{ enabled: true, action: "agent", body: "json", ...signed("sns", { scheme: "aws-sns", user: "sns" }) }];
+    const mappings = [
+      { enabled: true, action: "agent", body: "json", ...signed("sns", { scheme: "aws-sns", user: "sns" }) },
+    ];
     hooks = await startHooks({ hooks: { mappings }, deps: { confirm: async (url) => void confirmed.push(url) } });
-    const send = (type: string, body: object, headers: Record<string, string> = { authorization: basic("sns", secret) }) =>
+    const send = (
+      type: string,
+      body: object,
+      headers: Record<string, string> = { authorization: basic("sns", secret) },
+    ) =>
       hooks.post("sns", body, {
         authorization: "",
         "content-type": "text/plain; charset=UTF-8",
@@ -182,7 +242,9 @@ describe("Amazon SNS", () => {
       });
     const subscription = { Type: "SubscriptionConfirmation", TopicArn: topic, SubscribeURL: own };
     expect((await send("SubscriptionConfirmation", subscription, {})).status).toBe(401);
-    expect((await send("SubscriptionConfirmation", subscription, { authorization: basic("sns", "x") })).status).toBe(401);
+    expect((await send("SubscriptionConfirmation", subscription, { authorization: basic("sns", "x") })).status).toBe(
+      401,
+    );
     const foreign = [
       own.replace("https:", "http:"),
       own.replace("amazonaws.com", "amazonaws.com.example.org"),
@@ -194,7 +256,9 @@ describe("Amazon SNS", () => {
       "http://169.254.169.254/",
     ];
     for (const SubscribeURL of foreign) {
-      expect((await send("SubscriptionConfirmation", { ...subscription, SubscribeURL })).status, SubscribeURL).toBe(400);
+      expect((await send("SubscriptionConfirmation", { ...subscription, SubscribeURL })).status, SubscribeURL).toBe(
+        400,
+      );
     }
     expect(confirmed).toEqual([]);
     expect(await send("SubscriptionConfirmation", subscription)).toMatchObject({ status: 200, json: { ok: true } });
@@ -202,7 +266,9 @@ describe("Amazon SNS", () => {
     expect(hooks.events).toHaveLength(0);
     const first = await send("Notification", { Type: "Notification", Message: "disk full" });
     expect(first.status).toBe(202);
-    expect((await send("Notification", { Type: "Notification", Message: "disk full" })).json.eventId).toBe(first.json.eventId);
+    expect((await send("Notification", { Type: "Notification", Message: "disk full" })).json.eventId).toBe(
+      first.json.eventId,
+    );
     expect(hooks.events.at(0)?.event.body).toMatchObject({ message: expect.stringContaining("disk full") });
   });
 });

@@ -39,7 +39,11 @@ const send = (path: string, sent: { readonly headers: Record<string, string>; re
 const log = () => readFileSync(join(room.stateDirectory, "logs", "gateway.log"), "utf8");
 
 const why = async (...args: readonly string[]) =>
-  (await run(["why", ...args, "--config", room.host.configFile, "--state", room.stateDirectory], { home: temporaryDirectory() })).out;
+  (
+    await run(["why", ...args, "--config", room.host.configFile, "--state", room.stateDirectory], {
+      home: temporaryDirectory(),
+    })
+  ).out;
 
 test("unknown items beside a valid signature are ignored, and alone they are rejected", async () => {
   const sent = standard.send({ at: Date.now(), id: "msg_1" });
@@ -47,7 +51,10 @@ test("unknown items beside a valid signature are ignored, and alone they are rej
   const odd = ["v9,§", "v1", "v1,not base64", "x", "v1a,AAAA", "hello=world"];
   const withSignature = (value: string, id: string) => {
     const fresh = standard.send({ at: Date.now(), id });
-    return { ...fresh, headers: { ...fresh.headers, [standard.header]: value.replace(right, fresh.headers[standard.header] ?? "") } };
+    return {
+      ...fresh,
+      headers: { ...fresh.headers, [standard.header]: value.replace(right, fresh.headers[standard.header] ?? "") },
+    };
   };
   for (const [index, item] of odd.entries()) {
     expect((await send("std", withSignature(`${item} ${right}`, `before_${index}`))).status, item).toBe(202);
@@ -85,7 +92,9 @@ test("match.path * is an error with a remedy", async () => {
   const file = join(temporaryDirectory(), "config.jsonc");
   writeFileSync(
     file,
-    JSON.stringify({ hooks: { enabled: true, token: hookToken, mappings: [{ match: { path: "*" }, messageTemplate: "x" }] } }),
+    JSON.stringify({
+      hooks: { enabled: true, token: hookToken, mappings: [{ match: { path: "*" }, messageTemplate: "x" }] },
+    }),
   );
   const { code, out } = await run(["config", "validate", "--config", file], { home: temporaryDirectory() });
   expect(code).toBe(1);
@@ -135,7 +144,13 @@ const deaf = (receive: (account: ChannelAccount<object>) => void) =>
     capabilities: { maxChars: 100, markup: "plain" },
     open(account) {
       receive(account);
-      return { async start() {}, parse: () => undefined, render: () => [], send: async () => ({ messageId: "1" }), async close() {} };
+      return {
+        async start() {},
+        parse: () => undefined,
+        render: () => [],
+        send: async () => ({ messageId: "1" }),
+        async close() {},
+      };
     },
   });
 
@@ -144,7 +159,10 @@ test("why reports that junk on an open channel requires no change", async () => 
   const channel = deaf((given) => {
     account = given;
   });
-  await using host = await createTestHost({ plugins: [channel], config: { channels: { deaf: { dmPolicy: "open", allowFrom: ["*"] } } } });
+  await using host = await createTestHost({
+    plugins: [channel],
+    config: { channels: { deaf: { dmPolicy: "open", allowFrom: ["*"] } } },
+  });
   const { eventId = "" } = (await account?.receive({ unheard: "of" }, { id: "1", lane: "deaf:default:junk" })) ?? {};
   await host.settled(eventId);
   const { out: told } = await run(["why", eventId, "--config", host.configFile], { home: temporaryDirectory() });

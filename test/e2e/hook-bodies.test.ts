@@ -27,7 +27,12 @@ beforeAll(async () => {
         { match: { path: "feed" }, ...wake, body: "text" },
         { match: { path: "json" }, ...wake },
         { match: { path: "signed" }, ...wake, signature },
-        { match: { path: "events" }, ...wake, forEach: "payload", textTemplate: "{{ [0].event }} of {{ payload[0].email }}" },
+        {
+          match: { path: "events" },
+          ...wake,
+          forEach: "payload",
+          textTemplate: "{{ [0].event }} of {{ payload[0].email }}",
+        },
         { match: { path: "nested" }, ...wake, forEach: "payload", textTemplate: "{{ payload.payload[0] }}" },
         {
           id: "door-get",
@@ -49,7 +54,8 @@ beforeAll(async () => {
   });
 });
 
-const send = (request: Post) => room.send({ ...request, headers: [anotherClient(), ...(request.headers ?? [bearer, jsonType])] });
+const send = (request: Post) =>
+  room.send({ ...request, headers: [anotherClient(), ...(request.headers ?? [bearer, jsonType])] });
 const command = async (...args: readonly string[]) =>
   run([...args, "--config", room.host.configFile, "--state", room.stateDirectory], { home: temporaryDirectory() });
 
@@ -62,7 +68,8 @@ async function textOf(answer: { readonly json: Readonly<Record<string, unknown>>
 /** Runs a delivery again through its mapping, once it has ended. */
 async function replay(eventId: string): Promise<void> {
   let code: number | null = null;
-  for (let attempt = 0; attempt < 50 && code !== 0; attempt += 1) ({ code } = await command("hooks", "replay", eventId, "--remap"));
+  for (let attempt = 0; attempt < 50 && code !== 0; attempt += 1)
+    ({ code } = await command("hooks", "replay", eventId, "--remap"));
   expect(code).toBe(0);
 }
 
@@ -109,7 +116,10 @@ describe("multipart/form-data", () => {
   test("texts in older encodings are decoded, in parts and percent-encoded", async () => {
     const latin = await send(multipart(part('name="city"', Buffer.from("M\xfcnchen", "latin1"))));
     expect(await textOf(latin)).toContain('{"city":"München"}');
-    const form = { target: "/hooks/form", headers: [bearer, ["content-type", "application/x-www-form-urlencoded"]] } as const;
+    const form = {
+      target: "/hooks/form",
+      headers: [bearer, ["content-type", "application/x-www-form-urlencoded"]],
+    } as const;
     expect(await textOf(await send({ ...form, body: "a=caf%E9+1%2B1&b=%C3%A9&%FC=%80&c=&d" }))).toContain(
       '{"a":"café 1+1","b":"é","ü":"€","c":"","d":""}',
     );
@@ -124,7 +134,12 @@ describe("multipart/form-data", () => {
     [
       "with too many parts",
       413,
-      { body: Buffer.concat([...Array<Buffer>(1_001).fill(Buffer.from(`--${boundary}\r\n\r\n\r\n`)), Buffer.from(`--${boundary}--`)]) },
+      {
+        body: Buffer.concat([
+          ...Array<Buffer>(1_001).fill(Buffer.from(`--${boundary}\r\n\r\n\r\n`)),
+          Buffer.from(`--${boundary}--`),
+        ]),
+      },
     ],
     ["too large", 413, { body: Buffer.alloc(20_001) }],
   ] as const)("a body %s gets %i", async (_name, status, change) => {
@@ -165,7 +180,8 @@ describe("compressed bodies", () => {
 
   test("the limit applies to the decompressed size, and a bomb is stopped long before its end", async () => {
     const json = (length: number) => JSON.stringify({ a: "x".repeat(length - 8) });
-    const post = (body: Buffer, coding = "gzip") => send({ target: "/hooks/json", headers: [bearer, jsonType, encoded(coding)], body });
+    const post = (body: Buffer, coding = "gzip") =>
+      send({ target: "/hooks/json", headers: [bearer, jsonType, encoded(coding)], body });
     expect((await post(gzipSync(json(20_000)))).status).toBe(200);
     expect(await post(gzipSync(json(20_001)))).toMatchObject({
       status: 413,
@@ -184,7 +200,9 @@ describe("compressed bodies", () => {
         status: 400,
         json: { code: "bad_request" },
       });
-    expect((await send({ target: "/hooks/json", headers: [jsonType, encoded("gzip")], body: gzipSync("{}") })).status).toBe(401);
+    expect(
+      (await send({ target: "/hooks/json", headers: [jsonType, encoded("gzip")], body: gzipSync("{}") })).status,
+    ).toBe(401);
     expect(await send({ target: "/hooks/json", headers: [bearer, jsonType, encoded("br")], body: "x" })).toMatchObject({
       status: 415,
       json: { error: "Content-Encoding must be gzip or deflate, or absent." },
@@ -192,7 +210,8 @@ describe("compressed bodies", () => {
   });
 
   test("a signature over the content or over the compressed bytes is accepted, but none over other bytes", async () => {
-    const sign = (bytes: string | Buffer) => ["x-sig", createHmac("sha256", secret).update(bytes).digest("hex")] as const;
+    const sign = (bytes: string | Buffer) =>
+      ["x-sig", createHmac("sha256", secret).update(bytes).digest("hex")] as const;
     const post = (content: string, signed: "content" | "sent" | "other") => {
       const body = gzipSync(content);
       const over = { content, sent: body, other: "{}" }[signed];
@@ -217,21 +236,30 @@ test("a list payload gets one run per element, and a field named payload still w
   const { json } = await send({ target: "/hooks/events", body: JSON.stringify(list) });
   const { eventIds } = json as { readonly eventIds: readonly string[] };
   const texts = await Promise.all(eventIds.map((eventId) => textOf({ json: { eventId } })));
-  expect(texts.map((text) => /\w+ of \S+@example.org/.exec(text)?.[0])).toEqual(["open of a@example.org", "click of b@example.org"]);
+  expect(texts.map((text) => /\w+ of \S+@example.org/.exec(text)?.[0])).toEqual([
+    "open of a@example.org",
+    "click of b@example.org",
+  ]);
   const nested = await send({ target: "/hooks/nested", body: '{"payload":["x","y"]}' });
   expect(nested.json?.eventIds).toHaveLength(2);
   expect((await send({ target: "/hooks/events", body: "[]" })).status).toBe(204);
-  expect(await send({ target: "/hooks/events", body: "{}" })).toMatchObject({ status: 400, json: { error: "payload must be a list." } });
+  expect(await send({ target: "/hooks/events", body: "{}" })).toMatchObject({
+    status: 400,
+    json: { error: "payload must be a list." },
+  });
   expect((await send({ target: "/hooks/events", body: JSON.stringify(Array(201).fill({})) })).status).toBe(413);
 });
 
 describe("GET on a mapping", () => {
   test("the query is the payload; the token is still required and never allowed in the query", async () => {
-    const get = (target: string, headers: Post["headers"] = [bearer]) => send({ method: "GET", target: `/hooks/${target}`, headers });
+    const get = (target: string, headers: Post["headers"] = [bearer]) =>
+      send({ method: "GET", target: `/hooks/${target}`, headers });
     const answer = await get("door?state=open&n=1&n=2");
     expect(answer).toMatchObject({ status: 200, headers: { "cache-control": "no-store" } });
     expect(await textOf(answer)).toContain('open {"state":"open","n":["1","2"]}');
-    expect(await textOf(await send({ target: "/hooks/door", body: '{"state":"open"}' }))).toContain('posted {"state":"open"}');
+    expect(await textOf(await send({ target: "/hooks/door", body: '{"state":"open"}' }))).toContain(
+      'posted {"state":"open"}',
+    );
     expect((await get("door?state=closed")).status).toBe(404);
     expect((await get("door?state=open", [])).status).toBe(401);
     expect((await get("door?state=open&token=x")).json?.code).toBe("query_token");
@@ -242,7 +270,10 @@ describe("GET on a mapping", () => {
       json: { error: "This hook accepts GET only." },
     });
     expect((await get("wake?text=x")).status).toBe(405);
-    expect(await send({ method: "PUT", target: "/hooks/door" })).toMatchObject({ status: 405, headers: { allow: "GET, POST" } });
+    expect(await send({ method: "PUT", target: "/hooks/door" })).toMatchObject({
+      status: 405,
+      headers: { allow: "GET, POST" },
+    });
   });
 
   test("a header identifies a repeated request, and a signature can cover the address", async () => {

@@ -59,7 +59,11 @@ describe("requests with contradictory framing", () => {
     ["chunks without an end", chunked('c\r\n{"text":"x"}\r\n'), [408]],
     ["a chunk whose extension never ends", chunked(`1;${"x".repeat(40_000)}`), [400, 413]],
     ["trailers without an end", chunked('c\r\n{"text":"x"}\r\n0\r\n', "X-T: x\r\n".repeat(4_000)), [400, 408, 431]],
-    ["a length and chunks", `${head(["Content-Length: 12", "Transfer-Encoding: chunked"])}c\r\n${wakeBody}\r\n0\r\n\r\n`, [400]],
+    [
+      "a length and chunks",
+      `${head(["Content-Length: 12", "Transfer-Encoding: chunked"])}c\r\n${wakeBody}\r\n0\r\n\r\n`,
+      [400],
+    ],
     ["chunks and a length", `${head(["Transfer-Encoding: chunked", "Content-Length: 4"])}0\r\n\r\n${good}`, [400]],
     ["an encoding that is not chunked", `${head(["Transfer-Encoding: gzip, chunked, identity"])}${wakeBody}`, [400]],
     ["an encoding that looks like chunked", `${head(["Transfer-Encoding: xchunked"])}0\r\n\r\n`, [400]],
@@ -71,11 +75,20 @@ describe("requests with contradictory framing", () => {
     ["a length beyond every number", `${head([`Content-Length: ${"9".repeat(30)}`])}${wakeBody}`, [400]],
     ["a length beyond what is allowed", `${head(["Content-Length: 9007199254740993"])}${wakeBody}`, [413]],
     ["a length that is too long", `${head(["Content-Length: 20"])}${wakeBody}`, [408]],
-    ["a header with a blank before its colon", `POST /hooks/wake HTTP/1.1\r\nHost: x\r\nContent-Length : 0\r\n\r\n`, [400]],
+    [
+      "a header with a blank before its colon",
+      `POST /hooks/wake HTTP/1.1\r\nHost: x\r\nContent-Length : 0\r\n\r\n`,
+      [400],
+    ],
     ["a header that goes on in the next line", head(["X-A: b", " c: d", "Content-Length: 0"]), [400]],
     ["a NUL in a header", head(["X-A: b\u0000c", "Content-Length: 0"]), [400]],
     ["a bare line feed after a header", head(["X-A: b"]).replace("X-A: b\r\n", "X-A: b\nContent-Length: 0\r\n"), [400]],
-    ["no Host", `POST /hooks/wake HTTP/1.1\r\nAuthorization: Bearer ${hookToken}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`, [400]],
+    [
+      "no Host",
+      `POST /hooks/wake HTTP/1.1\r\nAuthorization: Bearer ${hookToken}\r\nContent-Length: 0\r\nConnection: ` +
+        `close\r\n\r\n`,
+      [400],
+    ],
   ];
 
   test.each(refused)("%s is refused without creating an event", async (_name, bytes, statuses) => {
@@ -119,16 +132,22 @@ describe("requests with contradictory framing", () => {
 
   test("an unknown expectation is ignored, and the request is checked like any other", async () => {
     const before = hooks.events.length;
-    const answers = await answersTo(`${head(["Expect: 200-maybe", "Content-Length: 12", "Connection: close"])}${wakeBody}`);
+    const answers = await answersTo(
+      `${head(["Expect: 200-maybe", "Content-Length: 12", "Connection: close"])}${wakeBody}`,
+    );
     expect(answers.map(({ status }) => status)).toEqual([200]);
     expect(hooks.events).toHaveLength(before + 1);
-    const stranger = `POST /hooks/wake HTTP/1.1\r\nHost: x\r\nExpect: 200-maybe\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`;
+    const stranger =
+      `POST /hooks/wake HTTP/1.1\r\nHost: x\r\nExpect: 200-maybe\r\nContent-Length: ` +
+      `0\r\nConnection: close\r\n\r\n`;
     expect((await answersTo(stranger)).map(({ status }) => status)).toEqual([401]);
   });
 
   test("a protocol upgrade is not performed and does not bypass the token", async () => {
     const socket = await openSocket(hooks.port);
-    socket.write("POST /hooks/wake HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 0\r\n\r\n");
+    socket.write(
+      "POST /hooks/wake HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 0\r\n\r\n",
+    );
     expect(await socket.until(/\}/)).toMatch(/^HTTP\/1\.1 401/);
     socket.socket.destroy();
     const tunnel = await openSocket(hooks.port);
@@ -179,12 +198,18 @@ describe("a signed path, where the body must be read to verify the sender", () =
     expect((await room.send(good)).status).toBe(200);
     for (const { socket } of sockets) socket.destroy();
     await expect
-      .poll(async () => (await room.send({ ...good, headers: [sign(wakeBody), jsonType, client] })).status, { interval: 20 })
+      .poll(async () => (await room.send({ ...good, headers: [sign(wakeBody), jsonType, client] })).status, {
+        interval: 20,
+      })
       .toBe(200);
   });
 
   test("answers 413 to a body that is too large before it arrives", async () => {
-    const answer = await room.send({ target: path, headers: [sign("x"), jsonType, ["x-y", "z"]], body: "x".repeat(1_001) });
+    const answer = await room.send({
+      target: path,
+      headers: [sign("x"), jsonType, ["x-y", "z"]],
+      body: "x".repeat(1_001),
+    });
     expect(answer.status).toBe(413);
   });
 
@@ -202,7 +227,9 @@ describe("a signed path, where the body must be read to verify the sender", () =
       }),
     );
     expect([401, 429].map((status) => statuses.flat().filter((one) => one === status).length)).toEqual([20, 176]);
-    expect((await room.send({ target: path, headers: [sign(wakeBody), jsonType, client], body: wakeBody })).status).toBe(200);
+    expect(
+      (await room.send({ target: path, headers: [sign(wakeBody), jsonType, client], body: wakeBody })).status,
+    ).toBe(200);
   });
 
   test("counts wrong tokens and wrong signatures together", async () => {
@@ -234,7 +261,9 @@ describe("guessed credentials", () => {
     const statuses = await Promise.all(
       wires.map(async (wire, index) => {
         const kind = kinds[index % kinds.length] ?? kinds[0];
-        const { status } = await wire.exchange(renderRequest({ target: "/hooks/agent", headers: [kind, client], body: wakeBody }));
+        const { status } = await wire.exchange(
+          renderRequest({ target: "/hooks/agent", headers: [kind, client], body: wakeBody }),
+        );
         wire.close();
         return status;
       }),
@@ -245,20 +274,40 @@ describe("guessed credentials", () => {
   test.each([
     [199, 200],
     [200, 429],
-  ])("%i in one packet of one socket: twenty get 401, and the correct token after them gets %i", async (wrong, last) => {
-    const client = anotherClient();
-    const guess = renderRequest({ target: "/hooks/wake", headers: [["authorization", "Bearer wrong"], client], body: wakeBody });
-    const right = renderRequest({ target: "/hooks/wake", headers: [bearer, jsonType, client, ["connection", "close"]], body: wakeBody });
-    const socket = await openSocket(room.port);
-    socket.write(Buffer.concat([...Array.from({ length: wrong }, () => guess), right]));
-    const statuses = [...(await socket.ended()).text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => Number(status));
-    expect(statuses).toEqual([...Array(20).fill(401), ...Array(wrong - 20).fill(429), last]);
-  });
+  ])(
+    "%i in one packet of one socket: twenty get 401, and the correct token after them gets %i",
+    async (wrong, last) => {
+      const client = anotherClient();
+      const guess = renderRequest({
+        target: "/hooks/wake",
+        headers: [["authorization", "Bearer wrong"], client],
+        body: wakeBody,
+      });
+      const right = renderRequest({
+        target: "/hooks/wake",
+        headers: [bearer, jsonType, client, ["connection", "close"]],
+        body: wakeBody,
+      });
+      const socket = await openSocket(room.port);
+      socket.write(Buffer.concat([...Array.from({ length: wrong }, () => guess), right]));
+      const statuses = [...(await socket.ended()).text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) =>
+        Number(status),
+      );
+      expect(statuses).toEqual([...Array(20).fill(401), ...Array(wrong - 20).fill(429), last]);
+    },
+  );
 
   test("are answered while the body is still arriving, even if its declared size is large", async () => {
-    for (const lines of [["Content-Length: 1000000000"], ["Transfer-Encoding: chunked"], ["Content-Length: 5", "Expect: 100-continue"]]) {
+    for (const lines of [
+      ["Content-Length: 1000000000"],
+      ["Transfer-Encoding: chunked"],
+      ["Content-Length: 5", "Expect: 100-continue"],
+    ]) {
       const socket = await openSocket(room.port);
-      socket.write(`POST /hooks/wake HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${anotherClient()[1]}\r\n${lines.join("\r\n")}\r\n\r\n`);
+      socket.write(
+        `POST /hooks/wake HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ` +
+          `${anotherClient()[1]}\r\n${lines.join("\r\n")}\r\n\r\n`,
+      );
       expect(await socket.until(/\}/)).toMatch(/^HTTP\/1\.1 401/);
       socket.socket.destroy();
     }
@@ -277,9 +326,13 @@ describe("guessed credentials", () => {
 
   test("are counted for the last hop that no trusted proxy wrote, despite forged hops", async () => {
     const last = anotherClient()[1];
-    const forged = (index: number) => ["127.0.0.1", "::1", `10.9.${index}.1`, "not an address", "unknown, 10.1.1.1"][index % 5];
+    const forged = (index: number) =>
+      ["127.0.0.1", "::1", `10.9.${index}.1`, "not an address", "unknown, 10.1.1.1"][index % 5];
     for (let index = 0; index < 20; index += 1) {
-      await room.send({ target: "/hooks/wake", headers: [["x-forwarded-for", `${forged(index)}, ${last}, 127.0.0.1`]] });
+      await room.send({
+        target: "/hooks/wake",
+        headers: [["x-forwarded-for", `${forged(index)}, ${last}, 127.0.0.1`]],
+      });
     }
     const answer = await room.send({ target: "/hooks/wake", headers: [["x-forwarded-for", `8.8.8.8, ${last}`]] });
     expect(answer.status).toBe(429);
@@ -295,9 +348,21 @@ describe("guessed credentials", () => {
       return statuses;
     };
     expect(
-      (await spend(["203.0.113.9", "::ffff:203.0.113.9", "::FFFF:cb00:7109", "203.0.113.9:4711", "[::ffff:203.0.113.9]:1"])).at(-1),
+      (
+        await spend([
+          "203.0.113.9",
+          "::ffff:203.0.113.9",
+          "::FFFF:cb00:7109",
+          "203.0.113.9:4711",
+          "[::ffff:203.0.113.9]:1",
+        ])
+      ).at(-1),
     ).toBe(429);
-    expect((await spend(["2001:db8:1:2::1", "2001:DB8:1:2:ffff::9", "[2001:db8:1:2::7]:80", "2001:0db8:0001:0002::5"])).at(-1)).toBe(429);
+    expect(
+      (await spend(["2001:db8:1:2::1", "2001:DB8:1:2:ffff::9", "[2001:db8:1:2::7]:80", "2001:0db8:0001:0002::5"])).at(
+        -1,
+      ),
+    ).toBe(429);
     expect((await spend(["2001:db8:1:3::1", "2001:db8:1:4::1"])).at(-1)).toBe(401);
   });
 });

@@ -72,7 +72,9 @@ beforeAll(async () => {
 afterAll(() => hooks.close());
 
 /** Five hundred sockets that send next to nothing, until the last of them is cut. */
-async function besideSlow(kinds: readonly Way[]): Promise<{ readonly during: readonly number[]; readonly tookMs: number }> {
+async function besideSlow(
+  kinds: readonly Way[],
+): Promise<{ readonly during: readonly number[]; readonly tookMs: number }> {
   const slow = await Promise.all(Array.from({ length: 500 }, () => openSocket(hooks.port)));
   const begun = performance.now();
   const stops = kinds.map((kind, share) => {
@@ -101,7 +103,8 @@ test.each(rows)(
       const { during, tookMs } = await besideSlow(kinds);
       // The server looks for late ones four times in a deadline; the rest is for a machine that has other work.
       const inTime = tookMs < deadlineMs * 1.25 + 2_500;
-      // Another socket's bytes cost a moment of the only thread: a p99 of a few milliseconds may grow, but nobody waits.
+      // Another socket's bytes cost a moment of the only thread: a p99 of a few milliseconds may grow, but nobody
+      // waits.
       const median = at(during, 0.5) < Math.max(10, at(before, 0.5) * 4);
       const slowest = at(during, 0.99) < Math.max(200, at(before, 0.99) * 4);
       if (inTime && median && slowest) return;

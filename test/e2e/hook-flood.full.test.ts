@@ -56,7 +56,11 @@ test("runs in new sessions and deliveries with unique keys leave nothing in memo
           deliver: false,
           wakeMode: "next-heartbeat",
         });
-        const request = { target: "/hooks/agent", headers: [bearer, jsonType, ["idempotency-key", `k${index}`]] as const, body };
+        const request = {
+          target: "/hooks/agent",
+          headers: [bearer, jsonType, ["idempotency-key", `k${index}`]] as const,
+          body,
+        };
         last = String((await wire.exchange(renderRequest(request))).json?.eventId);
       }
       wire.close();

@@ -32,8 +32,17 @@ const room = await startHookGateway({
         messageTemplate: "{{ payload }}",
         deliver: false,
       },
-      { match: { path: "transformed" }, transform: { module: "urgent.ts" }, messageTemplate: "id {{ order.id }}", deliver: false },
-      { match: { path: "equal", where: { id: Number("9007199254740993") } }, messageTemplate: "equal {{ id }}", deliver: false },
+      {
+        match: { path: "transformed" },
+        transform: { module: "urgent.ts" },
+        messageTemplate: "id {{ order.id }}",
+        deliver: false,
+      },
+      {
+        match: { path: "equal", where: { id: Number("9007199254740993") } },
+        messageTemplate: "equal {{ id }}",
+        deliver: false,
+      },
     ],
   },
 });
@@ -67,8 +76,12 @@ test.each([
 
 test("large numbers keep their digits in list elements and in a replayed delivery", async () => {
   const { json } = await room.post("each", `{"orders":[{"id":${id}},{"id":${id}0}]}`);
-  expect((await room.turn(({ sessionKey }) => sessionKey === `hook:${id}`)).inbound.text).toContain(`{"orders":[{"id":${id}}]}`);
-  expect((await room.turn(({ sessionKey }) => sessionKey === `hook:${id}0`)).inbound.text).toContain(`{"orders":[{"id":${id}0}]}`);
+  expect((await room.turn(({ sessionKey }) => sessionKey === `hook:${id}`)).inbound.text).toContain(
+    `{"orders":[{"id":${id}}]}`,
+  );
+  expect((await room.turn(({ sessionKey }) => sessionKey === `hook:${id}0`)).inbound.text).toContain(
+    `{"orders":[{"id":${id}0}]}`,
+  );
   const [, second = ""] = (json?.eventIds ?? []) as readonly string[];
   await room.host.settled(second);
   expect(await command("hooks", "replay", second, "--remap")).toMatchObject({ code: 0 });

@@ -44,7 +44,8 @@ export async function startHookGateway(options: {
 }): Promise<HookGateway> {
   const directory = temporaryDirectory();
   mkdirSync(join(directory, "transforms"));
-  for (const [name, source] of Object.entries(options.transforms ?? {})) writeFileSync(join(directory, "transforms", name), source);
+  for (const [name, source] of Object.entries(options.transforms ?? {}))
+    writeFileSync(join(directory, "transforms", name), source);
   const turns: EngineTurn[] = [];
   const host = await createTestHost({
     directory,
@@ -57,7 +58,10 @@ export async function startHookGateway(options: {
     },
     answer(turn) {
       turns.push(turn);
-      return options.answer?.(turn) ?? (turn.inbound.request?.heartbeat === undefined ? `did: ${turn.inbound.text}` : "HEARTBEAT_OK");
+      return (
+        options.answer?.(turn) ??
+        (turn.inbound.request?.heartbeat === undefined ? `did: ${turn.inbound.text}` : "HEARTBEAT_OK")
+      );
     },
     ...(options.allowErrors !== undefined && { allowErrors: options.allowErrors }),
   });

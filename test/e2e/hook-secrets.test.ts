@@ -24,7 +24,9 @@ const room = await startHookGateway({
   },
   hooks: {
     mappings: [
-      mapping("said", { messageTemplate: "deploy to dev: {{payload.note}} key={{headers.x-api-key}} {{query.access_token}}" }),
+      mapping("said", {
+        messageTemplate: "deploy to dev: {{payload.note}} key={{headers.x-api-key}} {{query.access_token}}",
+      }),
       mapping("matched", { match: { path: "matched", headers: { "x-api-key": apiKey } }, messageTemplate: "matched" }),
       mapping("thrown", { messageTemplate: "x", transform: { module: "throws.mjs" } }),
       mapping("listed", { forEach: "items", messageTemplate: "item {{payload.items[0].n}}" }),
@@ -67,7 +69,11 @@ const escapedSlashes = (value: object) => JSON.stringify(value).replaceAll("/", 
 test("a secret in the query, a header, a field, a number or a name is not stored, and no event is lost", async () => {
   const key = ["x-api-key", apiKey] as const;
   const query = `access_token=${encodeURIComponent(apiKey)}&other=${hookToken}`;
-  const said = await room.post(`said?${query}`, { note: `use ${apiKey} on dev`, n: Number(digits), big: 1, [hookToken]: [digits] }, [key]);
+  const said = await room.post(
+    `said?${query}`,
+    { note: `use ${apiKey} on dev`, n: Number(digits), big: 1, [hookToken]: [digits] },
+    [key],
+  );
   expect(said.status).toBe(202);
   const turn = await room.turn(({ inbound }) => inbound.text.includes("deploy to"));
   expect(turn.inbound.text).toContain("deploy to dev: use [secret] on dev key=[secret] [secret]");
@@ -90,7 +96,9 @@ test("a secret in the query, a header, a field, a number or a name is not stored
     ).status,
   ).toBe(202);
   expect((await room.post("wake", { text: `the key is ${apiKey}`, mode: "now" })).status).toBe(200);
-  expect((await room.post("agent", { message: `the key is ${hookToken}`, name: "Key", deliver: false })).status).toBe(202);
+  expect((await room.post("agent", { message: `the key is ${hookToken}`, name: "Key", deliver: false })).status).toBe(
+    202,
+  );
   await room.turn(({ inbound }) => inbound.text.includes("the key is [secret]"));
   expect((await room.post(`nowhere/${hookToken}`, {})).status).toBe(404);
 
@@ -101,7 +109,11 @@ test("a secret in the query, a header, a field, a number or a name is not stored
   const again = JSON.parse(await command("hooks", "replay", eventIdOf(said), "--remap", "--json")) as object;
   expect(again).toMatchObject({ eventIds: [expect.any(String)] });
 
-  expect(leaked((await command("why", eventIdOf(said))) + (await command("hooks", "list")) + (await command("logs")) + shown)).toEqual([]);
+  expect(
+    leaked(
+      (await command("why", eventIdOf(said))) + (await command("hooks", "list")) + (await command("logs")) + shown,
+    ),
+  ).toEqual([]);
   expect(leaked(await command("hooks", "show", eventIdOf(signs)))).toEqual([]);
   for (const turn of room.turns) expect(leaked(JSON.stringify(turn.inbound))).toEqual([]);
   await room.host.close();

@@ -13,7 +13,12 @@ afterAll(closeHookGateways);
 const secret = "a-long-secret-of-the-sender";
 const standardSecret = `whsec_${Buffer.from("a-long-secret-of-the-sender-0123").toString("base64")}`;
 const publicKey = "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a";
-const mapping = (path: string, more: object) => ({ match: { path }, messageTemplate: `${path}: {{ payload }}`, deliver: false, ...more });
+const mapping = (path: string, more: object) => ({
+  match: { path },
+  messageTemplate: `${path}: {{ payload }}`,
+  deliver: false,
+  ...more,
+});
 
 const special: Readonly<Record<string, object>> = {
   "standard-webhooks": { secret: standardSecret },
@@ -33,7 +38,13 @@ const signatures: readonly (readonly [string, object])[] = [
   ["hmac", { scheme: "hmac", header: "X-Sign", algorithm: "sha512", encoding: "base64url", prefix: "v9=" }],
   [
     "hmac-timed",
-    { scheme: "hmac", header: "X-Sign", timestampHeader: "X-Time", idHeader: "X-Id", payload: "{id}-{timestamp}-{url}-{body}" },
+    {
+      scheme: "hmac",
+      header: "X-Sign",
+      timestampHeader: "X-Time",
+      idHeader: "X-Id",
+      payload: "{id}-{timestamp}-{url}-{body}",
+    },
   ],
 ];
 
@@ -67,13 +78,16 @@ const payload = (mark: string) => ({ mark, value: [{ resource: "me/messages" }] 
 const turnWith = (mark: string) => room.turn(({ inbound }) => inbound.text.includes(mark));
 
 describe("hooks send --sign", () => {
-  test.each(signatures.map(([path]) => path).filter((path) => path !== "discord"))("%s: the gateway accepts the signature", async (path) => {
-    const mark = `mark-of-${path}`;
-    const sent = await json(path, payload(mark), "--sign");
-    expect(sent).toMatchObject({ code: 0, status: 202, answer: { ok: true }, eventIds: [expect.any(String)] });
-    expect((await turnWith(mark)).inbound.text).toContain(`${path}: `);
-    expect(JSON.stringify(sent)).not.toContain(secret);
-  });
+  test.each(signatures.map(([path]) => path).filter((path) => path !== "discord"))(
+    "%s: the gateway accepts the signature",
+    async (path) => {
+      const mark = `mark-of-${path}`;
+      const sent = await json(path, payload(mark), "--sign");
+      expect(sent).toMatchObject({ code: 0, status: 202, answer: { ok: true }, eventIds: [expect.any(String)] });
+      expect((await turnWith(mark)).inbound.text).toContain(`${path}: `);
+      expect(JSON.stringify(sent)).not.toContain(secret);
+    },
+  );
 
   test("discord is refused, because its requests cannot be signed", async () => {
     const { code, err } = await send("discord", {}, "--sign");
@@ -82,7 +96,12 @@ describe("hooks send --sign", () => {
   });
 
   test("shows the status, the response and the command for the event; each replay of a recording is a new delivery", async () => {
-    const recording = { $delivery: 1, path: "elsewhere", headers: { "webhook-id": "recorded" }, payload: payload("recorded") };
+    const recording = {
+      $delivery: 1,
+      path: "elsewhere",
+      headers: { "webhook-id": "recorded" },
+      payload: payload("recorded"),
+    };
     const ids: string[] = [];
     for (let time = 0; time < 2; time += 1) {
       const { code, out } = await send("standard-webhooks", recording, "--sign");
@@ -101,7 +120,13 @@ describe("hooks send --sign", () => {
   });
 
   test("rejects a wrong signature header from the caller with exit code 1", async () => {
-    const sent = await json("github", payload("forged"), "--sign", "--header", `X-Hub-Signature-256: sha256=${"0".repeat(64)}`);
+    const sent = await json(
+      "github",
+      payload("forged"),
+      "--sign",
+      "--header",
+      `X-Hub-Signature-256: sha256=${"0".repeat(64)}`,
+    );
     expect(sent).toMatchObject({ code: 1, status: 401, answer: { code: "signature_invalid" }, eventIds: [] });
   });
 
@@ -113,7 +138,10 @@ describe("hooks send --sign", () => {
 
   test("signs a form as a form", async () => {
     const form = ["--sign", "--header", "Content-Type: application/x-www-form-urlencoded"];
-    expect(await json("twilio", { Body: "form & more", To: ["b", "a"] }, ...form)).toMatchObject({ code: 0, status: 202 });
+    expect(await json("twilio", { Body: "form & more", To: ["b", "a"] }, ...form)).toMatchObject({
+      code: 0,
+      status: 202,
+    });
     expect((await turnWith("form & more")).inbound.text).toContain('"To":["b","a"]');
   });
 });
@@ -121,10 +149,16 @@ describe("hooks send --sign", () => {
 describe("hooks send without --sign", () => {
   test("uses the hook token for mappings by path or id and for endpoints, and sends headers", async () => {
     expect(await json("plain", payload("by path"))).toMatchObject({ code: 0, status: 202, access: "hook token" });
-    expect(await json("by-name", payload("by id"))).toMatchObject({ code: 0, url: expect.stringMatching(/\/hooks\/plain$/) });
+    expect(await json("by-name", payload("by id"))).toMatchObject({
+      code: 0,
+      url: expect.stringMatching(/\/hooks\/plain$/),
+    });
     expect(await json("wake", { text: "up", mode: "next-heartbeat" })).toMatchObject({ code: 0 });
     const again = ["--header", "Idempotency-Key: chosen"];
-    const [first, second] = [await json("plain", payload("once"), ...again), await json("plain", payload("once"), ...again)];
+    const [first, second] = [
+      await json("plain", payload("once"), ...again),
+      await json("plain", payload("once"), ...again),
+    ];
     expect(second.eventIds).toEqual(first.eventIds);
   });
 

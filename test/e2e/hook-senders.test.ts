@@ -1,4 +1,7 @@
-/** The settings of the page "Settings of webhook senders", each with a delivery as its sender makes it, and with the sender's test of the address. */
+/**
+ * The settings of the page "Settings of webhook senders", each with a delivery as its sender makes it, and with the
+ * sender's test of the address.
+ */
 import { createHmac, generateKeyPairSync, randomUUID, sign as signWithKey } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -41,7 +44,10 @@ const basic = (user: string) => ({ authorization: `Basic ${Buffer.from(`${user}:
 const seconds = () => String(Math.floor(Date.now() / 1_000));
 const json = { "content-type": "application/json" };
 
-type Sent = Pick<Post, "method" | "body"> & { readonly query?: string; readonly headers: Readonly<Record<string, string>> };
+type Sent = Pick<Post, "method" | "body"> & {
+  readonly query?: string;
+  readonly headers: Readonly<Record<string, string>>;
+};
 
 /** Headers of a signature in fields of one header. */
 const fields =
@@ -65,7 +71,10 @@ const deliveries: Readonly<Record<string, readonly [payload: string, send: (body
     '{"triggerType":"form_submission"}',
     (body) => {
       const time = String(Date.now());
-      return { headers: { ...json, "x-webflow-timestamp": time, "x-webflow-signature": hmac(`${time}:${body}`) }, body };
+      return {
+        headers: { ...json, "x-webflow-timestamp": time, "x-webflow-signature": hmac(`${time}:${body}`) },
+        body,
+      };
     },
   ],
   HubSpot: [
@@ -73,31 +82,59 @@ const deliveries: Readonly<Record<string, readonly [payload: string, send: (body
     (body) => {
       const time = String(Date.now());
       const text = `POSThttps://hooks.example.com/hooks/hubspot${body}${time}`;
-      return { headers: { ...json, "x-hubspot-request-timestamp": time, "x-hubspot-signature-v3": hmac(text, "base64") }, body };
+      return {
+        headers: { ...json, "x-hubspot-request-timestamp": time, "x-hubspot-signature-v3": hmac(text, "base64") },
+        body,
+      };
     },
   ],
-  WorkOS: ['{"event":"dsync.user.created","data":{}}', fields("workos-signature", (time, digest) => `t=${time}, v1=${digest}`)],
+  WorkOS: [
+    '{"event":"dsync.user.created","data":{}}',
+    fields("workos-signature", (time, digest) => `t=${time}, v1=${digest}`),
+  ],
   Zendesk: [
     '{"type":"ticket.created"}',
     (body) => {
       const time = new Date().toISOString().replace(/\.\d+/, "");
       const signed = hmac(time + body, "base64");
-      return { headers: { ...json, "x-zendesk-webhook-signature": signed, "x-zendesk-webhook-signature-timestamp": time }, body };
+      return {
+        headers: { ...json, "x-zendesk-webhook-signature": signed, "x-zendesk-webhook-signature-timestamp": time },
+        body,
+      };
     },
   ],
   Twitch: ['{"subscription":{"type":"stream.online"},"event":{}}', (body) => twitch("notification", body)],
-  Tailscale: ['[{"message":"a node was created"}]', fields("tailscale-webhook-signature", (time, digest) => `t=${time},v1=${digest}`)],
-  ElevenLabs: ['{"type":"post_call_transcription","data":{}}', fields("elevenlabs-signature", (time, digest) => `t=${time},v0=${digest}`)],
-  Mux: ['{"type":"video.asset.ready","data":{"id":"a"}}', fields("mux-signature", (time, digest) => `t=${time},v1=${digest}`)],
-  Paddle: ['{"event_type":"transaction.completed"}', fields("paddle-signature", (time, digest) => `ts=${time};h1=${digest}`, ":")],
-  DocuSeal: ['{"event_type":"form.completed","data":{"id":1}}', fields("x-docuseal-signature", (time, digest) => `${time}.${digest}`)],
+  Tailscale: [
+    '[{"message":"a node was created"}]',
+    fields("tailscale-webhook-signature", (time, digest) => `t=${time},v1=${digest}`),
+  ],
+  ElevenLabs: [
+    '{"type":"post_call_transcription","data":{}}',
+    fields("elevenlabs-signature", (time, digest) => `t=${time},v0=${digest}`),
+  ],
+  Mux: [
+    '{"type":"video.asset.ready","data":{"id":"a"}}',
+    fields("mux-signature", (time, digest) => `t=${time},v1=${digest}`),
+  ],
+  Paddle: [
+    '{"event_type":"transaction.completed"}',
+    fields("paddle-signature", (time, digest) => `ts=${time};h1=${digest}`, ":"),
+  ],
+  DocuSeal: [
+    '{"event_type":"form.completed","data":{"id":1}}',
+    fields("x-docuseal-signature", (time, digest) => `${time}.${digest}`),
+  ],
   "SendGrid events": [
     '[{"event":"open","email":"a@example.org"},{"event":"click","email":"a@example.org"}]',
     (body) => {
       const time = seconds();
       const signature = signWithKey("sha256", Buffer.from(time + body), privateKey).toString("base64");
       return {
-        headers: { ...json, "x-twilio-email-event-webhook-timestamp": time, "x-twilio-email-event-webhook-signature": signature },
+        headers: {
+          ...json,
+          "x-twilio-email-event-webhook-timestamp": time,
+          "x-twilio-email-event-webhook-signature": signature,
+        },
         body,
       };
     },
@@ -106,7 +143,10 @@ const deliveries: Readonly<Record<string, readonly [payload: string, send: (body
     '{"type":"page.created","entity":{"id":"p"}}',
     (body) => ({ headers: { ...json, "x-notion-signature": `sha256=${hmac(body)}` }, body }),
   ],
-  Asana: ['{"events":[{"action":"added"}]}', (body) => ({ headers: { ...json, "x-hook-signature": hmac(body) }, body })],
+  Asana: [
+    '{"events":[{"action":"added"}]}',
+    (body) => ({ headers: { ...json, "x-hook-signature": hmac(body) }, body }),
+  ],
   Trello: [
     '{"action":{"type":"updateCard","data":{}}}',
     (body) => ({
@@ -142,11 +182,18 @@ const deliveries: Readonly<Record<string, readonly [payload: string, send: (body
   monday: ['{"event":{"type":"create_pulse"}}', (body) => ({ headers: { ...json, ...basic("monday") }, body })],
   "SendGrid Inbound Parse": ["Hello", multipart("sendgrid", "text")],
   Plex: ['{"event":"media.play"}', multipart("plex", "payload")],
-  "A camera": ["<EventNotificationAlert/>", (body) => ({ headers: { ...basic("camera"), "content-type": "application/xml" }, body })],
+  "A camera": [
+    "<EventNotificationAlert/>",
+    (body) => ({ headers: { ...basic("camera"), "content-type": "application/xml" }, body }),
+  ],
   "Fluent Bit and Vector": [
     '{"log":"a"}\n{"log":"b"}\n',
     (body) => ({
-      headers: { authorization: `Bearer ${secret}`, "content-type": "application/x-ndjson", "content-encoding": "gzip" },
+      headers: {
+        authorization: `Bearer ${secret}`,
+        "content-type": "application/x-ndjson",
+        "content-encoding": "gzip",
+      },
       body: gzipSync(body),
     }),
   ],
@@ -199,25 +246,39 @@ const command = (...args: readonly string[]) =>
   run([...args, "--config", room.host.configFile, "--state", room.stateDirectory], { home: temporaryDirectory() });
 
 /** Changes a mapping of the file by hand, and waits until the gateway uses it. */
-async function change(title: string, edit: (mapping: Record<string, unknown>) => object, isUsed: () => Promise<boolean>): Promise<void> {
-  const config = JSON.parse(readFileSync(room.host.configFile, "utf8")) as { hooks: { mappings: { match: { path: string } }[] } };
+async function change(
+  title: string,
+  edit: (mapping: Record<string, unknown>) => object,
+  isUsed: () => Promise<boolean>,
+): Promise<void> {
+  const config = JSON.parse(readFileSync(room.host.configFile, "utf8")) as {
+    hooks: { mappings: { match: { path: string } }[] };
+  };
   config.hooks.mappings = config.hooks.mappings.map((mapping) =>
     mapping.match.path === pathOf(title) ? (edit(mapping as never) as { match: { path: string } }) : mapping,
   );
   writeFileSync(room.host.configFile, JSON.stringify(config));
-  for (const end = performance.now() + 10_000; !(await isUsed()); await new Promise((resolve) => setTimeout(resolve, 20)))
+  for (
+    const end = performance.now() + 10_000;
+    !(await isUsed());
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  )
     if (performance.now() > end) throw new Error("the configuration was not reloaded");
 }
 
 test("the page has a delivery here for each of its senders, and its settings have no other problem than a missing secret", async () => {
   expect(Object.keys(deliveries).toSorted()).toEqual(recipes.map(({ title }) => title).toSorted());
   const { out } = await command("config", "validate");
-  expect(out.match(/^.*(?:error|warning).*$/gim)?.filter((line) => !/signature\.secret: is missing|channels\.loopback/.test(line))).toEqual(
-    [],
-  );
+  expect(
+    out
+      .match(/^.*(?:error|warning).*$/gim)
+      ?.filter((line) => !/signature\.secret: is missing|channels\.loopback/.test(line)),
+  ).toEqual([]);
 });
 
-const withSecret = recipes.filter(({ mapping }) => mapping.token !== undefined || mapping.signature?.secret !== undefined);
+const withSecret = recipes.filter(
+  ({ mapping }) => mapping.token !== undefined || mapping.signature?.secret !== undefined,
+);
 
 describe.each(withSecret.map(({ title }) => title))("%s", (title) => {
   const [payload = "", make] = deliveries[title] ?? [];
@@ -232,7 +293,8 @@ describe.each(withSecret.map(({ title }) => title))("%s", (title) => {
     const sent = make(payload);
     const other = Buffer.isBuffer(sent.body) ? gzipSync("other") : `${sent.body}x`;
     const isSigned =
-      recipes.find((recipe) => recipe.title === title)?.mapping.signature !== undefined && sent.headers.authorization === undefined;
+      recipes.find((recipe) => recipe.title === title)?.mapping.signature !== undefined &&
+      sent.headers.authorization === undefined;
     if (isSigned) expect((await send(title, { ...sent, body: other })).status).toBe(401);
     const changed = Object.entries(sent.headers).map(([name, value]) => [
       name,
@@ -242,11 +304,18 @@ describe.each(withSecret.map(({ title }) => title))("%s", (title) => {
     ]);
     expect((await send(title, { ...sent, headers: Object.fromEntries(changed) })).status).toBe(401);
     const { authorization: _, ...bare } = sent.headers;
-    const unsigned = Object.fromEntries(Object.entries(bare).filter(([name]) => !/signature|x-trello-webhook/.test(name)));
-    expect((await send(title, { ...sent, headers: unsigned })).status).toBe(401);
-    expect((await send(title, { ...sent, headers: { ...unsigned, authorization: "Bearer black-box-hook-token-0123456789" } })).status).toBe(
-      401,
+    const unsigned = Object.fromEntries(
+      Object.entries(bare).filter(([name]) => !/signature|x-trello-webhook/.test(name)),
     );
+    expect((await send(title, { ...sent, headers: unsigned })).status).toBe(401);
+    expect(
+      (
+        await send(title, {
+          ...sent,
+          headers: { ...unsigned, authorization: "Bearer black-box-hook-token-0123456789" },
+        })
+      ).status,
+    ).toBe(401);
   });
 });
 
@@ -260,7 +329,11 @@ describe("tests of the address", () => {
       ["Mailchimp", "GET"],
     ] as const) {
       const answer = await get(title, method);
-      expect([answer.status, await answer.text(), answer.headers.get("content-type")]).toEqual([200, "", "text/plain; charset=utf-8"]);
+      expect([answer.status, await answer.text(), answer.headers.get("content-type")]).toEqual([
+        200,
+        "",
+        "text/plain; charset=utf-8",
+      ]);
       expect((await get(title, "PUT")).status).toBe(405);
     }
     expect((await get("Trello", "GET")).status).toBe(405);
@@ -272,20 +345,29 @@ describe("tests of the address", () => {
     expect([okta.status, await okta.json()]).toEqual([200, { verification: "abc-123" }]);
     expect((await get("Okta", "GET")).status).toBe(401);
     const youtube = await get("YouTube", "GET", "?hub.mode=subscribe&hub.challenge=5%3Cscript%3E");
-    expect([youtube.status, await youtube.text(), youtube.headers.get("x-content-type-options")]).toEqual([200, "5<script>", "nosniff"]);
+    expect([youtube.status, await youtube.text(), youtube.headers.get("x-content-type-options")]).toEqual([
+      200,
+      "5<script>",
+      "nosniff",
+    ]);
     for (const bad of ["?hub.challenge=", "?hub.challenge=a%0Ab", `?hub.challenge=${"x".repeat(1_001)}`, ""])
       expect((await get("YouTube", "GET", bad)).status, bad).toBe(405);
   });
 
   test("Twitch gets its text back only with a valid signature, and an event with the same field is an event", async () => {
     const body = '{"challenge":"pogchamp-kappa","subscription":{"type":"stream.online"}}';
-    expect(await send("Twitch", twitch("webhook_callback_verification", body))).toMatchObject({ status: 200, body: "pogchamp-kappa" });
+    expect(await send("Twitch", twitch("webhook_callback_verification", body))).toMatchObject({
+      status: 200,
+      body: "pogchamp-kappa",
+    });
     const forged = twitch("webhook_callback_verification", body);
     expect((await send("Twitch", { ...forged, body: body.replace("kappa", "x") })).status).toBe(401);
     const event = twitch("notification", body);
     expect((await send("Twitch", event)).status).toBe(204);
     const { out } = await command("hooks", "deliveries", "--json");
-    expect((JSON.parse(out) as { readonly deliveries: readonly { readonly hook: string }[] }).deliveries[0]).toMatchObject({
+    expect(
+      (JSON.parse(out) as { readonly deliveries: readonly { readonly hook: string }[] }).deliveries[0],
+    ).toMatchObject({
       hook: "twitch",
     });
   });
@@ -295,7 +377,10 @@ describe("tests of the address", () => {
       { eventType: "Microsoft.EventGrid.SubscriptionValidationEvent", data: { validationCode: "512d38b6" } },
     ]);
     const grid = { headers: { ...json, "aeg-event-type": "SubscriptionValidation" }, body: validation };
-    expect(await send("Azure Event Grid", grid)).toMatchObject({ status: 200, json: { validationResponse: "512d38b6" } });
+    expect(await send("Azure Event Grid", grid)).toMatchObject({
+      status: 200,
+      json: { validationResponse: "512d38b6" },
+    });
     expect((await send("Azure Event Grid", { ...grid, headers: json })).status).toBe(401);
     expect((await send("Azure Event Grid", { ...grid, body: '[{"data":{}}]' })).status).toBe(401);
     expect(await send("monday", { headers: json, body: '{"challenge":"3eZbrw1a"}' })).toMatchObject({
@@ -304,13 +389,18 @@ describe("tests of the address", () => {
     });
     expect((await send("monday", { headers: json, body: '{"challenge":"3eZbrw1a","event":{}}' })).status).toBe(401);
     expect((await send("monday", { headers: json, body: '{"challenge":7}' })).status).toBe(200);
-    expect((await send("monday", { headers: json, body: '{"challenge":{"a":1}}' })).json).toMatchObject({ challenge: '{"a":1}' });
-    expect((await send("monday", { headers: { ...json, ...basic("monday") }, body: '{"event":{"challenge":"x"}}' })).status).toBe(202);
+    expect((await send("monday", { headers: json, body: '{"challenge":{"a":1}}' })).json).toMatchObject({
+      challenge: '{"a":1}',
+    });
+    expect(
+      (await send("monday", { headers: { ...json, ...basic("monday") }, body: '{"event":{"challenge":"x"}}' })).status,
+    ).toBe(202);
   });
 
   test("what a stranger makes the gateway say creates no event", async () => {
     const count = async () =>
-      (JSON.parse((await command("hooks", "deliveries", "--limit", "1000", "--json")).out) as { deliveries: object[] }).deliveries.length;
+      (JSON.parse((await command("hooks", "deliveries", "--limit", "1000", "--json")).out) as { deliveries: object[] })
+        .deliveries.length;
     const before = await count();
     await get("Trello", "HEAD");
     await send("monday", { headers: json, body: '{"challenge":"x"}' });
@@ -320,7 +410,8 @@ describe("tests of the address", () => {
 
 describe("a value that a person has to copy", () => {
   const shown = async () =>
-    (JSON.parse((await command("hooks", "challenges", "--json")).out) as { challenges: Record<string, unknown>[] }).challenges;
+    (JSON.parse((await command("hooks", "challenges", "--json")).out) as { challenges: Record<string, unknown>[] })
+      .challenges;
   const token = "secret_tMrlL1qK5vuQAh1b6cZGhFChZTSYJlce98V0pYn7yBl";
 
   test("before the secret is set every delivery is refused, and the reason says what to do", async () => {
@@ -369,12 +460,17 @@ describe("a value that a person has to copy", () => {
       },
     );
     const before = await shown();
-    expect((await send("Notion", { headers: json, body: '{"verification_token":"secret_of_a_stranger"}' })).status).toBe(401);
+    expect(
+      (await send("Notion", { headers: json, body: '{"verification_token":"secret_of_a_stranger"}' })).status,
+    ).toBe(401);
     expect(await shown()).toEqual(before);
   });
 
   test("Asana's secret is sent back in its header, and shown", async () => {
-    const answer = await send("Asana", { headers: { ...json, "x-hook-secret": "b537207f20cbfa02357cf448134da559" }, body: "{}" });
+    const answer = await send("Asana", {
+      headers: { ...json, "x-hook-secret": "b537207f20cbfa02357cf448134da559" },
+      body: "{}",
+    });
     expect([answer.status, answer.headers["x-hook-secret"]]).toEqual([200, "b537207f20cbfa02357cf448134da559"]);
     expect(await shown()).toContainEqual(
       expect.objectContaining({ hook: "asana", value: "b537207f20cbfa02357cf448134da559", verified: false }),

@@ -1,4 +1,7 @@
-/** Whatever is sent, wherever: no prototype changes, nothing breaks, and no spelling of an address gets another decision. */
+/**
+ * Whatever is sent, wherever: no prototype changes, nothing breaks, and no spelling of an address gets another
+ * decision.
+ */
 
 import { createHmac } from "node:crypto";
 import fc from "fast-check";
@@ -7,7 +10,15 @@ import { anyCharacter } from "../support/any-character.ts";
 import { leastCostOf } from "../support/cost.ts";
 import type { Post, WireAnswer } from "../support/wire.ts";
 import { renderRequest } from "../support/wire.ts";
-import { anotherClient, bearer, closeHookGateways, type HookGateway, hookToken, jsonType, startHookGateway } from "./hook-room.ts";
+import {
+  anotherClient,
+  bearer,
+  closeHookGateways,
+  type HookGateway,
+  hookToken,
+  jsonType,
+  startHookGateway,
+} from "./hook-room.ts";
 
 afterAll(closeHookGateways);
 
@@ -15,7 +26,8 @@ const signingSecret = "the-secret-of-the-sender";
 const wake = { action: "wake", wakeMode: "next-heartbeat" } as const;
 
 /** Says what the payload asks it to. */
-const obedient = "export default ({ payload }) => (payload === null || typeof payload !== 'object' ? undefined : payload.result);\n";
+const obedient =
+  "export default ({ payload }) => (payload === null || typeof payload !== 'object' ? undefined : payload.result);\n";
 
 let room: HookGateway;
 beforeAll(async () => {
@@ -52,7 +64,13 @@ beforeAll(async () => {
           deliver: false,
           wakeMode: "next-heartbeat",
         },
-        { match: { path: "obedient" }, ...wake, textTemplate: "rendered", deliver: false, transform: { module: "obedient.ts" } },
+        {
+          match: { path: "obedient" },
+          ...wake,
+          textTemplate: "rendered",
+          deliver: false,
+          transform: { module: "obedient.ts" },
+        },
         {
           match: { path: "signed" },
           ...wake,
@@ -87,17 +105,59 @@ function expectOrderly({ status, json, body }: WireAnswer): void {
   else expect([200, 202, 204, 400, 404, 409, 413, 415]).toContain(status);
   if (status === 204) expect(body).toBe("");
   else if (status < 300) expect(json?.ok).toBe(true);
-  else expect(json).toEqual({ ok: false, error: expect.stringMatching(/^\S[^\n]*$/), code: expect.stringMatching(/^[a-z_]+$/) });
+  else
+    expect(json).toEqual({
+      ok: false,
+      error: expect.stringMatching(/^\S[^\n]*$/),
+      code: expect.stringMatching(/^[a-z_]+$/),
+    });
 }
 
-/** JSON as text, so that it can be what no serialiser writes: keys twice, numbers beyond all numbers, half characters. */
+/**
+ * JSON as text, so that it can be what no serialiser writes: keys twice, numbers beyond all numbers, half characters.
+ */
 const keys = fc.oneof(
-  fc.constantFrom("a", "b", "c", "d", "messages", "source", "result", "text", "0", "length", "", "then", "toJSON", "valueOf"),
-  fc.constantFrom("__proto__", "constructor", "prototype", "toString", "hasOwnProperty", "__defineGetter__", "__lookupSetter__"),
+  fc.constantFrom(
+    "a",
+    "b",
+    "c",
+    "d",
+    "messages",
+    "source",
+    "result",
+    "text",
+    "0",
+    "length",
+    "",
+    "then",
+    "toJSON",
+    "valueOf",
+  ),
+  fc.constantFrom(
+    "__proto__",
+    "constructor",
+    "prototype",
+    "toString",
+    "hasOwnProperty",
+    "__defineGetter__",
+    "__lookupSetter__",
+  ),
   fc.string({ maxLength: 6 }),
 );
 const scalars = fc.oneof(
-  fc.constantFrom("null", "true", "false", "0", "-0", "1e400", "-1E+999", "1e-400", "12345678901234567890123", "0.1e1", "9007199254740993"),
+  fc.constantFrom(
+    "null",
+    "true",
+    "false",
+    "0",
+    "-0",
+    "1e400",
+    "-1E+999",
+    "1e-400",
+    "12345678901234567890123",
+    "0.1e1",
+    "9007199254740993",
+  ),
   fc.constantFrom(
     '"\\ud800"',
     '"\\udc00\\ud800"',
@@ -128,7 +188,9 @@ const encoded = anyCharacter.map((character) => {
   const written = encodeURIComponent(character);
   return written === character ? `%${character.charCodeAt(0).toString(16)}` : written;
 });
-/** The queries of `fc.webQueryParameters`, which first makes a table of the million code points: half a second of work. */
+/**
+ * The queries of `fc.webQueryParameters`, which first makes a table of the million code points: half a second of work.
+ */
 const queryText = fc.string({
   unit: fc.oneof({ weight: 10, arbitrary: fc.constantFrom(...inQueries) }, { weight: 1, arbitrary: encoded }),
 });
@@ -138,10 +200,28 @@ describe("request bodies", () => {
 
   test("of any JSON, at every endpoint and with any headers and queries, get a well-formed response", async () => {
     await fc.assert(
-      fc.asyncProperty(fc.constantFrom(...targets), wrapped, headerText, queryText, async (target, body, header, query) => {
-        const headers = [bearer, jsonType, ["x-one", header], ["__proto__", "polluted"], ["constructor", header]] as const;
-        expectOrderly(await room.send({ target: `/hooks/${target}?q=${query}&__proto__[polluted]=1&constructor=x`, headers, body }));
-      }),
+      fc.asyncProperty(
+        fc.constantFrom(...targets),
+        wrapped,
+        headerText,
+        queryText,
+        async (target, body, header, query) => {
+          const headers = [
+            bearer,
+            jsonType,
+            ["x-one", header],
+            ["__proto__", "polluted"],
+            ["constructor", header],
+          ] as const;
+          expectOrderly(
+            await room.send({
+              target: `/hooks/${target}?q=${query}&__proto__[polluted]=1&constructor=x`,
+              headers,
+              body,
+            }),
+          );
+        },
+      ),
       { numRuns: 1_500 },
     );
   });
@@ -159,7 +239,9 @@ describe("request bodies", () => {
     const types = { deep: "application/json", form: "application/x-www-form-urlencoded", text: "text/plain" } as const;
     const form = fc
       .array(fc.tuple(keys, fc.string({ unit: anyCharacter, maxLength: 8 })), { maxLength: 8 })
-      .map((fields) => fields.map((pair) => pair.map((part) => encodeURIComponent(part.toWellFormed())).join("=")).join("&"));
+      .map((fields) =>
+        fields.map((pair) => pair.map((part) => encodeURIComponent(part.toWellFormed())).join("=")).join("&"),
+      );
     const bytes = fc.oneof(
       fc.uint8Array({ maxLength: 200 }).map((array) => Buffer.from(array)),
       fc
@@ -180,7 +262,8 @@ describe("request bodies", () => {
   });
 
   test("with 64 levels are accepted by every endpoint, and with 65 by none", async () => {
-    const nested = (levels: number) => `{"text":"x","message":"x","a":${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}}`;
+    const nested = (levels: number) =>
+      `{"text":"x","message":"x","a":${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}}`;
     for (const target of ["wake", "agent", "deep"]) {
       expect((await room.post(target, nested(64))).status, target).toBeLessThan(300);
       expect((await room.post(target, nested(65))).json?.code, target).toBe("invalid_json");
@@ -252,14 +335,19 @@ describe("the result of a transform", () => {
     expect(
       room.turns.filter(
         ({ sessionKey, inbound }) =>
-          inbound.channel === "hooks" && /^agent:main:main$/.test(sessionKey) && inbound.request?.heartbeat === undefined,
+          inbound.channel === "hooks" &&
+          /^agent:main:main$/.test(sessionKey) &&
+          inbound.request?.heartbeat === undefined,
       ),
     ).toEqual([]);
   });
 
   test("gives mapping_failed if it is not an object, 204 for null, and no override for undefined", async () => {
     for (const result of ["5", '"x"', "[]", "true"]) {
-      expect(await room.post("obedient", `{"result": ${result}}`), result).toMatchObject({ status: 500, json: { code: "mapping_failed" } });
+      expect(await room.post("obedient", `{"result": ${result}}`), result).toMatchObject({
+        status: 500,
+        json: { code: "mapping_failed" },
+      });
     }
     expect((await room.post("obedient", '{"result": null}')).status).toBe(204);
     expect((await room.post("obedient", "{}")).status).toBe(200);
@@ -267,10 +355,18 @@ describe("the result of a transform", () => {
 
   test("is subject to the same rules as a request", async () => {
     const say = (result: object) =>
-      room.post("obedient", { result: { action: "agent", message: "x", deliver: false, wakeMode: "next-heartbeat", ...result } });
+      room.post("obedient", {
+        result: { action: "agent", message: "x", deliver: false, wakeMode: "next-heartbeat", ...result },
+      });
     expect((await say({ sessionKey: "hook:fine" })).status).toBe(202);
-    expect(await say({ sessionKey: "agent:main:main" })).toMatchObject({ status: 400, json: { code: "session_key_not_allowed" } });
-    expect(await say({ channel: "pigeon", deliver: true })).toMatchObject({ status: 400, json: { code: "channel_unknown" } });
+    expect(await say({ sessionKey: "agent:main:main" })).toMatchObject({
+      status: 400,
+      json: { code: "session_key_not_allowed" },
+    });
+    expect(await say({ channel: "pigeon", deliver: true })).toMatchObject({
+      status: 400,
+      json: { code: "channel_unknown" },
+    });
     expect(await say({ thinking: "loud" })).toMatchObject({ status: 400, json: { code: "invalid_payload" } });
     expect(await say({ message: "  " })).toMatchObject({ status: 400, json: { code: "invalid_payload" } });
   });
@@ -290,7 +386,11 @@ describe("request addresses", () => {
   const bends: readonly ((path: string, at: number) => string)[] = [
     (path, at) => path.slice(0, at) + percent(path[at] ?? "/") + path.slice(at + 1),
     (path, at) => path.slice(0, at) + percent(path[at] ?? "/").toUpperCase() + path.slice(at + 1),
-    (path, at) => path.slice(0, at) + percent(percent(path[at] ?? "/")[0] ?? "%") + percent(path[at] ?? "/").slice(1) + path.slice(at + 1),
+    (path, at) =>
+      path.slice(0, at) +
+      percent(percent(path[at] ?? "/")[0] ?? "%") +
+      percent(path[at] ?? "/").slice(1) +
+      path.slice(at + 1),
     (path) => path.replaceAll("/", "//"),
     (path) => `/${path}`,
     (path) => `${path}/`,
@@ -325,12 +425,22 @@ describe("request addresses", () => {
     (path) => path.replace("/hooks", "/healthz/../hooks"),
   ];
   const bent = fc
-    .tuple(fc.constantFrom(...Object.keys(plain)), fc.array(fc.tuple(fc.nat(bends.length - 1), fc.nat(11)), { minLength: 1, maxLength: 3 }))
-    .map(([path, chosen]) => ({ path, target: chosen.reduce((one, [bend, at]) => bends[bend]?.(one, at) ?? one, path) }));
+    .tuple(
+      fc.constantFrom(...Object.keys(plain)),
+      fc.array(fc.tuple(fc.nat(bends.length - 1), fc.nat(11)), { minLength: 1, maxLength: 3 }),
+    )
+    .map(([path, chosen]) => ({
+      path,
+      target: chosen.reduce((one, [bend, at]) => bends[bend]?.(one, at) ?? one, path),
+    }));
 
   const send = (target: string, headers: Post["headers"] = []) =>
     room.wire.exchange(
-      renderRequest({ target: Buffer.from(target, "utf8").toString("latin1"), headers: [jsonType, anotherClient(), ...headers], body }),
+      renderRequest({
+        target: Buffer.from(target, "utf8").toString("latin1"),
+        headers: [jsonType, anotherClient(), ...headers],
+        body,
+      }),
     );
 
   test("in plain form get the expected responses, the baseline for the others", async () => {
@@ -356,7 +466,11 @@ describe("request addresses", () => {
   });
 
   async function judge(path: string, target: string): Promise<void> {
-    const [stranger, guest, signed] = [await send(target), await send(target, [bearer]), await send(target, [sign(body)])];
+    const [stranger, guest, signed] = [
+      await send(target),
+      await send(target, [bearer]),
+      await send(target, [sign(body)]),
+    ];
     // Outside the hook paths, an address with a host that the gateway does not know is refused by its host.
     const foreign = /^https?:\/\//i.test(target) ? [421] : [];
     const refused = [400, 401, 404, ...foreign];
@@ -365,9 +479,10 @@ describe("request addresses", () => {
     const admitted = path === "/hooks/signed" ? signed : guest;
     const other = path === "/hooks/signed" ? guest : signed;
     // A spelling that is not the signed path's own is any other name, and those ask for the token.
-    expect([200, 400, 404, ...foreign, ...(path === "/hooks/signed" ? [401] : [])], `${target} with its credential`).toContain(
-      admitted.status,
-    );
+    expect(
+      [200, 400, 404, ...foreign, ...(path === "/hooks/signed" ? [401] : [])],
+      `${target} with its credential`,
+    ).toContain(admitted.status);
     expect(refused, `${target} with another's credential`).toContain(other.status);
     // What lets one in asked the other for a credential.
     if (admitted.status === 200) expect([stranger.status, other.status], target).toEqual([401, 401]);
@@ -394,7 +509,8 @@ describe("request addresses", () => {
     );
     await fc.assert(
       fc.asyncProperty(ids, async (id) => {
-        const ask = (headers: Post["headers"]) => room.send({ method: "GET", target: `/hooks/runs/${id}`, headers: headers ?? [] });
+        const ask = (headers: Post["headers"]) =>
+          room.send({ method: "GET", target: `/hooks/runs/${id}`, headers: headers ?? [] });
         expect([400, 401, 404, 405]).toContain((await ask([anotherClient()])).status);
         expect([400, 404]).toContain((await ask([bearer])).status);
       }),

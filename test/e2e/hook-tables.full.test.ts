@@ -1,10 +1,20 @@
-/** The tables of the interface, as a program outside sees them: one test a row, over sockets, against a whole gateway. */
+/**
+ * The tables of the interface, as a program outside sees them: one test a row, over sockets, against a whole gateway.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { problems } from "../../core/http/problem.ts";
 import { openSocket, startHooks } from "../core/http/fixture.ts";
 import type { Post } from "../support/wire.ts";
 import { createWire, renderRequest } from "../support/wire.ts";
-import { anotherClient, bearer, closeHookGateways, type HookGateway, hookToken, jsonType, startHookGateway } from "./hook-room.ts";
+import {
+  anotherClient,
+  bearer,
+  closeHookGateways,
+  type HookGateway,
+  hookToken,
+  jsonType,
+  startHookGateway,
+} from "./hook-room.ts";
 
 afterAll(closeHookGateways);
 
@@ -29,11 +39,19 @@ beforeAll(async () => {
   const quick = { action: "wake", wakeMode: "next-heartbeat", textTemplate: "{{payload}}" };
   mapped = await startHookGateway({
     config: { agents },
-    transforms: { "quiet.ts": "export default () => null;", "broken.ts": "export default () => { throw new Error('no'); };" },
+    transforms: {
+      "quiet.ts": "export default () => null;",
+      "broken.ts": "export default () => { throw new Error('no'); };",
+    },
     hooks: {
       mappings: [
         { match: { path: "door" }, ...quick, textTemplate: "{{who}} is at the door" },
-        { match: { path: "build" }, messageTemplate: "Build {{number}} failed", deliver: false, wakeMode: "next-heartbeat" },
+        {
+          match: { path: "build" },
+          messageTemplate: "Build {{number}} failed",
+          deliver: false,
+          wakeMode: "next-heartbeat",
+        },
         { match: { path: "quiet" }, ...quick, transform: { module: "quiet.ts" } },
         { match: { path: "broken" }, ...quick, transform: { module: "broken.ts" } },
         { match: { path: "signed" }, ...quick, signature: { scheme: "github", secret: "the-secret-of-the-forge" } },
@@ -53,7 +71,10 @@ const good: Post = { target: "/hooks/wake", headers: [bearer, jsonType], body: w
 
 describe("endpoints", () => {
   test("POST {hooks.path}/wake returns 200", async () => {
-    expect(await plain.post("wake", { text: "ring" })).toMatchObject({ status: 200, json: { ok: true, mode: "now", eventId: id } });
+    expect(await plain.post("wake", { text: "ring" })).toMatchObject({
+      status: 200,
+      json: { ok: true, mode: "now", eventId: id },
+    });
   });
 
   test("POST {hooks.path}/agent returns 202", async () => {
@@ -66,7 +87,10 @@ describe("endpoints", () => {
       status: 200,
       json: { ok: true, mode: "next-heartbeat", eventId: id },
     });
-    expect(await mapped.post("build", { number: 7 })).toMatchObject({ status: 202, json: { ok: true, runId: id, eventId: id } });
+    expect(await mapped.post("build", { number: 7 })).toMatchObject({
+      status: 202,
+      json: { ok: true, runId: id, eventId: id },
+    });
     const turn = await mapped.turn(({ inbound }) => inbound.text.includes("Build 7 failed"));
     expect(turn.inbound.text).toContain("<<<external-content");
   });
@@ -97,7 +121,10 @@ describe("endpoints", () => {
     await plain.host.settled(String(json?.runId));
     const ask = (headers: Post["headers"], path = json?.runId) =>
       plain.send({ method: "GET", target: `/hooks/runs/${path}`, headers: headers ?? [] });
-    expect(await ask([bearer])).toMatchObject({ status: 200, json: { ok: true, runId: json?.runId, state: "settled" } });
+    expect(await ask([bearer])).toMatchObject({
+      status: 200,
+      json: { ok: true, runId: json?.runId, state: "settled" },
+    });
     expect((await ask([anotherClient()])).status).toBe(401);
     expect((await ask([bearer], "0000000000000000000000")).status).toBe(404);
     expect((await plain.send({ ...good, target: `/hooks/runs/${json?.runId}` })).headers.allow).toBe("GET");
@@ -108,7 +135,8 @@ describe("endpoints", () => {
   });
 
   test("effect 1: wake queues a system event, and mode now runs a heartbeat with it", async () => {
-    const beatWith = (text: string) => plain.turn(({ inbound }) => inbound.request?.heartbeat?.events.join().includes(text) === true);
+    const beatWith = (text: string) =>
+      plain.turn(({ inbound }) => inbound.request?.heartbeat?.events.join().includes(text) === true);
     await plain.post("wake", { text: "effect one, later", mode: "next-heartbeat" });
     await plain.post("wake", { text: "effect one, now", mode: "now" });
     const now = await beatWith("effect one, now");
@@ -129,7 +157,11 @@ describe("endpoints", () => {
         .map(({ text }) => text)
         .join("\n"),
     ).toContain("effect two");
-    const beat = await plain.turn(({ inbound }) => inbound.request?.heartbeat?.events.join().includes("Hook Build: did:") === true);
+    // The reader has the reply, so the summary alone starts no heartbeat.
+    await plain.post("wake", { text: "effect two, now", mode: "now" });
+    const beat = await plain.turn(
+      ({ inbound }) => inbound.request?.heartbeat?.events.join().includes("Hook Build: did:") === true,
+    );
     expect(beat.sessionKey).toBe("agent:main:main");
   });
 });
@@ -215,7 +247,9 @@ describe("the agent payload", () => {
     expect(plain.host.outbox().at(-1)).toMatchObject({ chat: "99" });
     expect((await plain.post("agent", { message: "x", channel: "pigeon" })).json?.code).toBe("channel_unknown");
     for (const channel of ["whatsapp", "botchat", "discord", "slack", "mattermost", "signal", "imessage", "msteams"]) {
-      expect((await plain.post("agent", { message: "x", channel, to: "1" })).json?.code, channel).toBe("channel_unavailable");
+      expect((await plain.post("agent", { message: "x", channel, to: "1" })).json?.code, channel).toBe(
+        "channel_unavailable",
+      );
     }
     await refused("channel", [5, null, ""]);
   });
@@ -281,17 +315,24 @@ describe("authentication", () => {
     expect(limited).toMatchObject({ status: 429, json: { code: "rate_limited" } });
     expect(Number(limited.headers["retry-after"])).toBeGreaterThan(0);
     expect(Number(limited.headers["retry-after"])).toBeLessThanOrEqual(60);
-    expect((await plain.send({ ...good, headers: [["authorization", "Bearer wrong"], anotherClient()] })).status).toBe(401);
+    expect((await plain.send({ ...good, headers: [["authorization", "Bearer wrong"], anotherClient()] })).status).toBe(
+      401,
+    );
     expect((await plain.send({ ...good, headers: [bearer, jsonType, client] })).status).toBe(200);
   });
   test("5: a hook token equal to the gateway token is a configuration error that disables the hooks", async () => {
-    const same = await startHookGateway({ config: { gateway: { auth: { token: hookToken } } }, allowErrors: [/hooks/] });
+    const same = await startHookGateway({
+      config: { gateway: { auth: { token: hookToken } } },
+      allowErrors: [/hooks/],
+    });
     expect((await same.send(good)).status).toBe(404);
     await same.close();
   });
   test("5: the gateway token is not accepted as a hook token", async () => {
     const two = await startHookGateway({ config: { gateway: { auth: { token: "the-token-of-the-gateway" } } } });
-    expect((await two.send({ ...good, headers: [["authorization", "Bearer the-token-of-the-gateway"]] })).status).toBe(401);
+    expect((await two.send({ ...good, headers: [["authorization", "Bearer the-token-of-the-gateway"]] })).status).toBe(
+      401,
+    );
     await two.close();
   });
   test("6: only loopback is bound unless the configuration sets another address", () => {
@@ -314,18 +355,32 @@ describe("errors, by status", () => {
     ["a token in the query string", 400, "query_token", () => ({ ...good, target: "/hooks/wake?token=x" })],
     ["an authentication failure", 401, "unauthorized", () => ({ ...good, headers: [anotherClient()] })],
     ["a payload too large", 413, "payload_too_large", () => ({ ...good, body: "x".repeat(262_145) })],
-    ["a page of another site", 403, "origin_refused", () => ({ ...good, headers: [bearer, ["origin", "http://evil.example"]] })],
+    [
+      "a page of another site",
+      403,
+      "origin_refused",
+      () => ({ ...good, headers: [bearer, ["origin", "http://evil.example"]] }),
+    ],
     ["an address that is not there", 404, "not_found", () => ({ ...good, target: "/hooks/nobody" })],
     ["no sub-path", 404, "not_found", () => ({ ...good, target: "/hooks/" })],
     ["a method that is not POST", 405, "method_not_allowed", () => ({ ...good, method: "PUT" })],
-    ["a body of another type", 415, "unsupported_media_type", () => ({ ...good, headers: [bearer, ["content-type", "text/plain"]] })],
+    [
+      "a body of another type",
+      415,
+      "unsupported_media_type",
+      () => ({ ...good, headers: [bearer, ["content-type", "text/plain"]] }),
+    ],
     ["an agent that hooks may not run", 400, "agent_not_allowed", () => agentWith({ agentId: "closed" })],
     ["a session that requests may not choose", 400, "session_key_not_allowed", () => agentWith({ sessionKey: "x" })],
     ["a model outside the list", 400, "model_not_allowed", () => agentWith({ model: "a/b" })],
     ["a channel that nobody knows", 400, "channel_unknown", () => agentWith({ channel: "pigeon" })],
     ["a channel that is not here", 400, "channel_unavailable", () => agentWith({ channel: "whatsapp", to: "1" })],
   ];
-  const agentWith = (fields: object): Post => ({ ...good, target: "/hooks/agent", body: JSON.stringify({ message: "x", ...fields }) });
+  const agentWith = (fields: object): Post => ({
+    ...good,
+    target: "/hooks/agent",
+    body: JSON.stringify({ message: "x", ...fields }),
+  });
 
   test.each(rows)("%s gets %i %s", async (_name, status, code, request) => {
     const answer = await plain.send(request());
@@ -342,14 +397,28 @@ describe("errors, by status", () => {
       "signature_invalid",
       { target: "/hooks/signed", headers: [jsonType, ["x-hub-signature-256", `sha256=${"0".repeat(64)}`]], body: "{}" },
     ],
-    ["no signature where one is asked for", 401, "signature_invalid", { target: "/hooks/signed", headers: [bearer, jsonType], body: "{}" }],
+    [
+      "no signature where one is asked for",
+      401,
+      "signature_invalid",
+      { target: "/hooks/signed", headers: [bearer, jsonType], body: "{}" },
+    ],
     [
       "a body that is not UTF-8",
       400,
       "invalid_payload",
-      { target: "/hooks/form", headers: [bearer, ["content-type", "application/x-www-form-urlencoded"]], body: Buffer.from([0xff]) },
+      {
+        target: "/hooks/form",
+        headers: [bearer, ["content-type", "application/x-www-form-urlencoded"]],
+        body: Buffer.from([0xff]),
+      },
     ],
-    ["a list of more than 200", 413, "payload_too_large", { target: "/hooks/list", body: JSON.stringify({ items: Array(201).fill(1) }) }],
+    [
+      "a list of more than 200",
+      413,
+      "payload_too_large",
+      { target: "/hooks/list", body: JSON.stringify({ items: Array(201).fill(1) }) },
+    ],
     [
       "texts that are too long together",
       413,
@@ -365,7 +434,9 @@ describe("errors, by status", () => {
 
   test("every code of the specification occurs in these cases", () => {
     const codes =
-      "query_token unauthorized rate_limited method_not_allowed not_found payload_too_large timeout invalid_json invalid_payload unsupported_media_type agent_not_allowed session_key_not_allowed model_not_allowed channel_unknown channel_unavailable mapping_failed signature_invalid unavailable";
+      "query_token unauthorized rate_limited method_not_allowed not_found payload_too_large timeout " +
+      "invalid_json invalid_payload unsupported_media_type agent_not_allowed session_key_not_allowed " +
+      "model_not_allowed channel_unknown channel_unavailable mapping_failed signature_invalid unavailable";
     expect(Object.keys(problems)).toEqual(expect.arrayContaining(codes.split(" ")));
   });
 
@@ -386,14 +457,18 @@ describe("errors, by status", () => {
     const first = await plain.post("wake", wakeBody, [key]);
     expect((await plain.post("wake", wakeBody, [key])).json).toEqual(first.json);
     const other = await plain.post("wake", { text: "another", mode: "next-heartbeat" }, [key]);
-    expect({ status: other.status, json: other.json }).toEqual({ status: 409, json: { ...shape, code: "idempotency_conflict" } });
+    expect({ status: other.status, json: other.json }).toEqual({
+      status: 409,
+      json: { ...shape, code: "idempotency_conflict" },
+    });
   });
 
   test("a request that does not arrive in time gets 408 timeout", async () => {
     const slow = await startHooks({ server: { requestTimeoutMs: 200 } });
     const wire = createWire(slow.port);
     const answer = await wire.exchange(
-      `POST /hooks/wake HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer hook-token-of-the-test\r\nContent-Length: 9\r\n\r\n{`,
+      `POST /hooks/wake HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ` +
+        `hook-token-of-the-test\r\nContent-Length: 9\r\n\r\n{`,
     );
     expect({ status: answer.status, json: answer.json }).toEqual({ status: 408, json: { ...shape, code: "timeout" } });
     await slow.close();
@@ -401,7 +476,10 @@ describe("errors, by status", () => {
 
   test("headers larger than 16 KiB get 431 headers_too_large", async () => {
     const answer = await plain.send({ ...good, headers: [["x-large", "x".repeat(20_000)]] });
-    expect({ status: answer.status, json: answer.json }).toEqual({ status: 431, json: { ...shape, code: "headers_too_large" } });
+    expect({ status: answer.status, json: answer.json }).toEqual({
+      status: 431,
+      json: { ...shape, code: "headers_too_large" },
+    });
   });
 
   test("a gateway that cannot accept a request answers 503 unavailable with Retry-After", async () => {
@@ -417,7 +495,10 @@ describe("errors, by status", () => {
     await busy.turn(() => true);
     const closed = busy.host.close();
     const answer = await busy.send(good);
-    expect({ status: answer.status, json: answer.json }).toEqual({ status: 503, json: { ...shape, code: "unavailable" } });
+    expect({ status: answer.status, json: answer.json }).toEqual({
+      status: 503,
+      json: { ...shape, code: "unavailable" },
+    });
     expect(answer.headers["retry-after"]).toMatch(/^[1-9]\d*$/);
     finish();
     await closed;
@@ -458,5 +539,11 @@ test("requests of one connection are answered in order, even when they are sent 
   ];
   socket.write(Buffer.concat(requests));
   const { text } = await socket.ended();
-  expect([...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual(["200", "404", "405", "400", "200"]);
+  expect([...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual([
+    "200",
+    "404",
+    "405",
+    "400",
+    "200",
+  ]);
 });

@@ -14,7 +14,11 @@ const transforms = {
   "grows.ts": "const all = [];\nexport default () => {\n  for (;;) all.push('x'.repeat(1_000_000) + all.length);\n};\n",
   "broken.ts": "export default () => {\n  const a = ;\n};\n",
 };
-const mappings = Object.keys(transforms).map((module) => ({ match: { path: module.slice(0, -3) }, transform: { module }, deliver: false }));
+const mappings = Object.keys(transforms).map((module) => ({
+  match: { path: module.slice(0, -3) },
+  transform: { module },
+  deliver: false,
+}));
 
 test.each([
   [
@@ -43,7 +47,8 @@ test.each([
     const limits = { runtime, memoryMb: 16, cpuMs: 1_000, timeoutSeconds };
     const room = await startHookGateway({ transforms, hooks: { mappings, transforms: limits } });
     const files = ["--config", room.host.configFile, "--state", room.stateDirectory];
-    const command = async (...args: readonly string[]) => (await run([...args, ...files], { home: temporaryDirectory() })).out;
+    const command = async (...args: readonly string[]) =>
+      (await run([...args, ...files], { home: temporaryDirectory() })).out;
     const payload = join(temporaryDirectory(), "payload.json");
     writeFileSync(payload, "{}");
     for (const [path, place] of failures) {

@@ -38,13 +38,16 @@ describe("a transform that", () => {
   });
 });
 
-test.each(["loops", "loops when it is loaded"])("a transform that %s is ended by its CPU limit, and the log says so", async (name) => {
-  await call(room, name);
-  const log = () => readFileSync(join(room.directory, "state", "logs", "gateway.log"), "utf8").split("\n");
-  await expect
-    .poll(() => log().filter((line) => line.includes(fileOf(name))))
-    .toContainEqual(expect.stringMatching(/It computed for more than \d+ ms \(hooks\.transforms\.cpuMs\)/));
-});
+test.each(["loops", "loops when it is loaded"])(
+  "a transform that %s is ended by its CPU limit, and the log says so",
+  async (name) => {
+    await call(room, name);
+    const log = () => readFileSync(join(room.directory, "state", "logs", "gateway.log"), "utf8").split("\n");
+    await expect
+      .poll(() => log().filter((line) => line.includes(fileOf(name))))
+      .toContainEqual(expect.stringMatching(/It computed for more than \d+ ms \(hooks\.transforms\.cpuMs\)/));
+  },
+);
 
 test("an edited transform is used from the next request on, and an edit repairs a broken one", async () => {
   const file = join(room.directory, "transforms", fileOf("does not parse"));

@@ -51,16 +51,20 @@ async function timesOfOthers(): Promise<Times> {
 const unnoticed = (alone: Times, beside: Times): boolean =>
   beside.p50 < 2 * Math.max(1, alone.p50) && beside.p99 < 2 * Math.max(20, alone.p99);
 
-test.each(misbehaving)("%s: a thousand other requests stay under twice their normal latency", { timeout: 60_000 }, async (name) => {
-  const measured: { readonly alone: Times; readonly beside: Times }[] = [];
-  // What else the machine does may spoil a round; a gateway that is held up is so in each of them.
-  while (measured.length < mostRounds) {
-    const bad = call(room, name);
-    const beside = await timesOfOthers();
-    expect([200, 500]).toContain((await bad).status);
-    measured.push({ alone, beside });
-    if (unnoticed(alone, beside)) return;
-    alone = await timesOfOthers();
-  }
-  expect.fail(`no round in which nobody noticed: ${JSON.stringify(measured)}`);
-});
+test.each(misbehaving)(
+  "%s: a thousand other requests stay under twice their normal latency",
+  { timeout: 60_000 },
+  async (name) => {
+    const measured: { readonly alone: Times; readonly beside: Times }[] = [];
+    // What else the machine does may spoil a round; a gateway that is held up is so in each of them.
+    while (measured.length < mostRounds) {
+      const bad = call(room, name);
+      const beside = await timesOfOthers();
+      expect([200, 500]).toContain((await bad).status);
+      measured.push({ alone, beside });
+      if (unnoticed(alone, beside)) return;
+      alone = await timesOfOthers();
+    }
+    expect.fail(`no round in which nobody noticed: ${JSON.stringify(measured)}`);
+  },
+);

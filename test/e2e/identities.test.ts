@@ -14,7 +14,10 @@ import { run } from "../core/cli/command-runner.ts";
 type About = Parameters<ChannelConnection["render"]>[2];
 
 /** A gateway with the channel `names`, whose ids are names, and one account of it. */
-async function start(config: object, identity: ChannelIdentity = { fold: (id) => id.toLowerCase(), weak: (id) => id.startsWith("~") }) {
+async function start(
+  config: object,
+  identity: ChannelIdentity = { fold: (id) => id.toLowerCase(), weak: (id) => id.startsWith("~") },
+) {
   const sent: { readonly chat: string; readonly text: string }[] = [];
   const rendered: About[] = [];
   let account: ChannelAccount | undefined;
@@ -69,7 +72,10 @@ async function start(config: object, identity: ChannelIdentity = { fold: (id) =>
         timestamp: account.now(),
         messageId: `in${events}`,
       };
-      const accepted = await account.receive(JSON.parse(JSON.stringify(inbound)), { id: `${events}`, lane: `names:default:${chat}` });
+      const accepted = await account.receive(JSON.parse(JSON.stringify(inbound)), {
+        id: `${events}`,
+        lane: `names:default:${chat}`,
+      });
       return { accepted, report: await host.settled(accepted.eventId) };
     },
     /** As `service pairing approve`, in a process of its own. */
@@ -91,12 +97,17 @@ describe("ids that are compared in normalized form", () => {
     expect((await say("hi", { from: "ADA" })).report).toMatchObject({ outcome: "answered" });
     expect(sent).toEqual([{ chat: "ada", text: "heard: hi" }]);
     expect((await say("/status", { from: "aDa" })).report).toMatchObject({ outcome: "answered" });
-    expect((await say("hi", { from: "bob" })).report).toMatchObject({ outcome: "refused", reason: "sender_not_allowed" });
+    expect((await say("hi", { from: "bob" })).report).toMatchObject({
+      outcome: "refused",
+      reason: "sender_not_allowed",
+    });
   });
 
   test("identify a configured group", async () => {
     const { say } = await start({ groups: { "#Room": { allowFrom: ["ADA"] } } });
-    expect((await say("hi", { from: "ada", chat: "#rOOm", group: true })).report).toMatchObject({ outcome: "answered" });
+    expect((await say("hi", { from: "ada", chat: "#rOOm", group: true })).report).toMatchObject({
+      outcome: "answered",
+    });
     const { report } = await say("hi", { from: "bob", chat: "#room", group: true });
     expect(report).toMatchObject({ outcome: "refused", reason: "group_sender_not_allowed" });
     expect(report.decisions.at(-1)).toMatchObject({ path: "channels.names.groups.#Room.allowFrom" });
@@ -169,11 +180,18 @@ describe("ids with colons", () => {
       { chat: "!room:example.org", text: "heard: all" },
     ]);
     const { out } = await service("events", "list", "--json");
-    expect(JSON.parse(out).events.map(({ chat, thread }: { readonly chat: string; readonly thread?: string }) => [chat, thread])).toEqual([
+    expect(
+      JSON.parse(out).events.map(({ chat, thread }: { readonly chat: string; readonly thread?: string }) => [
+        chat,
+        thread,
+      ]),
+    ).toEqual([
       ["!room:example.org", undefined],
       [ada, undefined],
     ]);
-    expect((await service("events", "list", "--chat", "!room:example.org", "--json")).out).toContain(inGroup.accepted.eventId);
+    expect((await service("events", "list", "--chat", "!room:example.org", "--json")).out).toContain(
+      inGroup.accepted.eventId,
+    );
   });
 });
 

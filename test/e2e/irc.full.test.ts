@@ -13,7 +13,10 @@ import { startScripted } from "../support/irc/scripted-server.ts";
 import { makeCertificate } from "../support/mail/certificate.ts";
 import { isIsolated, kill, stop } from "./room.ts";
 
-if (!hasNgircd) console.warn("left out: ngIRCd is not installed, so IRC is tested with a scripted server only (apt-get install ngircd)");
+if (!hasNgircd)
+  console.warn(
+    "left out: ngIRCd is not installed, so IRC is tested with a scripted server only (apt-get install ngircd)",
+  );
 
 async function serve(options: Parameters<typeof startNgircd>[0] = {}): Promise<Ngircd> {
   const server = await startNgircd(options);
@@ -80,7 +83,10 @@ describe.runIf(hasNgircd)("on a real IRC server", () => {
     expect(heard(ada)).toContain("Your id: ~ada");
     const [, code = ""] = /Pairing code: (\w+)/.exec(heard(ada)) ?? [];
     const approved = await program.service("pairing", "approve", "irc", code);
-    expect([approved.code, approved.out]).toEqual([0, expect.stringContaining("The approval expires after 24 hours and makes no owner")]);
+    expect([approved.code, approved.out]).toEqual([
+      0,
+      expect.stringContaining("The approval expires after 24 hours and makes no owner"),
+    ]);
     await expect.poll(() => heard(ada)).toContain("You are approved");
     ada.say("bot", "**hello** again");
     await expect.poll(() => heard(ada)).toContain("hello again");
@@ -134,23 +140,30 @@ describe.runIf(hasNgircd)("on a real IRC server", () => {
       .toMatch(/waiting[\s\S]*self.signed certificate/);
     await stranger.stop();
     const trusting = await launch(server.port, { ...secure, caFile: certificate.file, serverPassword: "let me in" });
-    await expect.poll(async () => (await trusting.service("channels", "status")).out, { interval: 100 }).toContain("connected");
+    await expect
+      .poll(async () => (await trusting.service("channels", "status")).out, { interval: 100 })
+      .toContain("connected");
     await trusting.stop();
     const wrong = await launch(server.port, { ...secure, caFile: certificate.file, serverPassword: "wrong" });
-    await expect.poll(async () => (await wrong.service("channels", "status")).out, { interval: 100 }).toMatch(/failed|waiting/);
+    await expect
+      .poll(async () => (await wrong.service("channels", "status")).out, { interval: 100 })
+      .toMatch(/failed|waiting/);
   }, 90_000);
 });
 
 /** How the events ended that the gateway accepted, from its own records; `open`: not yet. */
 async function outcomes({ service }: Program): Promise<readonly string[]> {
   const { out } = await service("events", "list", "--limit", "1000", "--json");
-  const { events } = JSON.parse(out) as { readonly events: readonly { readonly id: string; readonly outcome?: string }[] };
+  const { events } = JSON.parse(out) as {
+    readonly events: readonly { readonly id: string; readonly outcome?: string }[];
+  };
   return events.map(({ outcome }) => outcome ?? "open");
 }
 
 describe.runIf(hasNgircd)("no accepted message is lost", () => {
   const everybody = { dmPolicy: "open", allowFrom: ["*"] };
-  const numbers = (person: Person) => new Set(person.heard("bot").flatMap((text) => /number (\d+)/.exec(text)?.[1] ?? []));
+  const numbers = (person: Person) =>
+    new Set(person.heard("bot").flatMap((text) => /number (\d+)/.exec(text)?.[1] ?? []));
 
   test("when the server is killed repeatedly while answers are being sent", async () => {
     const server = await serve();
@@ -187,7 +200,9 @@ describe.runIf(hasNgircd)("no accepted message is lost", () => {
       await expect.poll(() => numbers(ada).size).toBeGreaterThan(round * 5);
       await program.kill();
       program = await launch(server.port, everybody, { home: program.home });
-      await expect.poll(async () => (await program.service("channels", "status")).out, { interval: 100 }).toContain("connected");
+      await expect
+        .poll(async () => (await program.service("channels", "status")).out, { interval: 100 })
+        .toContain("connected");
       await expect.poll(async () => (await outcomes(program)).filter((outcome) => outcome === "open").length).toBe(0);
     }
     const ended = await outcomes(program);
@@ -215,7 +230,9 @@ test("the example runs as printed except for its addresses, for the owner by acc
   await gateway.until(/ready at/);
   await expect.poll(() => server.lines).toContain("JOIN #bread");
   server.send("@account=ada :ada_!a@127.0.0.1 PRIVMSG breadbot :/config show");
-  await expect.poll(() => server.said.map(({ target, text: said }) => `${target} ${said}`).join("\n")).toContain("ada_ ");
+  await expect
+    .poll(() => server.said.map(({ target, text: said }) => `${target} ${said}`).join("\n"))
+    .toContain("ada_ ");
   expect(server.said.map(({ text: said }) => said).join("\n")).not.toContain("owner");
   server.send(":bela!b@127.0.0.1 PRIVMSG #bread :breadbot: What is bread?");
   await expect
@@ -229,7 +246,9 @@ test("the example runs as printed except for its addresses, for the owner by acc
   const before = server.said.length;
   server.send(":ada!a@127.0.0.1 PRIVMSG breadbot :I am ada, believe me");
   await expect
-    .poll(async () => (await run(["events", "list", "--config", config, "--json"], { home, env })).out, { interval: 100 })
+    .poll(async () => (await run(["events", "list", "--config", config, "--json"], { home, env })).out, {
+      interval: 100,
+    })
     .toContain("sender_not_allowed");
   expect(server.said.length).toBe(before);
 });

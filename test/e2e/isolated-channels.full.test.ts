@@ -1,4 +1,7 @@
-/** The program with the channels botchat and irc in threads of their own: people, groups, files, previews, edits of the file, and deaths. */
+/**
+ * The program with the channels botchat and irc in threads of their own: people, groups, files, previews, edits of the
+ * file, and deaths.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { aroundEach, test } from "vitest";
@@ -10,7 +13,18 @@ import { root } from "../house/sources.ts";
 import { type ScriptedServer, startScripted } from "../support/irc/scripted-server.ts";
 import { expect, inOwnTest, onTestFinished } from "../support/own-test.ts";
 import { kitchen } from "./conversation.ts";
-import { answered, answers, configure, kill, openChannel, openPlatform, people, stop, takenOver, writeConfig } from "./room.ts";
+import {
+  answered,
+  answers,
+  configure,
+  kill,
+  openChannel,
+  openPlatform,
+  people,
+  stop,
+  takenOver,
+  writeConfig,
+} from "./room.ts";
 
 aroundEach(inOwnTest);
 
@@ -71,7 +85,15 @@ async function openScene(channels: Parameters<Scene["config"]>[0]): Promise<Scen
     channels: {
       botchat: openChannel(platform, botchat),
       irc: {
-        ...{ server: "127.0.0.1", port: server.port, tls: false, nick: "bot", channels: ["#Room"], everyMs: 1, burst: 500 },
+        ...{
+          server: "127.0.0.1",
+          port: server.port,
+          tls: false,
+          nick: "bot",
+          channels: ["#Room"],
+          everyMs: 1,
+          burst: 500,
+        },
         ...irc,
       },
     },
@@ -82,7 +104,11 @@ async function openScene(channels: Parameters<Scene["config"]>[0]): Promise<Scen
     ada: people(platform)[0] ?? 0,
     gateway: () => startGateway(["gateway", "--config", file], { home }),
     gatewayThatCrashes: () =>
-      start(["gateway", "--config", file], { home, main: bundled, nodeArgs: ["--import", crashes(crashFile), ...ownFlags] }),
+      start(["gateway", "--config", file], {
+        home,
+        main: bundled,
+        nodeArgs: ["--import", crashes(crashFile), ...ownFlags],
+      }),
     crash: (plugin) => writeConfig(crashFile, plugin),
     service: (...args) => run([...args, "--config", file], { home }),
     say: (nick, target, text) => server.send(`:${nick}!${nick}@127.0.0.1 PRIVMSG ${target} :${text}`),
@@ -127,11 +153,15 @@ test.concurrent("botchat in a worker supports pairing, group mentions, growing a
   await answered(platform, ada, long);
   expect(edits()).toBeGreaterThan(0);
 
-  platform.act.say(ada, ada, "look here", { media: { kind: "photo", bytes: png, fileName: "a.png", mimeType: "image/png" } });
+  platform.act.say(ada, ada, "look here", {
+    media: { kind: "photo", bytes: png, fileName: "a.png", mimeType: "image/png" },
+  });
   await answered(platform, ada, /look here[\s\S]*image\/png/);
   expect(platform.calls.list({ method: "getFile" })).toHaveLength(1);
 
-  const group = config({ botchat: { dmPolicy: "pairing", allowFrom: [], groups: { [kitchen]: { allowFrom: [ada] } } } });
+  const group = config({
+    botchat: { dmPolicy: "pairing", allowFrom: [], groups: { [kitchen]: { allowFrom: [ada] } } },
+  });
   writeConfig(file, { ...group, gateway: { port: 0, drainSeconds: 5 }, state: { dir: "state" } });
   await gateway.until(takenOver(1));
   platform.act.say(ada, kitchen, "nobody in particular");
@@ -157,7 +187,9 @@ test.concurrent("irc in a worker compares normalized ids in lists and groups, al
   await expect.poll(() => said("Ada")).toMatch(/Pairing code: [A-Z2-9]{8}/);
   expect(said("Ada")).toContain("Your id: ~ada");
   const code = /Pairing code: (\w+)/.exec(said("Ada"))?.[1] ?? "";
-  expect((await service("pairing", "approve", "irc", code)).out).toContain("The approval expires after 24 hours and makes no owner");
+  expect((await service("pairing", "approve", "irc", code)).out).toContain(
+    "The approval expires after 24 hours and makes no owner",
+  );
   await expect.poll(() => said("Ada")).toContain("You are approved");
   say("ADA", "bot", "hello again");
   await expect.poll(() => said("ADA")).toContain("hello again");
@@ -168,7 +200,9 @@ test.concurrent("irc in a worker compares normalized ids in lists and groups, al
   say("ada", "#rOOm", "nobody in particular");
   say("ada", "#rOOm", "Bot, what is bread?");
   await expect.poll(() => said("#room")).toBe("ada: what is bread?");
-  expect((await service("doctor")).out).toContain('another person can take over "~ada" in channels.irc.groups.#ROOM.allowFrom');
+  expect((await service("doctor")).out).toContain(
+    'another person can take over "~ada" in channels.irc.groups.#ROOM.allowFrom',
+  );
 
   const edited = config({ irc: { groups: { "#ROOM": { allowFrom: ["~EVE"] } } } });
   writeConfig(file, { ...edited, gateway: { port: 0, drainSeconds: 5 }, state: { dir: "state" } });
@@ -182,15 +216,29 @@ test.concurrent("irc in a worker compares normalized ids in lists and groups, al
 
 test.concurrent("accepted messages are answered after a thread dies, the file is edited, or the process is killed", async () => {
   const open = { dmPolicy: "open", allowFrom: ["*"] };
-  const { platform, server, ada, file, config, gatewayThatCrashes: launch, crash, service, say, said } = await openScene({ irc: open });
+  const {
+    platform,
+    server,
+    ada,
+    file,
+    config,
+    gatewayThatCrashes: launch,
+    crash,
+    service,
+    say,
+    said,
+  } = await openScene({ irc: open });
   let gateway = launch();
   await isUp(gateway, server);
   const texts = Array.from({ length: 30 }, (_, index) => `number ${index}.`);
   const isAnswered = (some: readonly string[]) =>
     expect
-      .poll(() => some.filter((text) => !answers(platform, ada).join("\n").includes(text) || !said("ada").includes(text)), {
-        timeout: 60_000,
-      })
+      .poll(
+        () => some.filter((text) => !answers(platform, ada).join("\n").includes(text) || !said("ada").includes(text)),
+        {
+          timeout: 60_000,
+        },
+      )
       .toEqual([]);
   const write = (some: readonly string[]) => {
     for (const text of some) platform.act.say(ada, ada, text);

@@ -1,4 +1,7 @@
-/** Gateways in one process: each with its own events, plugins, commands, secrets and log, and nothing left when they are closed. */
+/**
+ * Gateways in one process: each with its own events, plugins, commands, secrets and log, and nothing left when they are
+ * closed.
+ */
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -17,7 +20,12 @@ function neighbour(name: string) {
     host: "^0.1.0",
     setup(host) {
       host.command({ name: `only_${name}`, summary: name, role: "anyone", run: async () => `I am ${name}` });
-      host.route({ method: "GET", path: "/keeper", access: "public", handler: async () => ({ status: 200, body: name }) });
+      host.route({
+        method: "GET",
+        path: "/keeper",
+        access: "public",
+        handler: async () => ({ status: 200, body: name }),
+      });
       host.tap("settled", async (record) => {
         settled.push(record.eventId);
         await host.store.set("name", name);
@@ -80,13 +88,19 @@ test("two gateways with the same configuration share nothing, and one continues 
 });
 
 test("a program exits by itself after closing its gateways", async () => {
-  const bots = ["4301:first", "4302:second"].map((token, index) => ({ token, username: `bot_${index}_bot`, name: `Bot ${index}` }));
+  const bots = ["4301:first", "4302:second"].map((token, index) => ({
+    token,
+    username: `bot_${index}_bot`,
+    name: `Bot ${index}`,
+  }));
   const platform = await createPlatform({ bots });
   onTestFinished(() => platform.close());
   const args = [join(import.meta.dirname, "embedder.ts"), platform.url, ...bots.map(({ token }) => token)];
   // One that does not is ended after this time, which is an error.
   const ended = await new Promise<{ readonly out: string; readonly err: string }>((resolve) => {
-    execFile(process.execPath, args, { timeout: 60_000 }, (error, out, err) => resolve({ out, err: `${err}${error?.message ?? ""}` }));
+    execFile(process.execPath, args, { timeout: 60_000 }, (error, out, err) =>
+      resolve({ out, err: `${err}${error?.message ?? ""}` }),
+    );
   });
   expect(ended.err).toBe("");
   expect(ended.out).toBe("closed []\n");

@@ -1,4 +1,7 @@
-/** A wrong value in an edit of the file costs the edit, and nothing that ran: the section with the error stays as it was. */
+/**
+ * A wrong value in an edit of the file costs the edit, and nothing that ran: the section with the error stays as it
+ * was.
+ */
 import { expect, onTestFinished, test } from "vitest";
 import { createPlatform } from "../../plugins/playground/platform/index.ts";
 import { run } from "../core/cli/command-runner.ts";
@@ -46,7 +49,10 @@ test("a wrong value in hooks, a mapping, a channel, an account or agents keeps o
   expect(await note()).toBe(200);
 
   // The server of the hooks, by the schema; and one channel, by the schema of its plugin.
-  writeConfig(gateway.file, config({ hooks: { maxBodyBytes: "large" }, channel: { responsePrefix: "new:", streamMode: "sometimes" } }));
+  writeConfig(
+    gateway.file,
+    config({ hooks: { maxBodyBytes: "large" }, channel: { responsePrefix: "new:", streamMode: "sometimes" } }),
+  );
   const log = await gateway.until(takenOver(2));
   expect(log).toMatch(/"path":"hooks.maxBodyBytes".*configuration: is \\"large\\"/);
   expect(log).toMatch(/"sections":\["hooks","channels.botchat"\]/);
@@ -57,13 +63,20 @@ test("a wrong value in hooks, a mapping, a channel, an account or agents keeps o
   // A section without a switch of its own: no default takes the place of what was set, and the rest of the edit counts.
   writeConfig(
     gateway.file,
-    config({ channel: { responsePrefix: "new:" }, agents: { defaults: { engine: 7 } }, messages: { ackReaction: "👍" } }),
+    config({
+      channel: { responsePrefix: "new:" },
+      agents: { defaults: { engine: 7 } },
+      messages: { ackReaction: "👍" },
+    }),
   );
   await gateway.until(takenOver(3));
   await say("the new channel", "new:");
 
   // Without its token the hook server would be off.
-  writeConfig(gateway.file, { ...config({ channel: { responsePrefix: "odd:" } }), hooks: { enabled: true, token: "" } });
+  writeConfig(gateway.file, {
+    ...config({ channel: { responsePrefix: "odd:" } }),
+    hooks: { enabled: true, token: "" },
+  });
   await gateway.until(takenOver(4));
   expect(await note()).toBe(200);
 
@@ -99,7 +112,8 @@ test("an account with a wrong value or another account's token keeps its setting
   const say = async (text: string, bot: string, prefix: string) => {
     platform.act.say(ada, ada, text, { bot });
     const rooms = () => [...platform.world.rooms.values()].filter(({ chat }) => chat.id === ada);
-    const said = () => rooms().flatMap(({ messages }) => [...messages.values()].flatMap((message) => message.text ?? []));
+    const said = () =>
+      rooms().flatMap(({ messages }) => [...messages.values()].flatMap((message) => message.text ?? []));
     await expect.poll(said).toContainEqual(expect.stringMatching(new RegExp(`^${prefix}[\\s\\S]*${text}`)));
   };
   await say("first before", "e2e_bot", "one:");
@@ -131,17 +145,27 @@ test("an edit that contradicts an unchanged section is rejected as a whole, and 
   const old = "hook-token-of-the-last-good-file";
   const other = "gateway-token-of-the-last-good-file";
   const config = (gateway: object, hooks: object, messages: object) =>
-    withBasics({ gateway: { port: 0, drainSeconds: 5, ...gateway }, hooks: { enabled: true, token: old, ...hooks }, messages });
+    withBasics({
+      gateway: { port: 0, drainSeconds: 5, ...gateway },
+      hooks: { enabled: true, token: old, ...hooks },
+      messages,
+    });
   const gateway = await startGatewayProcess(config({ auth: { token: other } }, {}, {}));
-  const wake = async (token: string) => (await postHook(gateway.url, "wake", { text: "x", mode: "next-heartbeat" }, token)).status;
+  const wake = async (token: string) =>
+    (await postHook(gateway.url, "wake", { text: "x", mode: "next-heartbeat" }, token)).status;
   const manage = async (token: string) =>
     (await fetch(`${gateway.url}/gateway/describe`, { headers: { authorization: `Bearer ${token}` } })).status;
   expect([await wake(old), await manage(other)]).toEqual([200, 200]);
 
-  // The hooks change their token and have a wrong value; the gateway takes their old token. Kept hooks would open with the gateway's token.
+  // The hooks change their token and have a wrong value; the gateway takes their old token. Kept hooks would open with
+  // the gateway's token.
   writeConfig(
     gateway.file,
-    config({ auth: { token: old } }, { token: "hook-token-of-the-new-file", maxBodyBytes: "large" }, { ackReaction: "👍" }),
+    config(
+      { auth: { token: old } },
+      { token: "hook-token-of-the-new-file", maxBodyBytes: "large" },
+      { ackReaction: "👍" },
+    ),
   );
   const log = await gateway.until(takenOver(1));
   expect(log).toMatch(/"sections":\["the whole configuration"\]/);

@@ -1,4 +1,7 @@
-/** Reasoning that local servers leave in the text: nobody reads it, in previews or in the history, unless `/reasoning on` asks for it. */
+/**
+ * Reasoning that local servers leave in the text: nobody reads it, in previews or in the history, unless `/reasoning
+ * on` asks for it.
+ */
 import { createTestHost } from "service-gateway/testkit";
 import { aroundEach, describe, test } from "vitest";
 import ai from "../../plugins/ai/index.ts";
@@ -19,7 +22,10 @@ const forms: readonly [string, string][] = [
   ["a closing mark alone", `${thought}\n</think>\n\n${answer}`],
   ["another pair", `<thinking>${thought}</thinking>\n${answer}`],
   ["Gemma's channel", `<|channel>thought\n${thought}\n<channel|>${answer}`],
-  ["harmony", `<|channel|>analysis<|message|>${thought}<|end|><|start|>assistant<|channel|>final<|message|>${answer}<|return|>`],
+  [
+    "harmony",
+    `<|channel|>analysis<|message|>${thought}<|end|><|start|>assistant<|channel|>final<|message|>${answer}<|return|>`,
+  ],
 ];
 
 async function open(streamMode: string) {
@@ -68,7 +74,9 @@ describe.concurrent("local reasoning with a preview", () => {
 
 test("an answer about the reasoning mark stays complete", async () => {
   const { model, platform, ada } = await open("partial");
-  const about = `${"Models of this kind think aloud. ".repeat(10)}The mark </think> ends that, as in \`</think>\`, and then the answer follows.`;
+  const about =
+    `${"Models of this kind think aloud. ".repeat(10)}The mark </think> ends that, as in ` +
+    `\`</think>\`, and then the answer follows.`;
   model.script(say(about, { delayMs: 10 }));
   platform.act.say(ada, ada, "what is it?");
   await answered(platform, ada, "and then the answer follows.");

@@ -1,6 +1,7 @@
 /**
- * Long answers made to cost, streamed in small pieces and at once: no turn of the event loop works for longer than 100 ms, so other requests
- * are answered meanwhile. Model server and platform are in the same thread, so the true cost is below what is measured.
+ * Long answers made to cost, streamed in small pieces and at once: no turn of the event loop works for longer than 100
+ * ms, so other requests are answered meanwhile. Model server and platform are in the same thread, so the true cost is
+ * below what is measured.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,7 @@
-/** Mail comes in while the process is killed again and again: each mail is one event, which runs or is kept as failed after three kills. */
+/**
+ * Mail comes in while the process is killed again and again: each mail is one event, which runs or is kept as failed
+ * after three kills.
+ */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -35,14 +38,16 @@ describe.skipIf(!hasDovecot)("mail that arrives while the process is killed", ()
     let gateway = await restart({ home, file });
     await gateway.until(/the mailbox is watched/);
     const text = (at: number) =>
-      `From: grace@example.org\nTo: ada@example.net\nSubject: mail-${at}\nMessage-ID: <${at}@example.org>\n\nNumber ${at}\n`;
+      `From: grace@example.org\nTo: ada@example.net\nSubject: mail-${at}\nMessage-ID: ` +
+      `<${at}@example.org>\n\nNumber ${at}\n`;
     const delivering = (async () => {
       for (let at = 0; at < mails; at += 1) {
         await server.deliver(text(at));
         await sleep(25);
       }
     })();
-    const runs = () => (existsSync(join(home, "runs")) ? readFileSync(join(home, "runs"), "utf8").trim().split("\n") : []);
+    const runs = () =>
+      existsSync(join(home, "runs")) ? readFileSync(join(home, "runs"), "utf8").trim().split("\n") : [];
     for (let round = 0; round < 4; round += 1) {
       await sleep(400 + round * 70);
       await kill(gateway);
@@ -53,10 +58,25 @@ describe.skipIf(!hasDovecot)("mail that arrives while the process is killed", ()
       const subjects = new Set(runs().map((line) => line.split(" ")[0]));
       return Array.from({ length: mails }, (_, at) => `mail-${at}`).filter((subject) => !subjects.has(subject));
     };
-    /** Events that three kills ended before their turn began: on a busy machine that happens to the mails that are read first. */
+    /**
+     * Events that three kills ended before their turn began: on a busy machine that happens to the mails that are read
+     * first.
+     */
     const exhausted = async (): Promise<readonly string[]> => {
-      const list = ["events", "list", "--outcome", "failed", "--json", "--config", file, "--state", join(home, "state")];
-      const { events } = JSON.parse((await run(list, { home })).out) as { events: { id: string; kind: string; reason: string }[] };
+      const list = [
+        "events",
+        "list",
+        "--outcome",
+        "failed",
+        "--json",
+        "--config",
+        file,
+        "--state",
+        join(home, "state"),
+      ];
+      const { events } = JSON.parse((await run(list, { home })).out) as {
+        events: { id: string; kind: string; reason: string }[];
+      };
       const noted = new Set(runs().map((line) => line.split(" ")[1]));
       // The summaries that runs leave for the main session have events of their own.
       const ofMails = events.filter(({ kind, reason }) => kind === "agent" && reason === "attempts_exhausted");

@@ -1,4 +1,7 @@
-/** The process is killed at each write between a mail that was fetched and the cursor behind it: each mail is one event, and has one draft. */
+/**
+ * The process is killed at each write between a mail that was fetched and the cursor behind it: each mail is one event,
+ * and has one draft.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
@@ -32,7 +35,14 @@ interface Mailbox {
 async function inImap(): Promise<Mailbox> {
   const server = await startImapServer();
   onTestFinished(() => server.close());
-  const ada = { host: "127.0.0.1", port: server.port, tls: false, user: "ada", password: server.password(), pollSeconds: 5 };
+  const ada = {
+    host: "127.0.0.1",
+    port: server.port,
+    tls: false,
+    user: "ada",
+    password: server.password(),
+    pollSeconds: 5,
+  };
   return {
     settings: { imap: { accounts: { ada: { ...ada, maxPerHour: 10_000, reply: "draft" } } } },
     deliver: (subjects) => server.deliverAll(subjects.map((subject) => letter(subject))),
@@ -66,7 +76,9 @@ function startGateway(configFile: string, point?: MailCrash): ChildProcess {
 async function eventsIn(directory: string): Promise<readonly (string | undefined)[]> {
   const store = await openSqliteStore({ directory: join(directory, "state"), now: Date.now });
   try {
-    const runs = (await store.events({ limit: 10_000 })).filter(({ source, kind }) => source === "hooks" && kind === "agent");
+    const runs = (await store.events({ limit: 10_000 })).filter(
+      ({ source, kind }) => source === "hooks" && kind === "agent",
+    );
     return await Promise.all(runs.map(async ({ id }) => /mail-\d+;/.exec(JSON.stringify(await store.body(id)))?.[0]));
   } finally {
     await store.close();
@@ -77,7 +89,9 @@ describe.each([
   { name: "IMAP", open: inImap, writes: ["accept", "draft:", "mail:", "message:", "mailbox:", "drafted:"] as const },
   { name: "Gmail", open: inGmail, writes: ["accept", "mail:", "message:", "mailbox:"] as const },
 ])("a mailbox by $name", ({ open, writes }) => {
-  test("gives each mail one event and one draft, no matter where the process is killed", { timeout: 600_000 }, async () => {
+  test("gives each mail one event and one draft, no matter where the process is killed", {
+    timeout: 600_000,
+  }, async () => {
     const directory = temporaryDirectory();
     onTestFinished(() => removeDirectory(directory));
     const mailbox = await open();
@@ -105,10 +119,13 @@ describe.each([
     }
     const last = startGateway(configFile);
     onTestFinished(() => void last.kill("SIGKILL"));
-    await vi.waitFor(async () => expect(new Set(await (mailbox.drafts?.() ?? eventsIn(directory))).size).toBe(delivered.length), {
-      timeout: 60_000,
-      interval: 100,
-    });
+    await vi.waitFor(
+      async () => expect(new Set(await (mailbox.drafts?.() ?? eventsIn(directory))).size).toBe(delivered.length),
+      {
+        timeout: 60_000,
+        interval: 100,
+      },
+    );
     const ended = once(last, "exit");
     last.stdin?.end();
     await ended;

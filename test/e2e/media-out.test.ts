@@ -59,7 +59,9 @@ test("permitted files arrive with their type, refused ones are reported, and the
     return said().slice(before);
   };
 
-  expect(await says("the report, please", 1)).toMatchObject([{ caption: "Here you are.", document: { file_name: "report.pdf" } }]);
+  expect(await says("the report, please", 1)).toMatchObject([
+    { caption: "Here you are.", document: { file_name: "report.pdf" } },
+  ]);
   const [refused] = await says("and what you may not", 1);
   expect(String(refused?.text).split("\n\n").sort()).toEqual([
     "Here you are.",
@@ -107,7 +109,10 @@ test("/stop while files are fetched cancels the answer, keeps its visible part, 
     directory,
     plugins: [botchat],
     answer,
-    config: { agents: { defaults: { workspace: work } }, channels: { botchat: openChannel(platform, { mediaMaxMb: 4_000 }) } },
+    config: {
+      agents: { defaults: { workspace: work } },
+      channels: { botchat: openChannel(platform, { mediaMaxMb: 4_000 }) },
+    },
   });
   onTestFinished(() => host.close());
   const said = () =>
@@ -130,14 +135,20 @@ test("/stop while files are fetched cancels the answer, keeps its visible part, 
   expect(copied).toBeLessThan(size);
   await expect
     .poll(() => [...said()].sort())
-    .toEqual([expect.stringMatching(/^Here you are: it is the whole of what was asked for\.\s+\(stopped\)$/), "Stopped."]);
+    .toEqual([
+      expect.stringMatching(/^Here you are: it is the whole of what was asked for\.\s+\(stopped\)$/),
+      "Stopped.",
+    ]);
 });
 
 test("an answer's text arrives without a file that the platform rejects, and the trace says why", async () => {
   const chat = await converse({
     async *answer() {
       yield { type: "text", delta: "The chart says 42." } as const;
-      yield { type: "media", media: { data: Buffer.from("%PDF-1.7").toString("base64"), fileName: "chart.pdf" } } as const;
+      yield {
+        type: "media",
+        media: { data: Buffer.from("%PDF-1.7").toString("base64"), fileName: "chart.pdf" },
+      } as const;
       yield { type: "done" } as const;
     },
   });
@@ -146,9 +157,15 @@ test("an answer's text arrives without a file that the platform rejects, and the
   await chat.start();
   chat.platform.act.say(chat.ada, chat.ada, "the chart, please");
   expect(await chat.ended(1)).toEqual(["answered answered"]);
-  expect(chat.said(chat.ada).map(({ text }) => text)).toEqual(["The chart says 42.\n\n[A file of this answer could not be sent.]"]);
+  expect(chat.said(chat.ada).map(({ text }) => text)).toEqual([
+    "The chart says 42.\n\n[A file of this answer could not be sent.]",
+  ]);
   const [event] = await chat.events();
   expect(event?.decisions).toContainEqual(
-    expect.objectContaining({ station: "delivery", code: "part_omitted", detail: `the file: sendDocument: 400 ${description}` }),
+    expect.objectContaining({
+      station: "delivery",
+      code: "part_omitted",
+      detail: `the file: sendDocument: 400 ${description}`,
+    }),
   );
 });

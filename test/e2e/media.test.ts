@@ -1,4 +1,6 @@
-/** Files that people send: fetched after the gate, told when they are not, handed to the engine, and gone after a week. */
+/**
+ * Files that people send: fetched after the gate, told when they are not, handed to the engine, and gone after a week.
+ */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { createTestHost } from "service-gateway/testkit";
@@ -19,8 +21,18 @@ import { answered, botToken, openChannel, openPlatform, people } from "./room.ts
 const png = (fill: number) => Buffer.concat([Buffer.from("\x89PNG\r\n\x1a\n", "latin1"), Buffer.alloc(500, fill)]);
 const webp = Buffer.concat([Buffer.from("RIFF\x40\0\0\0WEBPVP8 ", "latin1"), Buffer.alloc(64, 1)]);
 const photo = (fill = 1) => ({ kind: "photo" as const, bytes: png(fill), fileName: "a.png", mimeType: "image/png" });
-const voice = { kind: "voice" as const, bytes: Buffer.from("OggS\0\x02aaaaaaaa", "latin1"), fileName: "v.ogg", mimeType: "audio/ogg" };
-const document = (bytes: Buffer) => ({ kind: "document" as const, bytes, fileName: "report.pdf", mimeType: "application/pdf" });
+const voice = {
+  kind: "voice" as const,
+  bytes: Buffer.from("OggS\0\x02aaaaaaaa", "latin1"),
+  fileName: "v.ogg",
+  mimeType: "audio/ogg",
+};
+const document = (bytes: Buffer) => ({
+  kind: "document" as const,
+  bytes,
+  fileName: "report.pdf",
+  mimeType: "application/pdf",
+});
 
 const mediaOf = (place: Conversation): readonly InboundMedia[] => place.turns.at(-1)?.inbound.media ?? [];
 const getFiles = (platform: Platform) => platform.calls.list({ method: "getFile" });
@@ -53,7 +65,9 @@ describe("a file of an accepted message", () => {
     await place.start();
     place.platform.act.say(place.ada, place.ada, "", { media: voice });
     await place.asked(1);
-    expect(mediaOf(place)).toMatchObject([{ kind: "voice", mimeType: "audio/ogg", path: expect.stringMatching(/\.ogg$/) }]);
+    expect(mediaOf(place)).toMatchObject([
+      { kind: "voice", mimeType: "audio/ogg", path: expect.stringMatching(/\.ogg$/) },
+    ]);
   });
 
   test("is not fetched if it is larger than mediaMaxMb; the text is answered with the reason", async () => {
@@ -61,7 +75,9 @@ describe("a file of an accepted message", () => {
     await place.start();
     place.platform.act.say(place.ada, place.ada, "my report", { media: document(Buffer.alloc(20_000, "x")) });
     await place.asked(1);
-    expect(place.lastAsked()).toMatch(/<media:document>\nmy report\n\[media unavailable: the file is too large: 20 kB, at most 1 kB\]$/);
+    expect(place.lastAsked()).toMatch(
+      /<media:document>\nmy report\n\[media unavailable: the file is too large: 20 kB, at most 1 kB\]$/,
+    );
     expect(mediaOf(place)[0]?.path).toBeUndefined();
     expect(getFiles(place.platform)).toEqual([]);
     expect(await place.ended(1)).toEqual(["answered answered"]);
@@ -86,26 +102,29 @@ describe("a file of an accepted message", () => {
     ["breaks off in the middle", { kind: "reset-after" }, /no answer \((?:UND_ERR_SOCKET|ECONNRESET|\w*CLOSED\w*)/],
     ["is answered by a proxy's error", { kind: "status", status: 502 }, /the platform answered 502/],
     ["is gone", { kind: "refuse", status: 404 }, /the file is gone/],
-  ])("that %s is retried; if that fails too, the message is answered, and no token is revealed", async (_name, fault, words) => {
-    const place = await converse({ channel: { retry: { attempts: 2, minDelayMs: 5, maxDelayMs: 5 } } });
-    const gateway = await place.start();
-    const { faults, act } = place.platform;
-    faults.add({ method: "file", times: 1, kind: "drop", ...fault } as Fault);
-    act.say(place.ada, place.ada, "one", { media: photo() });
-    await place.asked(1);
-    const once = place.lastAsked();
-    faults.add({ method: "file", times: 2, kind: "drop", ...fault } as Fault);
-    act.say(place.ada, place.ada, "two", { media: photo() });
-    await place.asked(2);
-    expect(place.lastAsked()).toMatch(/two\n\[media unavailable: /);
-    expect(once).toMatch(fault.kind === "refuse" ? /unavailable/ : /attached image/);
-    await place.ended(2);
-    const log = readFileSync(join(gateway.stateDirectory, "logs", "gateway.log"), "utf8");
-    expect(log).toMatch(words);
-    expect(log + JSON.stringify(place.turns)).not.toContain(botToken.split(":")[1]);
-    const left = readdirSync(join(gateway.stateDirectory, "botchat", "default", "media"));
-    expect(left.filter((name) => name.endsWith(".part"))).toEqual([]);
-  });
+  ])(
+    "that %s is retried; if that fails too, the message is answered, and no token is revealed",
+    async (_name, fault, words) => {
+      const place = await converse({ channel: { retry: { attempts: 2, minDelayMs: 5, maxDelayMs: 5 } } });
+      const gateway = await place.start();
+      const { faults, act } = place.platform;
+      faults.add({ method: "file", times: 1, kind: "drop", ...fault } as Fault);
+      act.say(place.ada, place.ada, "one", { media: photo() });
+      await place.asked(1);
+      const once = place.lastAsked();
+      faults.add({ method: "file", times: 2, kind: "drop", ...fault } as Fault);
+      act.say(place.ada, place.ada, "two", { media: photo() });
+      await place.asked(2);
+      expect(place.lastAsked()).toMatch(/two\n\[media unavailable: /);
+      expect(once).toMatch(fault.kind === "refuse" ? /unavailable/ : /attached image/);
+      await place.ended(2);
+      const log = readFileSync(join(gateway.stateDirectory, "logs", "gateway.log"), "utf8");
+      expect(log).toMatch(words);
+      expect(log + JSON.stringify(place.turns)).not.toContain(botToken.split(":")[1]);
+      const left = readdirSync(join(gateway.stateDirectory, "botchat", "default", "media"));
+      expect(left.filter((name) => name.endsWith(".part"))).toEqual([]);
+    },
+  );
 
   test("is reported by /status while it is being fetched", async () => {
     const place = await converse();
@@ -166,7 +185,9 @@ describe("a file of an accepted message", () => {
     await place.ended(1);
     place.platform.act.say(place.ada, place.ada, "and?");
     await place.asked(2);
-    expect(place.turns[1]?.messages[0]?.text).toContain("look here\n[media unavailable: getFile: 400 Bad Request: the file is gone]");
+    expect(place.turns[1]?.messages[0]?.text).toContain(
+      "look here\n[media unavailable: getFile: 400 Bad Request: the file is gone]",
+    );
   });
 });
 
@@ -210,7 +231,9 @@ describe("a file of a quoted message", () => {
     lose(place.platform, "Bad Request: the file is gone");
     act.say(place.ada, place.ada, "what grows there?", { replyTo: shown.message_id });
     expect(await place.ended(2)).toEqual(["answered answered", "answered answered"]);
-    expect(place.lastAsked()).toMatch(/> our garden\n\[media unavailable there: getFile: 400 Bad Request: the file is gone\]$/);
+    expect(place.lastAsked()).toMatch(
+      /> our garden\n\[media unavailable there: getFile: 400 Bad Request: the file is gone\]$/,
+    );
   });
 });
 
@@ -248,8 +271,9 @@ describe("a sticker", () => {
     };
   }
 
-  const imagesOf = (request: { readonly body: { readonly messages: readonly { readonly content: unknown }[] } } | undefined) =>
-    JSON.stringify(request?.body.messages).match(/data:image\/webp;base64/g)?.length ?? 0;
+  const imagesOf = (
+    request: { readonly body: { readonly messages: readonly { readonly content: unknown }[] } } | undefined,
+  ) => JSON.stringify(request?.body.messages).match(/data:image\/webp;base64/g)?.length ?? 0;
 
   test("is described once if it is static, and the cached description is used from then on", async () => {
     const { model, platform, configFile, ada, cache } = await withModel();
@@ -259,11 +283,15 @@ describe("a sticker", () => {
     expect(imagesOf(model.requests[0])).toBe(1);
     expect(imagesOf(model.requests[1])).toBe(0);
     expect(JSON.stringify(model.requests[1]?.body.messages)).toContain('showing \\"A cat that waves.');
-    const { out } = await run(["usage", "--by", "purpose", "--json", "--config", configFile], { home: temporaryHome() });
+    const { out } = await run(["usage", "--by", "purpose", "--json", "--config", configFile], {
+      home: temporaryHome(),
+    });
     expect(JSON.parse(out)).toMatchObject({
       usage: expect.arrayContaining([expect.objectContaining({ purpose: "describe", calls: 1, inputTokens: 11 })]),
     });
-    const stored = JSON.parse(readFileSync(cache, "utf8")) as { readonly stickers: Record<string, { readonly description: string }> };
+    const stored = JSON.parse(readFileSync(cache, "utf8")) as {
+      readonly stickers: Record<string, { readonly description: string }>;
+    };
     expect(Object.values(stored.stickers)).toMatchObject([
       { description: "A cat that waves.", emoji: "👍", fileIds: { "4242": expect.any(String) } },
     ]);
@@ -301,7 +329,9 @@ describe("a sticker", () => {
     await expect.poll(() => model.requests.length).toBe(1);
     platform.act.say(ada, ada, "/stop");
     await answered(platform, ada, "Stopped.");
-    const [sent] = [...platform.world.rooms.values()].flatMap((room) => [...room.messages.values()]).filter((message) => message.sticker);
+    const [sent] = [...platform.world.rooms.values()]
+      .flatMap((room) => [...room.messages.values()])
+      .filter((message) => message.sticker);
     if (sent?.sticker === undefined) throw new Error("the sticker is not there");
     platform.act.send(ada, ada, { sticker: sent.sticker });
     await answered(platform, ada, "Hello, cat.");
@@ -311,7 +341,11 @@ describe("a sticker", () => {
 
   test("is answered without an invented description if the model has no vision", async () => {
     const { model, platform, ada, cache } = await withModel();
-    model.script(refuse(400, "image input is not supported"), refuse(400, "image input is not supported"), say("A thumb, I think."));
+    model.script(
+      refuse(400, "image input is not supported"),
+      refuse(400, "image input is not supported"),
+      say("A thumb, I think."),
+    );
     platform.act.say(ada, ada, "", { media: sticker });
     await answered(platform, ada, "A thumb, I think.");
     // It is found by its emoji and its set.
@@ -341,6 +375,8 @@ test("a service message ends silent under its name; a message without text from 
   expect(await place.ended(3)).toEqual(["silent service_pinned_message", "answered answered", "answered answered"]);
   expect(place.turns.map(({ inbound }) => inbound.text)).toEqual(["🎯 4"]);
   // A kind of the platform's future is answered without a model, and is no part of the conversation.
-  expect(place.said(place.ada)[0]?.text).toBe("I cannot read this kind of message. Please send text, a file or a location.");
+  expect(place.said(place.ada)[0]?.text).toBe(
+    "I cannot read this kind of message. Please send text, a file or a location.",
+  );
   expect(place.turns[0]?.messages).toHaveLength(1);
 });

@@ -1,4 +1,6 @@
-/** A group that becomes a supergroup: its place in the configuration, its conversation and its pending work go along. */
+/**
+ * A group that becomes a supergroup: its place in the configuration, its conversation and its pending work go along.
+ */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -27,7 +29,11 @@ async function prepare({
   platform.world.addGroup({ id: oldId, type: "group", title: "Small" });
   const directory = temporaryDirectory();
   const file = join(directory, "config.jsonc");
-  const options = JSON.stringify(openChannel(platform, { streamMode: "off", groupPolicy: "open", ...channel }), null, 2);
+  const options = JSON.stringify(
+    openChannel(platform, { streamMode: "off", groupPolicy: "open", ...channel }),
+    null,
+    2,
+  );
   writeFileSync(
     file,
     `{
@@ -63,7 +69,12 @@ async function prepare({
     gate,
     log: () => readFileSync(join(directory, "state", "logs", "gateway.log"), "utf8"),
     async start() {
-      const gateway = await createGateway({ configFile: file, environment: {}, bundled: false, plugins: [botchat, engine] });
+      const gateway = await createGateway({
+        configFile: file,
+        environment: {},
+        bundled: false,
+        plugins: [botchat, engine],
+      });
       onTestFinished(() => gateway.close());
       return gateway;
     },
@@ -74,13 +85,16 @@ const soon = { interval: 30 };
 
 test("the group's key in the file is renamed with its comments, and the conversation continues under the new id", async () => {
   const place = await prepare({
-    more: `"bindings": [{ "agentId": "cook", "match": { "channel": "botchat", "peer": { "kind": "group", "id": "${oldId}" } } }],`,
+    more:
+      `"bindings": [{ "agentId": "cook", "match": { "channel": "botchat", "peer": { "kind": "group", ` +
+      `"id": "${oldId}" } } }],`,
   });
   const { platform, ada, turns } = place;
   const first = await place.start();
   platform.act.say(ada, oldId, "we need salt");
   await expect.poll(() => answers(platform, oldId), soon).toEqual(["answer 1"]);
-  const answer = [...(platform.world.group(oldId)?.messages.values() ?? [])].find(({ from }) => from.is_bot)?.message_id ?? 0;
+  const answer =
+    [...(platform.world.group(oldId)?.messages.values() ?? [])].find(({ from }) => from.is_bot)?.message_id ?? 0;
   platform.act.setMember(oldId, platform.world.bots[0]?.user.id ?? 0, "administrator");
   platform.act.react(ada, oldId, answer, ["👍"]);
   await expect.poll(() => platform.pending(), soon).toBe(0);
@@ -88,7 +102,9 @@ test("the group's key in the file is renamed with its comments, and the conversa
   platform.act.say(ada, newId, "what did we need?");
   await expect.poll(() => answers(platform, newId), soon).toEqual(["answer 2"]);
   const written = readFileSync(place.file, "utf8");
-  expect(written).toContain(`// where we cook\n      "${newId}": { "requireMention": false /* everything is meant for it */ }`);
+  expect(written).toContain(
+    `// where we cook\n      "${newId}": { "requireMention": false /* everything is meant for it */ }`,
+  );
   expect(written).not.toContain(`"${oldId}"`);
   expect(turns[1]).toMatchObject({ agentId: "cook", sessionKey: `agent:cook:botchat:group:${newId}` });
   expect(turns[1]?.messages.map(({ text }) => text).join("\n")).toContain("we need salt");
@@ -109,7 +125,13 @@ test("an answer in progress reaches the new chat, even if only the refused send 
   gate.open = held.promise;
   platform.act.say(ada, oldId, "slowly please");
   await expect.poll(() => place.turns.length, soon).toBe(1);
-  platform.faults.add({ method: "getUpdates", times: 100_000, kind: "refuse", status: 502, description: "Bad Gateway" });
+  platform.faults.add({
+    method: "getUpdates",
+    times: 100_000,
+    kind: "refuse",
+    status: 502,
+    description: "Bad Gateway",
+  });
   const newId = platform.act.migrate(ada, oldId);
   held.resolve();
   await expect.poll(() => answers(platform, newId), soon).toEqual(["answer 1"]);
@@ -130,7 +152,11 @@ test("messages queued behind a turn are answered in the new chat in order", asyn
   await expect.poll(() => place.log(), soon).toContain("a group has a new id");
   held.resolve();
   await expect.poll(() => answers(platform, newId).length, soon).toBe(4);
-  expect(place.turns.map(({ inbound }) => inbound.text).filter((text) => text !== "one")).toEqual(["two", "three", "four"]);
+  expect(place.turns.map(({ inbound }) => inbound.text).filter((text) => text !== "one")).toEqual([
+    "two",
+    "three",
+    "four",
+  ]);
   expect(answers(platform, oldId)).toEqual([]);
 });
 

@@ -1,4 +1,7 @@
-/** A model that does not answer for a while: what no person watches waits for it, people get an apology, and the owner reads two notices. */
+/**
+ * A model that does not answer for a while: what no person watches waits for it, people get an apology, and the owner
+ * reads two notices.
+ */
 import { createTestHost, type TestHost, type TestHostOptions } from "service-gateway/testkit";
 import { expect, onTestFinished, test } from "vitest";
 import { EngineError } from "../../core/contract/index.ts";
@@ -9,9 +12,23 @@ import { run } from "../core/cli/command-runner.ts";
 import { createOpenAiServer } from "../openai-server/index.ts";
 import { startImapServer } from "../support/mail/imap-server.ts";
 import { letter } from "../support/mail/reader.ts";
-import { answers, hookToken, kill, openChannel, openPlatform, people, postHook, restart, startGatewayProcess, stop } from "./room.ts";
+import {
+  answers,
+  hookToken,
+  kill,
+  openChannel,
+  openPlatform,
+  people,
+  postHook,
+  restart,
+  startGatewayProcess,
+  stop,
+} from "./room.ts";
 
-const away = new EngineError("model_unreachable", { detail: "local at http://127.0.0.1:1 cannot be reached", retryable: true });
+const away = new EngineError("model_unreachable", {
+  detail: "local at http://127.0.0.1:1 cannot be reached",
+  retryable: true,
+});
 
 interface Model {
   away: EngineError | undefined;
@@ -36,7 +53,12 @@ async function open(
     host,
     model,
     async post(message) {
-      const response = await postHook(host.url, "agent", { message, wakeMode: "next-heartbeat", channel: "loopback", to: "owner" });
+      const response = await postHook(host.url, "agent", {
+        message,
+        wakeMode: "next-heartbeat",
+        channel: "loopback",
+        to: "owner",
+      });
       return ((await response.json()) as { eventId: string }).eventId;
     },
   };
@@ -54,34 +76,41 @@ for (const [name, seconds, told] of [
   ["five minutes", 300, 1],
   ["five hours", 5 * 3_600, 1],
 ] as const)
-  test(`a model that is away for ${name} fails no webhook, and the owner reads ${told === 0 ? "nothing" : "one notice each way"}`, async () => {
-    const { host, model, post } = await open();
-    await using _ = host;
-    await host.say("hello", { from: "owner" });
-    model.away = away;
-    const ids = [await post("hook 1"), await post("hook 2"), await post("hook 3")];
-    expect(await host.say("are you there?", { from: "owner" })).toMatchObject({ outcome: "failed", reason: "model_unreachable" });
-    expect(texts(host).at(-1)).toContain("Please try again later");
-    await host.advance(seconds * 1_000);
-    expect(notices(host)).toHaveLength(told);
-    expect(host.ended().filter(({ outcome }) => outcome === "failed")).toHaveLength(1);
-    const calls = model.calls;
-    // The pause doubles, so that a long outage costs few calls.
-    expect(calls).toBeLessThan(60);
-    model.away = undefined;
-    // Any successful call shows that the model answers, so nothing waits for the rest of its pause.
-    await host.say("and now?", { from: "owner" });
-    for (const id of ids) expect(await host.settled(id)).toMatchObject({ outcome: "answered" });
-    expect(heard(host)).toHaveLength(3);
-    await expect.poll(() => notices(host)).toHaveLength(2 * told);
-    if (told === 1)
-      expect(notices(host)).toEqual([
-        expect.stringContaining("3 runs that no person watches"),
-        expect.stringContaining("3 runs that waited for it run now"),
-      ]);
-    const decisions = await host.why(ids[0] ?? "");
-    expect(decisions.filter(({ code }) => code === "waits_for_model")).toHaveLength(1);
-  });
+  test(
+    `a model that is away for ${name} fails no webhook, and the owner reads ` +
+      `${told === 0 ? "nothing" : "one notice each way"}`,
+    async () => {
+      const { host, model, post } = await open();
+      await using _ = host;
+      await host.say("hello", { from: "owner" });
+      model.away = away;
+      const ids = [await post("hook 1"), await post("hook 2"), await post("hook 3")];
+      expect(await host.say("are you there?", { from: "owner" })).toMatchObject({
+        outcome: "failed",
+        reason: "model_unreachable",
+      });
+      expect(texts(host).at(-1)).toContain("Please try again later");
+      await host.advance(seconds * 1_000);
+      expect(notices(host)).toHaveLength(told);
+      expect(host.ended().filter(({ outcome }) => outcome === "failed")).toHaveLength(1);
+      const calls = model.calls;
+      // The pause doubles, so that a long outage costs few calls.
+      expect(calls).toBeLessThan(60);
+      model.away = undefined;
+      // Any successful call shows that the model answers, so nothing waits for the rest of its pause.
+      await host.say("and now?", { from: "owner" });
+      for (const id of ids) expect(await host.settled(id)).toMatchObject({ outcome: "answered" });
+      expect(heard(host)).toHaveLength(3);
+      await expect.poll(() => notices(host)).toHaveLength(2 * told);
+      if (told === 1)
+        expect(notices(host)).toEqual([
+          expect.stringContaining("3 runs that no person watches"),
+          expect.stringContaining("3 runs that waited for it run now"),
+        ]);
+      const decisions = await host.why(ids[0] ?? "");
+      expect(decisions.filter(({ code }) => code === "waits_for_model")).toHaveLength(1);
+    },
+  );
 
 test("a run fails after six hours without a model, and the next one of its lane gets its own six hours", async () => {
   const { host, model, post } = await open();
@@ -272,7 +301,9 @@ test("all webhooks are answered without a notice after a ten-second model restar
   const again = await restart(gateway);
   await new Promise((resolve) => setTimeout(resolve, 3_000));
   const status = (await run(["status", "--config", again.file], { home: again.home })).out;
-  expect(status).toMatch(/4 events wait: the model does not answer: local at http:\/\/127\.0\.0\.1:\d+\/v1 cannot be reached/);
+  expect(status).toMatch(
+    /4 events wait: the model does not answer: local at http:\/\/127\.0\.0\.1:\d+\/v1 cannot be reached/,
+  );
   const second = await createOpenAiServer({ port: Number(port) });
   try {
     for (const message of ["a", "b", "c", "d"])

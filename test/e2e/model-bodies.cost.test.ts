@@ -1,10 +1,11 @@
 /**
- * Model servers that send without end, to a gateway in a process of its own: its memory stays, and it answers others meanwhile. With
- * MODEL_FLOOD_MB=1024 in the environment each of them sends a gigabyte, and what was measured is printed.
+ * Model servers that send without end, to a gateway in a process of its own: its memory stays, and it answers others
+ * meanwhile. With MODEL_FLOOD_MB=1024 in the environment each of them sends a gigabyte, and what was measured is
+ * printed.
  *
- * What else the machine does changes neither limit. V8 ends a process that keeps more than its heap may have; without that limit, the size of
- * a process says how seldom garbage is collected. A request waits for the turn of the event loop that is under way, and that is measured in
- * processor time.
+ * What else the machine does changes neither limit. V8 ends a process that keeps more than its heap may have; without
+ * that limit, the size of a process says how seldom garbage is collected. A request waits for the turn of the event
+ * loop that is under way, and that is measured in processor time.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, readFileSync, rmSync } from "node:fs";
@@ -55,7 +56,10 @@ async function startServer(): Promise<{ readonly url: string; sent(kind: string)
     return pattern.exec(out)?.[1] ?? "";
   }
   const port = await found(/port (\d+)/);
-  return { url: `http://127.0.0.1:${port}/v1`, sent: async (kind) => Number(await found(new RegExp(`sent ${kind} (\\d+)`))) };
+  return {
+    url: `http://127.0.0.1:${port}/v1`,
+    sent: async (kind) => Number(await found(new RegExp(`sent ${kind} (\\d+)`))),
+  };
 }
 
 function residentMb(pid: number): number {
@@ -77,7 +81,12 @@ async function startMeasured(baseUrl: string) {
     },
     {
       home,
-      nodeArgs: [...ownFlags, `--max-old-space-size=${heapMb}`, "--import", join(import.meta.dirname, "..", "support", "loop-turns.ts")],
+      nodeArgs: [
+        ...ownFlags,
+        `--max-old-space-size=${heapMb}`,
+        "--import",
+        join(import.meta.dirname, "..", "support", "loop-turns.ts"),
+      ],
       env: { LOOP_TURNS: file },
     },
   );
@@ -101,7 +110,13 @@ test.skipIf(process.platform !== "linux")(
     const { gateway, turns } = await startMeasured(server.url);
     const pid = gateway.child.pid ?? 0;
     const ask = (name: string) =>
-      postHook(gateway.url, "agent", { message: "Hello", model: model(name), deliver: false, name, sessionKey: `hook:${name}` });
+      postHook(gateway.url, "agent", {
+        message: "Hello",
+        model: model(name),
+        deliver: false,
+        name,
+        sessionKey: `hook:${name}`,
+      });
     for (let count = 0; count < 5; count += 1) expect((await ask("well")).status).toBe(202);
     await delay(1_500);
     for (const kind of kinds) {
@@ -123,7 +138,9 @@ test.skipIf(process.platform !== "linux")(
       isOver = true;
       await watching;
       const { longest, total } = await turns();
-      const row = `${kind}: took ${taken} MB, ${before.toFixed(0)} -> ${peak.toFixed(0)} MB, longest turn ${longest.toFixed(0)} of ${total.toFixed(0)} ms`;
+      const row =
+        `${kind}: took ${taken} MB, ${before.toFixed(0)} -> ${peak.toFixed(0)} MB, longest turn ` +
+        `${longest.toFixed(0)} of ${total.toFixed(0)} ms`;
       if (process.env.MODEL_FLOOD_MB !== undefined) console.log(row);
       expect.soft(peak - before, `memory: ${row}`).toBeLessThan(mostGrowthMb);
       expect.soft(longest, `turns: ${row}`).toBeLessThan(mostTurnMs * (await slowness()));

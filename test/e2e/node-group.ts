@@ -30,7 +30,10 @@ export interface NodeGroup {
   /** The configuration that all nodes have, but for `gateway.node`. */
   readonly config: object;
   /** Starts a node that differs from the others in its name and state directory only. */
-  node(name: string, options?: { readonly config?: object; readonly home?: string; readonly nodeArgs?: readonly string[] }): Promise<Node>;
+  node(
+    name: string,
+    options?: { readonly config?: object; readonly home?: string; readonly nodeArgs?: readonly string[] },
+  ): Promise<Node>;
   /** Ends the lease of a node, as after the time of it. */
   endLease(name: string): Promise<void>;
   /** The number of units that have ended. */
@@ -41,10 +44,12 @@ export interface NodeGroup {
 export async function createNodeGroup(
   database: PostgresServer,
   atEnd: AtEnd,
-  { channel = {}, ...more }: { readonly channel?: object; readonly [section: string]: object } = {},
+  { channel = {}, ...more }: { readonly channel?: object; readonly [section: string]: object | undefined } = {},
 ): Promise<NodeGroup> {
   const url = database.newUrl();
-  const platform = await createPlatform({ bots: [{ token: botToken, username: "e2e_bot", name: "E2E", privacy: false }] });
+  const platform = await createPlatform({
+    bots: [{ token: botToken, username: "e2e_bot", name: "E2E", privacy: false }],
+  });
   const model = await createOpenAiServer();
   atEnd(async () => {
     await platform.close();
@@ -54,7 +59,9 @@ export async function createNodeGroup(
   const config = {
     state: { dir: "state", store: "postgres", url },
     hooks: { enabled: true, token: hookToken, exposeReplies: true },
-    channels: { botchat: { botToken, apiRoot: platform.url, dmPolicy: "open", allowFrom: ["*"], ackReaction: "", ...channel } },
+    channels: {
+      botchat: { botToken, apiRoot: platform.url, dmPolicy: "open", allowFrom: ["*"], ackReaction: "", ...channel },
+    },
     models: { providers: { local: { api: "openai-compatible", baseUrl: model.url } } },
     agents: { defaults: { model: "local/test-model", heartbeat: { every: "0" } } },
     ...more,
@@ -64,12 +71,16 @@ export async function createNodeGroup(
     platform,
     model,
     config,
-    async node(name, { config: given = { ...config, gateway: { port: 0, node: name } }, home = temporaryHome(atEnd), nodeArgs } = {}) {
+    async node(
+      name,
+      { config: given = { ...config, gateway: { port: 0, node: name } }, home = temporaryHome(atEnd), nodeArgs } = {},
+    ) {
       const file = join(home, "config.jsonc");
       writeFileSync(file, JSON.stringify(given));
       const options = { home, env, atEnd };
       const args = ["gateway", "--config", file];
-      const process = nodeArgs === undefined ? startGateway(args, options) : start(args, { ...options, main: bundled, nodeArgs });
+      const process =
+        nodeArgs === undefined ? startGateway(args, options) : start(args, { ...options, main: bundled, nodeArgs });
       await process.until(/is ready at/);
       const description = join(home, "state", "gateway.json");
       return {
@@ -97,7 +108,12 @@ export function answers(platform: Platform, chat: number): readonly string[] {
 export const personOf = (platform: Platform, index = 0): number => [...platform.world.people.keys()][index] ?? 0;
 
 /** Calls a webhook of a node; rejects if it does not listen. */
-export async function postHook(node: Node, path: string, body: object, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
+export async function postHook(
+  node: Node,
+  path: string,
+  body: object,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Response> {
   return await fetch(`${node.url()}/hooks/${path}`, {
     method: "POST",
     headers: { authorization: `Bearer ${hookToken}`, "content-type": "application/json", ...headers },

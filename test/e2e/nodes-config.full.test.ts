@@ -21,7 +21,8 @@ test("a configuration edit by command or chat applies on the other node within t
   });
   const { platform } = group;
   const [one, two] = await startPair(group);
-  const hook = async (node: Node) => (await postHook(node, "agent", { message: "work", wakeMode: "next-heartbeat" })).status;
+  const hook = async (node: Node) =>
+    (await postHook(node, "agent", { message: "work", wakeMode: "next-heartbeat" })).status;
   const get = async (node: Node, path: string) => (await node.command("config", "get", path)).out.trim();
   expect([await hook(one), await hook(two)]).toEqual([202, 202]);
   expect(await one.command("config", "set", "hooks.path", "/other")).toMatchObject({ code: 0 });

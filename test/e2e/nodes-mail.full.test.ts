@@ -17,17 +17,29 @@ test("one of two nodes reads a shared mailbox, another takes over after a kill o
   onTestFinished(() => server.close());
   const folder = temporaryHome();
   writeFileSync(join(folder, "reader.ts"), notingEngine);
-  const account = { host: "127.0.0.1", port: server.port, tls: false, user: "ada", password: server.password(), maxPerHour: 1_000 };
-  const group = await createNodeGroup({ ...database, newUrl: () => `${database.newUrl()}&lease=${leaseSeconds}` }, onTestFinished, {
-    hooks: { enabled: true, token: hookToken, imap: { accounts: { ada: account } } },
-    plugins: { load: [join(folder, "reader.ts")] },
-    agents: { defaults: { engine: "reader", heartbeat: { every: "0" } } },
-  });
+  const account = {
+    host: "127.0.0.1",
+    port: server.port,
+    tls: false,
+    user: "ada",
+    password: server.password(),
+    maxPerHour: 1_000,
+  };
+  const group = await createNodeGroup(
+    { ...database, newUrl: () => `${database.newUrl()}&lease=${leaseSeconds}` },
+    onTestFinished,
+    {
+      hooks: { enabled: true, token: hookToken, imap: { accounts: { ada: account } } },
+      plugins: { load: [join(folder, "reader.ts")] },
+      agents: { defaults: { engine: "reader", heartbeat: { every: "0" } } },
+    },
+  );
   const delivered: string[] = [];
   const deliver = async (name: string) => {
     delivered.push(name);
     await server.deliver(
-      `From: grace@example.org\nTo: ada@example.net\nSubject: ${name}\nMessage-ID: <${name}@example.org>\n\nDear agent.\n`,
+      `From: grace@example.org\nTo: ada@example.net\nSubject: ${name}\nMessage-ID: ` +
+        `<${name}@example.org>\n\nDear agent.\n`,
     );
   };
   const file = join(folder, "runs");

@@ -7,7 +7,17 @@ import type { Chance } from "../../plugins/playground/platform/index.ts";
 import { start } from "../core/cli/command.ts";
 import { type Answer, callTools, say } from "../openai-server/answers.ts";
 import { usePostgres } from "../support/postgres.ts";
-import { answered, answers, createNodeGroup, hookToken, type Node, type NodeGroup, personOf, postHook, startPair } from "./node-group.ts";
+import {
+  answered,
+  answers,
+  createNodeGroup,
+  hookToken,
+  type Node,
+  type NodeGroup,
+  personOf,
+  postHook,
+  startPair,
+} from "./node-group.ts";
 
 const database = usePostgres();
 const ends: (() => void | Promise<void>)[] = [];
@@ -17,8 +27,17 @@ let holder: Node;
 let other: Node;
 
 beforeAll(async () => {
-  const hooks = { enabled: true, token: hookToken, allowRequestSessionKey: true, allowedSessionKeyPrefixes: ["agent:main:"] };
-  const channel = { dmPolicy: "pairing", allowFrom: ["1001", "1002"], limits: { perBotPerSecond: 0, perChatPerSecond: 0 } };
+  const hooks = {
+    enabled: true,
+    token: hookToken,
+    allowRequestSessionKey: true,
+    allowedSessionKeyPrefixes: ["agent:main:"],
+  };
+  const channel = {
+    dmPolicy: "pairing",
+    allowFrom: ["1001", "1002"],
+    limits: { perBotPerSecond: 0, perChatPerSecond: 0 },
+  };
   const agents = { defaults: { model: "local/test-model", heartbeat: { every: "0" }, tools: { approve: ["send"] } } };
   group = await createNodeGroup(database, (end) => void ends.push(end), { hooks, channel, agents });
   [holder, other] = await startPair(group);
@@ -38,7 +57,13 @@ test("/stop ends a turn on another node within 500 ms and confirms it", { retry:
   model.script(say("one two three", { delayMs: 20_000 }));
   const before = asked();
   const quietly = { wakeMode: "next-heartbeat" };
-  await postHook(other, "agent", { message: "write a long text", deliver: true, channel: "botchat", to: String(ada), ...quietly });
+  await postHook(other, "agent", {
+    message: "write a long text",
+    deliver: true,
+    channel: "botchat",
+    to: String(ada),
+    ...quietly,
+  });
   await expect.poll(asked).toBe(before + 1);
   // It runs on the node that accepted it, which is not the one that receives the command.
   expect(await runningOn(other)).toBe(1);
@@ -104,7 +129,9 @@ test("turns of one session on two nodes never overlap, and each reads what the o
   await expect.poll(() => running).toBe(0);
   expect(most).toBe(1);
   // Each request contains the messages of all earlier ones, in their order, and its own at the end.
-  const seen = model.requests.slice(before).map(({ body }) => [...new Set(JSON.stringify(body.messages).match(/message \d/g))]);
+  const seen = model.requests
+    .slice(before)
+    .map(({ body }) => [...new Set(JSON.stringify(body.messages).match(/message \d/g))]);
   expect(seen.map(({ length }) => length)).toEqual(numbers);
   expect(seen.at(-1)?.toSorted()).toEqual(numbers.map((number) => `message ${number}`));
   for (const [index, each] of seen.entries()) expect(seen[index + 1]?.slice(0, -1) ?? each).toEqual(each);
@@ -157,12 +184,15 @@ test("a device invited by one node and paired with another has access to both un
   const { id, secret } = (await asked.json()) as { readonly id: string; readonly secret: string };
   platform.act.say(ada, ada, "/pair approve");
   await answered(platform, ada, /Laptop/);
-  const collected = await fetch(`${other.url()}/devices/pair/${id}`, { headers: { authorization: `Bearer ${secret}` } });
+  const collected = await fetch(`${other.url()}/devices/pair/${id}`, {
+    headers: { authorization: `Bearer ${secret}` },
+  });
   const { token } = (await collected.json()) as { readonly token: string };
   const opened = () =>
     Promise.all(
       [holder, other].map(
-        async (node) => (await fetch(`${node.url()}/gateway/describe`, { headers: { authorization: `Bearer ${token}` } })).status,
+        async (node) =>
+          (await fetch(`${node.url()}/gateway/describe`, { headers: { authorization: `Bearer ${token}` } })).status,
       ),
     );
   expect(await opened()).toEqual([200, 200]);
@@ -173,7 +203,15 @@ test("a device invited by one node and paired with another has access to both un
 test("any node can send messages and follow and explain events", async () => {
   const { platform } = group;
   const ada = personOf(platform);
-  const sent = await other.command("message", "send", "--target", String(ada), "--message", "from the other node", "--json");
+  const sent = await other.command(
+    "message",
+    "send",
+    "--target",
+    String(ada),
+    "--message",
+    "from the other node",
+    "--json",
+  );
   expect(JSON.parse(sent.out)).toMatchObject({ ok: true, chatId: String(ada), messageId: expect.any(String) });
   expect(answers(platform, ada)).toContain("from the other node");
 
@@ -212,13 +250,16 @@ test("a small file of a reply is passed to the sending node, and a large one is 
   const room = [...group.platform.world.rooms.values()].find(({ chat }) => chat.id === ada);
   const sizes = [...(room?.messages.values() ?? [])].flatMap(({ document }) => document?.file_size ?? []);
   expect(sizes).toEqual([1_000, 1_048_576]);
-  await expect.poll(() => database.query(group.url, "SELECT key FROM $schema.kv WHERE namespace = 'reply-files'")).toEqual([]);
+  await expect
+    .poll(() => database.query(group.url, "SELECT key FROM $schema.kv WHERE namespace = 'reply-files'"))
+    .toEqual([]);
 });
 
 test("a message waits for a large file on a lost node and fails after ten minutes as file_lost", async () => {
   const { platform } = group;
   const ada = personOf(platform);
-  const unavailable: Chance = (method) => (method.toLowerCase() === "senddocument" ? { kind: "status", status: 502 } : undefined);
+  const unavailable: Chance = (method) =>
+    method.toLowerCase() === "senddocument" ? { kind: "status", status: 502 } : undefined;
   platform.faults.leaveTo(unavailable);
   const before = await group.ended();
   void sendFile(ada, 1_048_577);
@@ -233,7 +274,10 @@ test("a message waits for a large file on a lost node and fails after ten minute
   platform.act.say(ada, ada, "/whoami");
   await answered(platform, ada, /1001/);
   expect(await database.query(group.url, "SELECT id FROM $schema.units WHERE state = 0")).toHaveLength(1);
-  await database.query(group.url, "UPDATE $schema.nodes SET lease_until = clock_timestamp() - interval '601 seconds' WHERE node = 'two'");
+  await database.query(
+    group.url,
+    "UPDATE $schema.nodes SET lease_until = clock_timestamp() - interval '601 seconds' WHERE node = 'two'",
+  );
   await expect.poll(() => group.ended()).toBe(before + 2);
   const why = await holder.command("why", String(event?.id));
   expect(why.out).toMatch(/^failed/);
@@ -242,7 +286,9 @@ test("a message waits for a large file on a lost node and fails after ten minute
 
 /** Number of units that a node runs. */
 async function runningOn({ name }: Node): Promise<number> {
-  const sql = `SELECT count(*)::int AS units FROM $schema.units u JOIN $schema.nodes n ON n.fence = u.fence WHERE u.state = 1 AND n.node = '${name}'`;
+  const sql =
+    "SELECT count(*)::int AS units FROM $schema.units u JOIN $schema.nodes n ON n.fence = u.fence " +
+    `WHERE u.state = 1 AND n.node = '${name}'`;
   const [row] = await database.query(group.url, sql);
   return Number(row?.units);
 }

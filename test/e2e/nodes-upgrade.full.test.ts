@@ -1,6 +1,6 @@
 /**
- * An upgrade of two nodes, one at a time, under load. The program before and after is the same, because only one is at hand; what an earlier
- * version leaves in the database, and calls there, is tested with the store.
+ * An upgrade of two nodes, one at a time, under load. The program before and after is the same, because only one is at
+ * hand; what an earlier version leaves in the database, and calls there, is tested with the store.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
@@ -8,7 +8,16 @@ import { migrate, migrations } from "../../plugins/store-postgres/migrations.ts"
 import { openDatabase } from "../../plugins/store-postgres/pool.ts";
 import { say } from "../openai-server/answers.ts";
 import { usePostgres } from "../support/postgres.ts";
-import { answers, createNodeGroup, hookToken, type Node, type NodeGroup, personOf, postHook, startPair } from "./node-group.ts";
+import {
+  answers,
+  createNodeGroup,
+  hookToken,
+  type Node,
+  type NodeGroup,
+  personOf,
+  postHook,
+  startPair,
+} from "./node-group.ts";
 
 const database = usePostgres();
 
@@ -24,7 +33,9 @@ async function deliver(nodes: () => readonly Node[], number: number): Promise<vo
   const body = { message: `hook ${number}`, sessionKey: "hook:all", deliver: false, wakeMode: "next-heartbeat" };
   for (;;) {
     for (const node of nodes()) {
-      const answer = await postHook(node, "agent", body, { "idempotency-key": `delivery ${number}` }).catch(() => undefined);
+      const answer = await postHook(node, "agent", body, { "idempotency-key": `delivery ${number}` }).catch(
+        () => undefined,
+      );
       if (answer?.status === 202) return;
     }
     await pause(20);
@@ -82,7 +93,11 @@ test("replacing two nodes one after the other loses, repeats and reorders nothin
 
   await expect
     .poll(
-      async () => await database.query(group.url, "SELECT count(*)::int AS open FROM $schema.inbox WHERE state < 4 AND due IS NOT NULL"),
+      async () =>
+        await database.query(
+          group.url,
+          "SELECT count(*)::int AS open FROM $schema.inbox WHERE state < 4 AND due IS NOT NULL",
+        ),
     )
     .toEqual([{ open: 0 }]);
   for (const [index, person] of people.entries()) {
@@ -113,7 +128,10 @@ test("a node that slept through an incompatible change exits with a message when
   node.process.child.kill("SIGSTOP");
   await group.endLease("one");
   const newer = openDatabase(group.url, "test");
-  await migrate(newer, [...migrations, { sql: "ALTER TABLE units ADD COLUMN added text", oldest: migrations.length + 1 }]);
+  await migrate(newer, [
+    ...migrations,
+    { sql: "ALTER TABLE units ADD COLUMN added text", oldest: migrations.length + 1 },
+  ]);
   await newer.close();
   node.process.child.kill("SIGCONT");
   const { code, err } = await node.process.finished;

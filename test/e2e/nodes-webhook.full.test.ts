@@ -1,4 +1,6 @@
-/** A bot in webhook mode on two nodes: the platform's updates come to either of them, through a proxy that takes turns. */
+/**
+ * A bot in webhook mode on two nodes: the platform's updates come to either of them, through a proxy that takes turns.
+ */
 import { once } from "node:events";
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -38,7 +40,9 @@ async function openProxy(ports: readonly number[]): Promise<Proxy> {
     for (let tried = 0; tried < ports.length; tried += 1) {
       const port = ports[(turn + tried) % ports.length] ?? 0;
       const status = await new Promise<number | undefined>((resolve) => {
-        request({ port, host: "127.0.0.1", method, path: url, headers }, (response) => resolve(response.resume().statusCode))
+        request({ port, host: "127.0.0.1", method, path: url, headers }, (response) =>
+          resolve(response.resume().statusCode),
+        )
           .on("error", () => resolve(undefined))
           .end(body);
       });
@@ -53,7 +57,8 @@ async function openProxy(ports: readonly number[]): Promise<Proxy> {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, statuses };
 }
 
-const registrations = (platform: Platform) => platform.calls.list().filter(({ method }) => /^setwebhook$/i.test(method)).length;
+const registrations = (platform: Platform) =>
+  platform.calls.list().filter(({ method }) => /^setwebhook$/i.test(method)).length;
 
 /** Starts a node whose listener has this port. All else is the same for all nodes. */
 async function startOn(port: number, name: string): Promise<Node> {
@@ -153,7 +158,9 @@ test("when the active node is killed, the other accepts updates and answers once
   await expect.poll(stored).toBe(3);
   await group.endLease("one");
   await answered(platform, ada, /after the kill 3$/);
-  expect(answers(platform, ada).slice(-3)).toEqual([1, 2, 3].map((number) => expect.stringMatching(`after the kill ${number}$`)));
+  expect(answers(platform, ada).slice(-3)).toEqual(
+    [1, 2, 3].map((number) => expect.stringMatching(`after the kill ${number}$`)),
+  );
   await other.process.until(/channel connected/);
   expect(registrations(platform)).toBe(2);
 });

@@ -1,4 +1,6 @@
-/** Two gateways as nodes of one PostgreSQL: real processes, a real server, the platform and the model over real HTTP. */
+/**
+ * Two gateways as nodes of one PostgreSQL: real processes, a real server, the platform and the model over real HTTP.
+ */
 import { spawn, spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +14,16 @@ import { expect, inOwnTest, onTestFinished } from "../support/own-test.ts";
 import { freePort } from "../support/ports.ts";
 import { openOwnPostgres, usePostgres } from "../support/postgres.ts";
 import { kitchen } from "./conversation.ts";
-import { answered, answers, createNodeGroup, hookToken, type Node, personOf, postHook, startPair } from "./node-group.ts";
+import {
+  answered,
+  answers,
+  createNodeGroup,
+  hookToken,
+  type Node,
+  personOf,
+  postHook,
+  startPair,
+} from "./node-group.ts";
 
 aroundEach(inOwnTest);
 
@@ -103,7 +114,10 @@ test.concurrent("a node that sleeps past its lease during a turn writes and send
   const codes = decisions.map(({ code }) => code);
   expect(codes.filter((code) => code === "sent")).toHaveLength(1);
   expect(decisions.filter(({ code }) => code === "lease_lost")).toEqual([
-    expect.objectContaining({ verdict: "retry", detail: "its node one did not renew its lease, or was started again" }),
+    expect.objectContaining({
+      verdict: "retry",
+      detail: "its node one did not renew its lease, or was started again",
+    }),
   ]);
 });
 
@@ -206,7 +220,10 @@ test.concurrent("a permanent error, such as a missing database, ends the start a
   const file = join(home, "config.jsonc");
   const missing = new URL(database.newUrl());
   missing.pathname = "/nothing";
-  writeFileSync(file, JSON.stringify({ gateway: { port: 0 }, state: { dir: "state", store: "postgres", url: missing.href } }));
+  writeFileSync(
+    file,
+    JSON.stringify({ gateway: { port: 0 }, state: { dir: "state", store: "postgres", url: missing.href } }),
+  );
   const { code, err } = await run(["gateway", "--config", file], { home });
   expect([code, err]).toEqual([
     1,
@@ -271,25 +288,35 @@ test.concurrent("the nodes in the example share their work", async () => {
     [one, "from the first"],
     [two, "from the second"],
   ] as const) {
-    const { status } = await postHook(node, "agent", { message: "report", channel: "botchat", to: String(ada), deliver: true });
+    const { status } = await postHook(node, "agent", {
+      message: "report",
+      channel: "botchat",
+      to: String(ada),
+      deliver: true,
+    });
     expect(status).toBe(202);
     // The second node runs the turn, and the first one sends its reply.
     await expect.poll(() => answers(platform, ada).at(-1)).toBe(answer);
   }
   const { out } = await two.command("status", "--json");
-  const { nodes } = (JSON.parse(out) as { readonly events: { readonly nodes: readonly { readonly duties: readonly string[] }[] } }).events;
+  const { nodes } = (
+    JSON.parse(out) as { readonly events: { readonly nodes: readonly { readonly duties: readonly string[] }[] } }
+  ).events;
   expect(nodes.map(({ duties }) => duties.includes("account:botchat:default")).sort()).toEqual([false, true]);
   if (hasCaddy) await expectProxied([one, two]);
 });
 
 // These look at the connections of the whole server, hence no other nodes run meanwhile.
 test("/activation in a group also applies on the node that takes over the bot", async () => {
-  const group = await createNodeGroup(database, onTestFinished, { channel: { allowFrom: ["1001", "*"], groups: { "*": {} } } });
+  const group = await createNodeGroup(database, onTestFinished, {
+    channel: { allowFrom: ["1001", "*"], groups: { "*": {} } },
+  });
   const { platform, model } = group;
   const ada = personOf(platform);
   const [one, two] = await startPair(group);
   // A node misses what is said before it listens.
-  const listening = "SELECT FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND application_name = 'service-gateway two'";
+  const listening =
+    "SELECT FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND application_name = 'service-gateway two'";
   await expect.poll(() => database.query(group.url, listening)).toHaveLength(1);
   platform.act.say(ada, kitchen, "/activation@e2e_bot always");
   await answered(platform, kitchen, /every message here/);
@@ -311,7 +338,8 @@ test("with only the address, commands read the shared state from any machine and
   const home = temporaryHome();
   const file = join(home, "elsewhere.jsonc");
   writeFileSync(file, JSON.stringify({ state: { store: "postgres", url: { env: "DATABASE_URL" } } }));
-  const read = async (...args: readonly string[]) => await run([...args, "--config", file], { home, env: { DATABASE_URL: group.url } });
+  const read = async (...args: readonly string[]) =>
+    await run([...args, "--config", file], { home, env: { DATABASE_URL: group.url } });
   const status = await read("status");
   expect(status.out).toMatch(/gateway +not running on this machine/);
   expect(status.out).toMatch(/node one +alive/);
@@ -319,8 +347,17 @@ test("with only the address, commands read the shared state from any machine and
   expect((await read("events", "list")).out).toContain(accepted.runId);
   await expect.poll(async () => (await read("sessions", "list")).out).toContain("agent:main:main");
   const doctor = await read("doctor");
-  expect([doctor.code, doctor.out]).toEqual([0, expect.stringMatching(/✓ +store +PostgreSQL 1\d\.\d+.* has what the store needs/)]);
-  const away = await run(["doctor", "--config", file], { home, env: { DATABASE_URL: "postgres://postgres@127.0.0.1:1/postgres" } });
-  expect([away.code, away.out]).toEqual([1, expect.stringMatching(/✗ +state +The store postgres cannot be opened at .*ECONNREFUSED/)]);
+  expect([doctor.code, doctor.out]).toEqual([
+    0,
+    expect.stringMatching(/✓ +store +PostgreSQL 1\d\.\d+.* has what the store needs/),
+  ]);
+  const away = await run(["doctor", "--config", file], {
+    home,
+    env: { DATABASE_URL: "postgres://postgres@127.0.0.1:1/postgres" },
+  });
+  expect([away.code, away.out]).toEqual([
+    1,
+    expect.stringMatching(/✗ +state +The store postgres cannot be opened at .*ECONNREFUSED/),
+  ]);
   expect(readdirSync(home)).toEqual(["elsewhere.jsonc"]);
 });

@@ -1,4 +1,7 @@
-/** A webhook or a mail whose reply a person has read is one message and one call of the model, with the default `wakeMode`. */
+/**
+ * A webhook or a mail whose reply a person has read is one message and one call of the model, with the default
+ * `wakeMode`.
+ */
 import { join } from "node:path";
 import { createTestHost } from "service-gateway/testkit";
 import { expect, onTestFinished, test } from "vitest";
@@ -43,7 +46,9 @@ async function open(hooks: object = {}) {
   const summary = async () => (await store.events({ limit: 100 })).find(({ kind }) => kind === "summary");
   /** The heartbeat that the summary asked for has ended; the summary waits. */
   const quiet = async () => {
-    await expect.poll(async () => (await summary())?.decisions.map(({ code }) => code) ?? []).toContain("delivered_already");
+    await expect
+      .poll(async () => (await summary())?.decisions.map(({ code }) => code) ?? [])
+      .toContain("delivered_already");
     expect((await summary())?.state).toBe("waiting");
   };
   return { platform, host, ada, asked, counts, summary, quiet };
@@ -55,22 +60,32 @@ test.each([
   ["the endpoint for agents", "agent", { message: "Say hello." }, "Hook"],
   // The model reads which one it is, although it has no name.
   ["a mapping", "report", { text: "3 jobs done" }, "report"],
-])("%s causes one message and one call, and the next turn of the conversation reads about it", async (_name, path, body, hook) => {
-  const { platform, host, ada, asked, counts, summary, quiet } = await open({ mappings: [mapping] });
-  expect((await postHook(host.url, path, body)).ok).toBe(true);
-  await quiet();
-  expect(counts()).toEqual({ answers: 1, calls: 1 });
-  expect(asked(1)).toContain(`Source: webhook\\nHook: ${hook}\\n`);
-  platform.act.say(ada, ada, "what was that?");
-  await expect.poll(counts).toEqual({ answers: 2, calls: 2 });
-  expect(asked(2)).toMatch(/summary:.*The model's answer\..*what was that\?/);
-  await expect.poll(async () => (await summary())?.outcome).toBe("answered");
-});
+])(
+  "%s causes one message and one call, and the next turn of the conversation reads about it",
+  async (_name, path, body, hook) => {
+    const { platform, host, ada, asked, counts, summary, quiet } = await open({ mappings: [mapping] });
+    expect((await postHook(host.url, path, body)).ok).toBe(true);
+    await quiet();
+    expect(counts()).toEqual({ answers: 1, calls: 1 });
+    expect(asked(1)).toContain(`Source: webhook\\nHook: ${hook}\\n`);
+    platform.act.say(ada, ada, "what was that?");
+    await expect.poll(counts).toEqual({ answers: 2, calls: 2 });
+    expect(asked(2)).toMatch(/summary:.*The model's answer\..*what was that\?/);
+    await expect.poll(async () => (await summary())?.outcome).toBe("answered");
+  },
+);
 
 test("a mail causes one message and one call", async () => {
   const imap = await startImapServer();
   onTestFinished(() => imap.close());
-  const ada = { host: "127.0.0.1", port: imap.port, tls: false, user: "ada", password: imap.password(), pollSeconds: 5 };
+  const ada = {
+    host: "127.0.0.1",
+    port: imap.port,
+    tls: false,
+    user: "ada",
+    password: imap.password(),
+    pollSeconds: 5,
+  };
   const { counts, quiet } = await open({ imap: { accounts: { ada } } });
   await expect.poll(() => imap.count("IDLE")).toBeGreaterThan(0);
   imap.deliverAll([letter("The invoice")]);

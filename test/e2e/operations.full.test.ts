@@ -5,10 +5,23 @@ import { createPlatform, type Platform } from "../../plugins/playground/platform
 import { temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/command-runner.ts";
 import { startGateway } from "../core/cli/gateway-runner.ts";
-import { answered, answers, botToken, configure, openChannel, openPlatform, startGatewayProcess, stop } from "./room.ts";
+import {
+  answered,
+  answers,
+  botToken,
+  configure,
+  openChannel,
+  openPlatform,
+  startGatewayProcess,
+  stop,
+} from "./room.ts";
 
 interface Probed {
-  readonly probe: { readonly ok: boolean; readonly detail: string; readonly findings?: readonly { readonly name: string }[] };
+  readonly probe: {
+    readonly ok: boolean;
+    readonly detail: string;
+    readonly findings?: readonly { readonly name: string }[];
+  };
   readonly groups: readonly { readonly chat: string; readonly ok: boolean; readonly detail: string }[];
   readonly unprobed: readonly string[];
 }
@@ -33,12 +46,18 @@ const bot = Number(botToken.split(":")[0]);
 function probed(platform: Platform): object {
   platform.act.setMember(workshop, bot, "kicked");
   return {
-    channels: { botchat: openChannel(platform, { groups: { [kitchen]: {}, [workshop]: {}, [nowhere]: {}, "*": {}, "@kitchen": {} } }) },
+    channels: {
+      botchat: openChannel(platform, {
+        groups: { [kitchen]: {}, [workshop]: {}, [nowhere]: {}, "*": {}, "@kitchen": {} },
+      }),
+    },
   };
 }
 
 async function channels(home: string, ...more: readonly string[]) {
-  const { code, out } = await run(["channels", "status", "--json", ...more, "--config", `${home}/config.jsonc`], { home });
+  const { code, out } = await run(["channels", "status", "--json", ...more, "--config", `${home}/config.jsonc`], {
+    home,
+  });
   return { code, ...(JSON.parse(out) as ChannelsAnswer) };
 }
 
@@ -59,7 +78,12 @@ describe("channels status", () => {
     const gateway = await startGatewayProcess(probed(platform));
     await expect
       .poll(async () => (await channels(gateway.home)).accounts[0])
-      .toMatchObject({ account: "default", state: "connected", identity: { username: "e2e_bot" }, lastContactAt: expect.any(Number) });
+      .toMatchObject({
+        account: "default",
+        state: "connected",
+        identity: { username: "e2e_bot" },
+        lastContactAt: expect.any(Number),
+      });
     const { code, running, accounts } = await channels(gateway.home, "--probe");
     expect({ code, running }).toEqual({ code: 1, running: true });
     expectProbe(accounts[0]?.probe);
@@ -72,7 +96,9 @@ describe("channels status", () => {
 
   test("shows without a gateway how the last one left the account", async () => {
     const platform = await openPlatform();
-    const gateway = await startGatewayProcess({ channels: { botchat: openChannel(platform, { botToken: "4242:revoked" }) } });
+    const gateway = await startGatewayProcess({
+      channels: { botchat: openChannel(platform, { botToken: "4242:revoked" }) },
+    });
     await gateway.until(/rejects the bot token/);
     await stop(gateway);
     const { out, code } = await run(["channels", "status", "--config", gateway.file], { home: gateway.home });
@@ -182,7 +208,9 @@ describe("doctor checks the platform", () => {
       expect(text).toContain("// Ada, who pays");
       expect(text).toContain("// where we eat");
       expect(text).not.toMatch(/@ada|@bela|@kitchen/i);
-      expect(text).toContain('"-1001000000009": { "allowFrom": ["1001"], "topics": { "7": { "allowFrom": ["1001"] } } }');
+      expect(text).toContain(
+        '"-1001000000009": { "allowFrom": ["1001"], "topics": { "7": { "allowFrom": ["1001"] } } }',
+      );
       const after = await doctor(home);
       expect(after).toMatchObject({ code: 0 });
       expect(open(after, "allowlists", "groups")).toMatchObject([{ reason: expect.stringContaining("@nobody_knows") }]);
@@ -254,7 +282,9 @@ describe("doctor checks the platform", () => {
     expect(open(await doctor(gateway.home), "conversations", "old state")).toMatchObject([
       { check: "conversations", path: "session.dmScope", reason: expect.stringContaining("2 people") },
     ]);
-    configure(gateway.home, { channels: { botchat: { ...channel, botToken: undefined, accounts: { work: { botToken } } } } });
+    configure(gateway.home, {
+      channels: { botchat: { ...channel, botToken: undefined, accounts: { work: { botToken } } } },
+    });
     expect(open(await doctor(gateway.home), "old state")).toMatchObject([
       { reason: "one sender is still approved for botchat:default, which is no longer configured" },
     ]);
@@ -282,7 +312,11 @@ describe("doctor checks the platform", () => {
       plugins: { load: ["./postbox.js"] },
       channels: { botchat: { ...channel, groups: { [kitchen]: {}, "@nowhere": {}, [nowhere]: {} } } },
     });
-    const env = { BOTCHAT_BOT_TOKEN: botToken, GATEWAY_TOKEN: "Gt81-of-the-north-west-0042", HOOK_TOKEN: "Ht81-of-the-north-west-0042" };
+    const env = {
+      BOTCHAT_BOT_TOKEN: botToken,
+      GATEWAY_TOKEN: "Gt81-of-the-north-west-0042",
+      HOOK_TOKEN: "Ht81-of-the-north-west-0042",
+    };
     const gateway = startGateway(["gateway", "--config", file], { home, env });
     await gateway.until(/ready at http:\S+ /);
     expect((await channels(home, "--probe")).accounts).toMatchObject([
@@ -294,7 +328,11 @@ describe("doctor checks the platform", () => {
     const { out } = await run(["doctor", "--fix", "--config", file], { home });
     expect(out).not.toMatch(/environment variable|^✗ +tokens/m);
     expect(out).toMatch(/✓ +postbox: post +it is full\n +done +let the plugin postbox fix "post"\n/);
-    expect((await doctor(home)).findings).toContainEqual({ check: "postbox: post", verdict: "ok", reason: "it is empty" });
+    expect((await doctor(home)).findings).toContainEqual({
+      check: "postbox: post",
+      verdict: "ok",
+      reason: "it is empty",
+    });
   });
 
   test("for a group listed by name and by id, which it cannot fix, and still fixes the rest", async () => {
@@ -307,7 +345,9 @@ describe("doctor checks the platform", () => {
     const file = configure(home, { channels: { botchat: openChannel(platform, { groups }) } });
     const { out, code } = await run(["doctor", "--fix", "--config", file], { home });
     expect(code).toBe(0);
-    expect(out).toMatch(/failed +write -1001000000009 as the key of \S+: an entry with this id already exists; merge the two by hand/);
+    expect(out).toMatch(
+      /failed +write -1001000000009 as the key of \S+: an entry with this id already exists; merge the two by hand/,
+    );
     expect(out).toMatch(/done +write 1001 in place of "@ada_lind"/);
     expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({
       channels: { botchat: { groups: { "@kitchen_table": { allowFrom: ["1001"] }, "-1001000000009": {} } } },

@@ -1,4 +1,7 @@
-/** What an operator asks during a day: who came, who waits, why somebody is left without an answer, also while the file is broken. */
+/**
+ * What an operator asks during a day: who came, who waits, why somebody is left without an answer, also while the file
+ * is broken.
+ */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
@@ -42,7 +45,9 @@ test("events, waiting items and why can be filtered by chat, sender, outcome and
   const ask = (...args: readonly string[]) => run([...args, "--config", file], { home });
   const list = async (...args: readonly string[]): Promise<readonly Listed[]> =>
     (JSON.parse((await ask("events", "list", "--json", ...args)).out) as { readonly events: readonly Listed[] }).events;
-  const following = start(["events", "list", "--follow", "--json", "--chat", `botchat:${bela}`, "--config", file], { home });
+  const following = start(["events", "list", "--follow", "--json", "--chat", `botchat:${bela}`, "--config", file], {
+    home,
+  });
 
   platform.act.say(ada, ada, "good morning");
   await answered(platform, ada, "good morning");
@@ -51,7 +56,9 @@ test("events, waiting items and why can be filtered by chat, sender, outcome and
   expect((await postHook(gateway.url, "wake", { text: "backup done", mode: "next-heartbeat" })).status).toBe(200);
 
   expect(await list("--chat", `botchat:${ada}`)).toMatchObject([{ outcome: "answered", sender: String(ada) }]);
-  expect(await list("--sender", String(bela), "--since", "1h")).toMatchObject([{ outcome: "refused", reason: "sender_not_allowed" }]);
+  expect(await list("--sender", String(bela), "--since", "1h")).toMatchObject([
+    { outcome: "refused", reason: "sender_not_allowed" },
+  ]);
   expect(await list("--sender", `telephone:${bela}`)).toEqual([]);
   expect(await list("--since", "2999-01-01")).toEqual([]);
   expect((await ask("events", "list")).out).toMatch(/^when +event +from +chat +end +took\n/);
@@ -60,12 +67,17 @@ test("events, waiting items and why can be filtered by chat, sender, outcome and
   );
   expect(await list("--outcome", "waiting")).toMatchObject([{ source: "hooks", state: "waiting" }]);
   expect((await ask("status")).out).toMatch(
-    new RegExp(`work +1 waiting, 0 running, 0 to be sent; the oldest for \\d.*: ${programCommand} events list --outcome waiting\n`),
+    new RegExp(
+      `work +1 waiting, 0 running, 0 to be sent; the oldest for \\d.*: ${programCommand} events list ` +
+        `--outcome waiting\n`,
+    ),
   );
 
   // Only what the filter lets through, with its end.
   const followed = (await following.until(/\n/)).trimEnd().split("\n");
-  expect(followed.map((line) => JSON.parse(line) as Listed)).toMatchObject([{ chat: String(bela), outcome: "refused" }]);
+  expect(followed.map((line) => JSON.parse(line) as Listed)).toMatchObject([
+    { chat: String(bela), outcome: "refused" },
+  ]);
 
   writeFileSync(file, '{ "state": { "dir": "state" }, "gateway": { "port": 0, }\n "channels": {');
   await gateway.until(/the configuration was rejected/);
@@ -86,7 +98,10 @@ test("events, waiting items and why can be filtered by chat, sender, outcome and
   expect((await ask("logs", "-n", "1")).code).toBe(0);
   // Whoever would change something does not guess.
   appendFileSync(file, "\n");
-  expect(await ask("config", "get", "gateway.port")).toMatchObject({ code: 1, err: expect.stringContaining("jsonc:2:2") });
+  expect(await ask("config", "get", "gateway.port")).toMatchObject({
+    code: 1,
+    err: expect.stringContaining("jsonc:2:2"),
+  });
   await stop(gateway);
 }, 60_000);
 
@@ -100,11 +115,23 @@ test("reload reports its result, restart adopts the file in the same process, st
   expect(await ask("reload")).toMatchObject({ code: 0, out: "The configuration in the file is already in effect.\n" });
 
   // The gateway may have looked by itself in between; what is wrong and what waits is answered all the same.
-  writeConfig(file, withBasics({ ...config, gateway: { port: 0, drainSeconds: 5, host: "0.0.0.0" }, log: { level: "debug" }, colour: 1 }));
+  writeConfig(
+    file,
+    withBasics({
+      ...config,
+      gateway: { port: 0, drainSeconds: 5, host: "0.0.0.0" },
+      log: { level: "debug" },
+      colour: 1,
+    }),
+  );
   const reloaded = await ask("reload");
   expect(reloaded.code).toBe(0);
-  expect(reloaded.out).toMatch(/^The configuration (?:was reloaded|in the file is already in effect)\.\nwarning colour \(line \d+\): /);
-  expect(reloaded.out).toContain(`Changes of log, gateway.host take effect after a restart: \`${programCommand} restart\`.\n`);
+  expect(reloaded.out).toMatch(
+    /^The configuration (?:was reloaded|in the file is already in effect)\.\nwarning colour \(line \d+\): /,
+  );
+  expect(reloaded.out).toContain(
+    `Changes of log, gateway.host take effect after a restart: \`${programCommand} restart\`.\n`,
+  );
 
   // Options of plugins are read at the start: the edit says so, and so does status until then.
   const delay = "plugins.entries.echo.options.delayMs";
@@ -116,12 +143,18 @@ test("reload reports its result, restart adopts the file in the same process, st
 
   const before = readFileSync(join(state, "gateway.json"), "utf8");
   writeConfig(file, '{ "state": { "dir": "state" }, "hooks": [');
-  const refused = { code: 1, err: expect.stringMatching(/error: The gateway at http:\S+ refused: \S+config\.jsonc:1:\d+: [^\n]+\.\n/) };
+  const refused = {
+    code: 1,
+    err: expect.stringMatching(/error: The gateway at http:\S+ refused: \S+config\.jsonc:1:\d+: [^\n]+\.\n/),
+  };
   expect(await ask("reload")).toMatchObject(refused);
   expect(await ask("restart")).toMatchObject(refused);
   expect(readFileSync(join(state, "gateway.json"), "utf8")).toBe(before);
   expect(JSON.parse((await ask("reload", "--json")).out)).toMatchObject({ ok: false, code: "gateway_refused" });
-  const fetched = await fetch(`${gateway.url}/gateway/stop`, { method: "POST", headers: { authorization: `Bearer ${hookToken}` } });
+  const fetched = await fetch(`${gateway.url}/gateway/stop`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${hookToken}` },
+  });
   expect(fetched.status).toBe(401);
 
   writeConfig(file, withBasics({ ...config, gateway: { port: 0, drainSeconds: 5, host: "0.0.0.0" } }));
@@ -152,7 +185,10 @@ test("stop ends an unresponsive gateway, but never another process that now has 
   const { home, file, state } = gateway;
   const address = JSON.parse(readFileSync(join(state, "gateway.json"), "utf8")) as object;
   writeFileSync(join(state, "gateway.json"), JSON.stringify({ ...address, url: "http://127.0.0.1:9" }));
-  expect(await run(["stop", "--config", file], { home })).toMatchObject({ code: 0, out: expect.stringContaining("has stopped") });
+  expect(await run(["stop", "--config", file], { home })).toMatchObject({
+    code: 0,
+    out: expect.stringContaining("has stopped"),
+  });
   expect((await gateway.finished).code).toBe(0);
 
   const stranger = spawn(process.execPath, ["-e", "setInterval(() => {}, 1_000)"], { stdio: "ignore" });
@@ -163,7 +199,10 @@ test("stop ends an unresponsive gateway, but never another process that now has 
     ["lock.pid", String(stranger.pid)],
   ] as const)
     writeFileSync(join(state, name), text);
-  expect(await run(["stop", "--config", file], { home })).toMatchObject({ code: 0, out: `No gateway is running on ${state}.\n` });
+  expect(await run(["stop", "--config", file], { home })).toMatchObject({
+    code: 0,
+    out: `No gateway is running on ${state}.\n`,
+  });
   expect(stranger.exitCode).toBeNull();
   expect(stranger.signalCode).toBeNull();
 }, 60_000);

@@ -1,6 +1,6 @@
 /**
- * The page examples/operators-day: every command of it is run, in its order, and prints what the page says. With UPDATE_EXAMPLES=1 in the
- * environment the page is written anew from what is printed.
+ * The page examples/operators-day: every command of it is run, in its order, and prints what the page says. With
+ * UPDATE_EXAMPLES=1 in the environment the page is written anew from what is printed.
  */
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -73,11 +73,13 @@ interface Step {
 const block = /```console\n\$ ([^\n]*)\n([\s\S]*?)```/g;
 
 function readSteps(text: string): readonly Step[] {
-  return text
-    .split(/^## (?=\d)/m)
-    .flatMap((section) =>
-      [...section.matchAll(block)].map(([, command = "", output = ""]) => ({ task: Number.parseInt(section, 10), command, output })),
-    );
+  return text.split(/^## (?=\d)/m).flatMap((section) =>
+    [...section.matchAll(block)].map(([, command = "", output = ""]) => ({
+      task: Number.parseInt(section, 10),
+      command,
+      output,
+    })),
+  );
 }
 
 test("every task of an operator's day works with the commands on the page, which print the documented output", {
@@ -103,7 +105,14 @@ test("every task of an operator's day works with the commands on the page, which
       token: hookToken,
       mappings: [
         { id: "build", match: { path: "build" }, messageTemplate: "Build {{number}}", deliver: false },
-        { id: "notify", match: { path: "notify" }, messageTemplate: "{{text}}", deliverOnly: true, channel: "botchat", to: String(ada) },
+        {
+          id: "notify",
+          match: { path: "notify" },
+          messageTemplate: "{{text}}",
+          deliverOnly: true,
+          channel: "botchat",
+          to: String(ada),
+        },
       ],
     },
     agents: {
@@ -123,9 +132,13 @@ test("every task of an operator's day works with the commands on the page, which
       }),
     },
   };
-  writeFileSync(join(home, ".service", "config.jsonc"), `// Edited by its operator.\n${JSON.stringify(config, null, 2)}\n`, {
-    mode: 0o600,
-  });
+  writeFileSync(
+    join(home, ".service", "config.jsonc"),
+    `// Edited by its operator.\n${JSON.stringify(config, null, 2)}\n`,
+    {
+      mode: 0o600,
+    },
+  );
   wrong.forEach((text, index) => {
     writeFileSync(join(home, `wrong-${index + 1}.jsonc`), `${text}\n`);
   });
@@ -135,9 +148,11 @@ test("every task of an operator's day works with the commands on the page, which
   await answered(platform, ada, "good morning");
   const idle = async (events: number) => {
     const open = async () =>
-      (JSON.parse((await run(["events", "list", "--json", "--limit", "100"], { home })).out).events as readonly { state: string }[]).filter(
-        ({ state }) => state === "settled",
-      ).length;
+      (
+        JSON.parse((await run(["events", "list", "--json", "--limit", "100"], { home })).out).events as readonly {
+          state: string;
+        }[]
+      ).filter(({ state }) => state === "settled").length;
     await expect.poll(open, { interval: 100 }).toBeGreaterThanOrEqual(events);
   };
 
@@ -217,7 +232,9 @@ async function perform(command: string, home: string): Promise<string> {
   const words = [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? "");
   const [program, ...args] = words;
   if (program !== "service")
-    return (await promisify(execFile)("sh", ["-c", command], { cwd: home, env: { PATH: process.env.PATH, HOME: home } })).stdout;
+    return (
+      await promisify(execFile)("sh", ["-c", command], { cwd: home, env: { PATH: process.env.PATH, HOME: home } })
+    ).stdout;
   const real = await Promise.all(
     args.map(async (word) =>
       word === "CODE" ? await pendingCode(home) : word === "<port>" ? String(await freePort()) : placed(word, home),

@@ -1,8 +1,22 @@
-/** A platform that breaks while an answer is under way: the answer waits for it, over a kill too, where the operator sees it. */
+/**
+ * A platform that breaks while an answer is under way: the answer waits for it, over a kill too, where the operator
+ * sees it.
+ */
 import { expect, test } from "vitest";
 import { openSqliteStore } from "../../core/state/sqlite/index.ts";
 import { run } from "../core/cli/command-runner.ts";
-import { answered, answers, kill, openChannel, openPlatform, people, type Running, restart, startGatewayProcess, stop } from "./room.ts";
+import {
+  answered,
+  answers,
+  kill,
+  openChannel,
+  openPlatform,
+  people,
+  type Running,
+  restart,
+  startGatewayProcess,
+  stop,
+} from "./room.ts";
 
 const waits = "1 send with an unknown outcome waits for the platform to answer";
 const told = async (gateway: Running, ...args: readonly string[]) =>
@@ -31,7 +45,9 @@ test("an answer of unknown fate waits for the platform over a kill, arrives once
   expect(await told(first, "channels", "status")).toContain(waits);
   const event = await lastEvent(first);
   const chain = await told(first, "why", event);
-  expect(chain).toMatch(/delivery +possibly_repeated[^\n]*\n +repeated once when the platform answers: sendMessage: no answer \(/);
+  expect(chain).toMatch(
+    /delivery +possibly_repeated[^\n]*\n +repeated once when the platform answers: sendMessage: no answer \(/,
+  );
   await kill(first);
 
   const second = await restart(first);
@@ -63,7 +79,9 @@ test.each([undefined, "worker"])(
     const [beginning = "", ...others] = answers(platform, ada);
     expect(text.startsWith(beginning)).toBe(true);
     expect(others).toEqual([text]);
-    await expect.poll(() => told(gateway, "why", "last"), { interval: 200 }).toMatch(/^answered[\s\S]*delivery +preview_uncertain/);
+    await expect
+      .poll(() => told(gateway, "why", "last"), { interval: 200 })
+      .toMatch(/^answered[\s\S]*delivery +preview_uncertain/);
     await stop(gateway);
   },
 );

@@ -1,4 +1,7 @@
-/** Wakes that pile up over HTTP: one model call of bounded size reads the newest and how many were left out, and the rows stay bounded. */
+/**
+ * Wakes that pile up over HTTP: one model call of bounded size reads the newest and how many were left out, and the
+ * rows stay bounded.
+ */
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -72,7 +75,9 @@ test("after twelve hundred wakes, an immediate one starts one call with it, the 
   expect((await store.stats()).waiting).toBe(0);
   // An operator who reads the log at its default level learns that the model missed them.
   const lines = () => log().filter(({ msg }) => msg.startsWith("events were left out of a turn"));
-  await expect.poll(lines).toMatchObject([{ level: 40, leftOut: 1_151, hint: expect.stringContaining("heartbeat.every") }]);
+  await expect
+    .poll(lines)
+    .toMatchObject([{ level: 40, leftOut: 1_151, hint: expect.stringContaining("heartbeat.every") }]);
 
   await wake("It closed again.", "now");
   await expect.poll(() => server.requests.length).toBe(2);
@@ -94,7 +99,9 @@ test("a failed call removes nothing from the queue, and the next one reads all o
   await wake("One.");
   server.script(refuse(400, "no such field"));
   const failed = await wake("Two.", "now");
-  await expect.poll(async () => (await store.event(failed))?.decisions.map(({ code }) => code)).toContain("model_refused");
+  await expect
+    .poll(async () => (await store.event(failed))?.decisions.map(({ code }) => code))
+    .toContain("model_refused");
   await expect.poll(async () => (await store.event(failed))?.state).toBe("waiting");
   await wake("Three.", "now");
   await expect.poll(async () => (await store.event(failed))?.outcome).toBe("silent");

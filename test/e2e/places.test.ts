@@ -3,7 +3,11 @@ import { expect, test } from "vitest";
 import type { TurnEvent } from "../../core/sdk/contract.ts";
 import { type Conversation, type ConversationOptions, converse, kitchen, workshop } from "./conversation.ts";
 
-async function asked(options: ConversationOptions, chat: number, thread?: (place: Conversation) => number): Promise<Conversation> {
+async function asked(
+  options: ConversationOptions,
+  chat: number,
+  thread?: (place: Conversation) => number,
+): Promise<Conversation> {
   const place = await converse(options);
   await place.start();
   const topic = thread?.(place);
@@ -12,7 +16,8 @@ async function asked(options: ConversationOptions, chat: number, thread?: (place
   return place;
 }
 
-const ideas = ({ platform }: Conversation) => [...(platform.world.group(workshop)?.topics.keys() ?? [])].find((id) => id !== 1) ?? 0;
+const ideas = ({ platform }: Conversation) =>
+  [...(platform.world.group(workshop)?.topics.keys() ?? [])].find((id) => id !== 1) ?? 0;
 
 test("the prompts of a group and its topic are in the instructions only, in this order", async () => {
   const groups = {
@@ -56,14 +61,19 @@ test("responsePrefix precedes every answer on the platform but is not stored in 
   await expect.poll(() => place.said(kitchen).map(({ text }) => text)).toEqual(["[main for Ada Lind] answer 1"]);
   place.platform.act.say(place.ada, kitchen, "@e2e_bot again");
   await place.asked(2);
-  expect(place.turns[1]?.messages.map(({ role, text }) => (role === "assistant" ? text : role))).toEqual(["user", "answer 1", "user"]);
+  expect(place.turns[1]?.messages.map(({ role, text }) => (role === "assistant" ? text : role))).toEqual([
+    "user",
+    "answer 1",
+    "user",
+  ]);
 });
 
 test("responsePrefix also precedes a growing answer and a list", async () => {
   const place = await converse({ channel: { responsePrefix: "[bot]", streamMode: "partial" }, answer: () => grows() });
   const shown = () => place.platform.calls.list({ method: "sendMessage" }).map(({ params }) => params.text);
   async function* grows(): AsyncGenerator<TurnEvent> {
-    for (const delta of ["-", " one\n- two\n", "- three, which is long enough to be shown"]) yield { type: "text", delta };
+    for (const delta of ["-", " one\n- two\n", "- three, which is long enough to be shown"])
+      yield { type: "text", delta };
     await expect.poll(shown).toHaveLength(1);
     yield { type: "text", delta: "\n- four" };
     yield { type: "done" };
@@ -72,7 +82,9 @@ test("responsePrefix also precedes a growing answer and a list", async () => {
   place.platform.act.say(place.ada, place.ada, "hello");
   expect(await place.ended(1)).toEqual(["answered answered"]);
   expect(shown()).toEqual([expect.stringMatching(/^\[bot\]\n\n• one[\s\S]*shown$/)]);
-  expect(place.said(place.ada).map(({ text }) => text)).toEqual([expect.stringMatching(/^\[bot\]\n\n• one[\s\S]*four$/)]);
+  expect(place.said(place.ada).map(({ text }) => text)).toEqual([
+    expect.stringMatching(/^\[bot\]\n\n• one[\s\S]*four$/),
+  ]);
 });
 
 test("a silent reply stays silent with a prefix", async () => {
@@ -82,7 +94,9 @@ test("a silent reply stays silent with a prefix", async () => {
 });
 
 test("a pattern of mentions is searched in what people wrote, not in the Markdown that it becomes", async () => {
-  const place = await converse({ config: { messages: { groupChat: { mentionPatterns: ["(^|[^\\pL_])hal 9000", "crew\\.example"] } } } });
+  const place = await converse({
+    config: { messages: { groupChat: { mentionPatterns: ["(^|[^\\pL_])hal 9000", "crew\\.example"] } } },
+  });
   await place.start();
   const { platform, ada, turns } = place;
   const link = [{ type: "text_link", offset: 0, length: 4, url: "https://crew.example/" }];

@@ -1,4 +1,7 @@
-/** Telegram is looked for by its name: every place that names it says which channel it is here, and `doctor --fix` writes that. */
+/**
+ * Telegram is looked for by its name: every place that names it says which channel it is here, and `doctor --fix`
+ * writes that.
+ */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { aroundEach, test } from "vitest";
@@ -38,14 +41,19 @@ function write(text: string) {
   const home = temporaryHome();
   const file = join(home, "config.jsonc");
   writeFileSync(file, text);
-  return { home, file, on: (...args: readonly string[]) => run([...args, "--config", file, "--state", join(home, "state")], { home }) };
+  return {
+    home,
+    file,
+    on: (...args: readonly string[]) => run([...args, "--config", file, "--state", join(home, "state")], { home }),
+  };
 }
 
 test("each wrong name in a file is an error with a remedy, foreign keys get a hint, and doctor --fix writes the id", async () => {
   const { file, on } = write(pasted);
   const found = await on("config", "validate");
   expect(found.code).toBe(1);
-  for (const path of places) expect(found.out).toMatch(new RegExp(`^error: \\S+ ${path.replace(/[[\]]/g, "\\$&")}: ${explained}\\.`, "m"));
+  for (const path of places)
+    expect(found.out).toMatch(new RegExp(`^error: \\S+ ${path.replace(/[[\]]/g, "\\$&")}: ${explained}\\.`, "m"));
   expect(found.out).not.toContain("no enabled plugin provides");
   for (const [path, hint] of Object.entries({ cron: "schedules", "gateway.bind": "host", agent: "agents.defaults" }))
     expect(found.out).toContain(`${path}: this key is not known. Did you mean ${hint}?`);

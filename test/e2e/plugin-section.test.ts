@@ -1,4 +1,7 @@
-/** A plugin of a user with a section of its own: checked, shown, completed, edited and followed like the sections of the gateway. */
+/**
+ * A plugin of a user with a section of its own: checked, shown, completed, edited and followed like the sections of the
+ * gateway.
+ */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -92,7 +95,10 @@ test("its own command edits it, keeps comments, and writes nothing that its chec
   expect(written).toContain("// The weather here.");
   expect(written).toContain('"town": "Basel"');
   const refused = await run(["weather", "town", "Atlantis"], { home });
-  expect(refused).toMatchObject({ code: 1, err: expect.stringMatching(/weather\.town.*is no place on land.*Choose another town\./s) });
+  expect(refused).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/weather\.town.*is no place on land.*Choose another town\./s),
+  });
   expect(readFileSync(file, "utf8")).toBe(written);
 });
 
@@ -110,12 +116,17 @@ test("without its plugin, the warning says what is missing; with the plugin swit
   expect(missing.out).toMatch(
     /weather: this key is not known.*No plugin that is loaded declares it\. Name the plugin that does in plugins\.load/s,
   );
-  writeConfig(file, `{ "plugins": { "load": ["./weather"], "entries": { "weather": { "enabled": false } } }, "weather": { "days": 5 } }`);
+  writeConfig(
+    file,
+    `{ "plugins": { "load": ["./weather"], "entries": { "weather": { "enabled": false } } }, "weather": { ` +
+      `"days": 5 } }`,
+  );
   const off = await run(["config", "validate"], { home });
   expect(off.out).toMatch(/weather: no enabled plugin reads this key.*plugins\.entries\.weather\.enabled/s);
   writeConfig(
     file,
-    `{ "plugins": { "entries": { "schedule": { "enabled": false } } }, "schedules": { "a": { "every": "1h", "message": "x" } } }`,
+    `{ "plugins": { "entries": { "schedule": { "enabled": false } } }, "schedules": { "a": { "every": "1h", ` +
+      `"message": "x" } } }`,
   );
   expect((await run(["config", "validate"], { home })).out).toMatch(/schedules: no enabled plugin reads this key/);
 });
@@ -164,13 +175,21 @@ test.each(["inline", "worker"])(
 test("a plugin that `plugins create` wrote has a section, which its command edits", { timeout: 60_000 }, async () => {
   const { home, file } = homeWith("{}");
   expect(
-    await run(["plugins", "create", "my-notes", "--kind", "plugin", "--dir", join(home, ".service", "my-notes")], { home }),
+    await run(["plugins", "create", "my-notes", "--kind", "plugin", "--dir", join(home, ".service", "my-notes")], {
+      home,
+    }),
   ).toMatchObject({ code: 0 });
   writeConfig(file, '{\n  "plugins": { "load": ["./my-notes"] },\n  "myNotes": { "signature": 7 }\n}\n');
   const { code, out } = await run(["config", "validate"], { home });
-  expect([code, out]).toEqual([1, expect.stringMatching(/config\.jsonc:3:.*myNotes\.signature: is 7, but must be a text/s)]);
+  expect([code, out]).toEqual([
+    1,
+    expect.stringMatching(/config\.jsonc:3:.*myNotes\.signature: is 7, but must be a text/s),
+  ]);
   writeConfig(file, '{ "plugins": { "load": ["./my-notes"] } }');
-  expect(await run(["my-notes", "signature", "Your bot"], { home })).toMatchObject({ code: 0, out: "Below each reply: Your bot\n" });
+  expect(await run(["my-notes", "signature", "Your bot"], { home })).toMatchObject({
+    code: 0,
+    out: "Below each reply: Your bot\n",
+  });
   expect((await run(["config", "get", "myNotes.signature"], { home })).out).toBe("Your bot\n");
 });
 

@@ -92,7 +92,10 @@ describe("a press", () => {
   });
 
   test("from a refused sender is acknowledged with a notice only", async () => {
-    const { place, chat, message } = await withButton({ channel: { groupPolicy: "allowlist", groupAllowFrom: ["1001"] } }, kitchen);
+    const { place, chat, message } = await withButton(
+      { channel: { groupPolicy: "allowlist", groupAllowFrom: ["1001"] } },
+      kitchen,
+    );
     expect(place.ada).toBe(1001);
     place.platform.act.press(place.bela, chat, message, "tea");
     await noticed(place);
@@ -123,6 +126,9 @@ describe("a press", () => {
     if (counts) return;
     const [decision] = (await place.events())[1]?.decisions ?? [];
     expect(decision).toMatchObject({ station: "ingress", verdict: "silent", code: "buttons_excluded" });
-    expect(decision).toMatchObject({ path: "channels.botchat.capabilities.inlineButtons", hint: expect.stringMatching(/^Set it to "/) });
+    expect(decision).toMatchObject({
+      path: "channels.botchat.capabilities.inlineButtons",
+      hint: expect.stringMatching(/^Set it to "/),
+    });
   });
 });

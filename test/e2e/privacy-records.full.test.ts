@@ -1,4 +1,7 @@
-/** What is kept of a person beside conversations: pairing, devices, data of plugins, reactions, and events that have not ended. */
+/**
+ * What is kept of a person beside conversations: pairing, devices, data of plugins, reactions, and events that have not
+ * ended.
+ */
 import { join } from "node:path";
 import { createTestHost } from "service-gateway/testkit";
 import { expect, onTestFinished, test } from "vitest";
@@ -21,7 +24,12 @@ const guestBook = definePlugin({
       "gating",
       async ({ channel, chat, sender }) => {
         await host.store.set(`greeted:${sender.id}`, true);
-        await host.store.set(`note of ${sender.name}`, { channel, chat: sender.id, room: chat.id, text: "likes fruit" });
+        await host.store.set(`note of ${sender.name}`, {
+          channel,
+          chat: sender.id,
+          room: chat.id,
+          text: "likes fruit",
+        });
         await host.store.set("visits", 2);
         return undefined;
       },
@@ -52,10 +60,13 @@ async function open({ dmPolicy, waits }: { readonly dmPolicy: "open" | "pairing"
     },
   });
   onTestFinished(() => host.close());
-  const command = (...args: readonly string[]) => run([...args, "--config", host.configFile], { home: temporaryHome() });
+  const command = (...args: readonly string[]) =>
+    run([...args, "--config", host.configFile], { home: temporaryHome() });
   const exported = async (person: number) => JSON.parse((await command("privacy", "export", `botchat:${person}`)).out);
   const idle = () =>
-    expect.poll(async () => (await command("status")).out, { interval: 100 }).toContain("0 waiting, 0 running, 0 to be sent");
+    expect
+      .poll(async () => (await command("status")).out, { interval: 100 })
+      .toContain("0 waiting, 0 running, 0 to be sent");
   return { platform, host, ada, bela, command, exported, idle };
 }
 
@@ -67,12 +78,16 @@ test("erasing a person removes their pairing, ownership, devices and plugin data
     platform.act.say(person, person, "may I?");
     await answered(platform, person, /[A-HJ-NP-Z2-9]{8}/);
   }
-  expect(await command("pairing", "approve", "botchat", code(answers(platform, ada)), "--no-notify")).toMatchObject({ code: 0 });
+  expect(await command("pairing", "approve", "botchat", code(answers(platform, ada)), "--no-notify")).toMatchObject({
+    code: 0,
+  });
   platform.act.say(ada, ada, "strawberries");
   await answered(platform, ada, "heard strawberries");
   platform.act.say(ada, ada, "/pair");
   await answered(platform, ada, /\/devices\/pair/);
-  const invited = /`([A-Z2-9]{4}-?[A-Z2-9]{4})`|<code>([A-Z2-9]{8})<\/code>|\b([A-Z2-9]{8})\b/.exec(answers(platform, ada).at(-1) ?? "");
+  const invited = /`([A-Z2-9]{4}-?[A-Z2-9]{4})`|<code>([A-Z2-9]{8})<\/code>|\b([A-Z2-9]{8})\b/.exec(
+    answers(platform, ada).at(-1) ?? "",
+  );
   const asked = await fetch(`${host.url}/devices/pair`, {
     method: "POST",
     headers: { "content-type": "application/json" },
@@ -82,9 +97,12 @@ test("erasing a person removes their pairing, ownership, devices and plugin data
   expect(asked.status).toBe(202);
   platform.act.say(ada, ada, `/pair approve ${device.id}`);
   await answered(platform, ada, "Approved");
-  const collected = await fetch(`${host.url}/devices/pair/${device.id}`, { headers: { authorization: `Bearer ${device.secret}` } });
+  const collected = await fetch(`${host.url}/devices/pair/${device.id}`, {
+    headers: { authorization: `Bearer ${device.secret}` },
+  });
   const { token } = (await collected.json()) as { readonly token: string };
-  const describe = async () => (await fetch(`${host.url}/gateway/describe`, { headers: { authorization: `Bearer ${token}` } })).status;
+  const describe = async () =>
+    (await fetch(`${host.url}/gateway/describe`, { headers: { authorization: `Bearer ${token}` } })).status;
   expect(await describe()).toBe(200);
   await idle();
 
@@ -101,7 +119,10 @@ test("erasing a person removes their pairing, ownership, devices and plugin data
   expect(ofBela.pairing).toMatchObject([{ state: "waiting", senderId: String(bela) }]);
   expect(JSON.stringify(ofBela.pairing)).not.toContain(code(answers(platform, bela)));
 
-  expect(await command("privacy", "erase", `botchat:${ada}`)).toMatchObject({ code: 0, out: expect.stringContaining(", 1 pairing, ") });
+  expect(await command("privacy", "erase", `botchat:${ada}`)).toMatchObject({
+    code: 0,
+    out: expect.stringContaining(", 1 pairing, "),
+  });
   expect(await exported(ada)).toMatchObject({ events: [], sent: [], pairing: [], data: [], reactions: [] });
   expect(await describe()).toBe(401);
   expect((await command("devices", "list")).out).not.toContain("Laptop");
@@ -113,16 +134,23 @@ test("erasing a person removes their pairing, ownership, devices and plugin data
   const told = answers(platform, ada).length;
   platform.act.say(ada, ada, "hello again");
   await expect.poll(() => code(answers(platform, ada).slice(told))).toMatch(/^.{8}$/);
-  expect((await command("pairing", "approve", "botchat", code(answers(platform, bela)), "--no-notify")).out).toContain("owner");
+  expect((await command("pairing", "approve", "botchat", code(answers(platform, bela)), "--no-notify")).out).toContain(
+    "owner",
+  );
   platform.act.say(bela, bela, "apples");
   await answered(platform, bela, "heard apples");
   // A request that waits goes as well.
   expect((await exported(ada)).pairing).toMatchObject([{ state: "waiting" }]);
   await idle();
-  expect(await command("privacy", "erase", `botchat:${ada}`)).toMatchObject({ code: 0, out: expect.stringContaining(", 1 pairing, ") });
+  expect(await command("privacy", "erase", `botchat:${ada}`)).toMatchObject({
+    code: 0,
+    out: expect.stringContaining(", 1 pairing, "),
+  });
   expect((await exported(ada)).pairing).toEqual([]);
   const { data, pairing } = await exported(bela);
-  expect(data.map(({ key }: { key: string }) => key)).toEqual(expect.arrayContaining([`greeted:${bela}`, "note of Bela Varga"]));
+  expect(data.map(({ key }: { key: string }) => key)).toEqual(
+    expect.arrayContaining([`greeted:${bela}`, "note of Bela Varga"]),
+  );
   expect(pairing).toMatchObject([{ state: "approved", owner: true }]);
 });
 
@@ -133,7 +161,12 @@ test("erasing a person removes the tool calls of their failed turns, but nothing
     host: "^0.1.0",
     setup(plugin) {
       const parameters = Type.Object({ text: Type.String() });
-      plugin.tool({ name: "note", description: "Notes a text.", parameters, run: ({ args }) => ({ noted: `${args.text} in the book` }) });
+      plugin.tool({
+        name: "note",
+        description: "Notes a text.",
+        parameters,
+        run: ({ args }) => ({ noted: `${args.text} in the book` }),
+      });
     },
   });
   const host = await createTestHost({
@@ -150,10 +183,14 @@ test("erasing a person removes the tool calls of their failed turns, but nothing
     ["bela", "apples"],
   ] as const)
     expect(await host.say(text, { from })).toMatchObject({ outcome: "failed" });
-  const command = (...args: readonly string[]) => run([...args, "--config", host.configFile], { home: temporaryHome() });
+  const command = (...args: readonly string[]) =>
+    run([...args, "--config", host.configFile], { home: temporaryHome() });
   const { data } = JSON.parse((await command("privacy", "export", "loopback:ada")).out);
   expect(data).toMatchObject([
-    { namespace: "tool-calls", value: { args: { text: "strawberries" }, result: { noted: "strawberries in the book" } } },
+    {
+      namespace: "tool-calls",
+      value: { args: { text: "strawberries" }, result: { noted: "strawberries in the book" } },
+    },
   ]);
   expect((await command("privacy", "erase", "loopback:ada")).out).toContain("1 record of tools, plugins and devices");
   const store = await openSqliteStore({ directory: join(host.directory, "state"), now: host.now });
@@ -172,7 +209,8 @@ test("erasing a person removes their reaction, read by a turn or not, but no rea
       ({ from }) => from?.is_bot === true,
     )?.message_id ?? 0;
   const react = async (person: number, emoji: string) => {
-    const events = async () => (await command("events", "list", "--json", "--sender", String(person))).out.split("reaction_noted").length;
+    const events = async () =>
+      (await command("events", "list", "--json", "--sender", String(person))).out.split("reaction_noted").length;
     const before = await events();
     platform.act.react(person, person, messageOf(person), [emoji]);
     await expect.poll(events).toBe(before + 1);
@@ -201,16 +239,22 @@ test("unfinished events, even unread ones, are counted and erased when the comma
   const gate = Promise.withResolvers<void>();
   const { platform, ada, bela, command, exported, idle } = await open({ dmPolicy: "open", waits: gate.promise });
   const inKitchen = (person: number, text: string) =>
-    platform.act.say(person, kitchen, `@e2e_bot ${text}`, { entities: [{ type: "mention", offset: 0, length: "@e2e_bot".length }] });
+    platform.act.say(person, kitchen, `@e2e_bot ${text}`, {
+      entities: [{ type: "mention", offset: 0, length: "@e2e_bot".length }],
+    });
   platform.act.say(ada, ada, "raspberries, slowly");
   platform.act.say(ada, ada, "strawberries");
   inKitchen(bela, "pears, slowly");
   inKitchen(ada, "blackberries");
-  const open_ = async () => JSON.parse((await command("events", "list", "--outcome", "waiting", "--json")).out).events.length;
+  const open_ = async () =>
+    JSON.parse((await command("events", "list", "--outcome", "waiting", "--json")).out).events.length;
   await expect.poll(open_).toBe(4);
 
   const early = await command("privacy", "erase", `botchat:${ada}`);
-  expect(early).toMatchObject({ code: 1, out: expect.stringContaining("3 events that have not ended: run this again later.") });
+  expect(early).toMatchObject({
+    code: 1,
+    out: expect.stringContaining("3 events that have not ended: run this again later."),
+  });
   expect(await open_()).toBe(4);
   expect(await command("privacy", "erase", `botchat:${bela}`, "--dry-run")).toMatchObject({
     code: 1,
@@ -227,6 +271,8 @@ test("unfinished events, even unread ones, are counted and erased when the comma
   });
   const left = await exported(ada);
   expect(left).toMatchObject({ events: [], conversations: [], inOtherConversations: [], sent: [], data: [] });
-  expect((await command("sessions", "show", "kitchen", "--limit", "0")).out + JSON.stringify(left)).not.toContain("berries");
+  expect((await command("sessions", "show", "kitchen", "--limit", "0")).out + JSON.stringify(left)).not.toContain(
+    "berries",
+  );
   expect(JSON.stringify(await exported(bela))).toContain("pears, slowly");
 });

@@ -1,4 +1,7 @@
-/** A person asks what is kept of them, and to be forgotten; conversations are saved and deleted, and end with their time. */
+/**
+ * A person asks what is kept of them, and to be forgotten; conversations are saved and deleted, and end with their
+ * time.
+ */
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -34,9 +37,13 @@ async function open({ session = {} }: { readonly session?: object } = {}) {
   const command = (...args: readonly string[]) =>
     run([...args, "--config", configFile, "--state", state], { home: temporaryHome(), env: { TMP: directory } });
   const idle = () =>
-    expect.poll(async () => (await command("status")).out, { interval: 100 }).toContain("0 waiting, 0 running, 0 to be sent");
+    expect
+      .poll(async () => (await command("status")).out, { interval: 100 })
+      .toContain("0 waiting, 0 running, 0 to be sent");
   const inDatabase = (text: string) =>
-    ["state.db", "state.db-wal"].some((name) => existsSync(join(state, name)) && readFileSync(join(state, name)).includes(text));
+    ["state.db", "state.db-wal"].some(
+      (name) => existsSync(join(state, name)) && readFileSync(join(state, name)).includes(text),
+    );
   return { platform, directory, state, gateway, ada, bela, command, idle, inDatabase };
 }
 
@@ -53,9 +60,13 @@ async function talk(place: Awaited<ReturnType<typeof open>>): Promise<void> {
   // Said in a group, not to the bot: told to it with what Bela asks next.
   platform.act.say(ada, kitchen, "raspberries for everybody");
   platform.act.say(bela, kitchen, "pears are fine");
-  platform.act.say(bela, kitchen, `${mention} what fruit`, { entities: [{ type: "mention", offset: 0, length: mention.length }] });
+  platform.act.say(bela, kitchen, `${mention} what fruit`, {
+    entities: [{ type: "mention", offset: 0, length: mention.length }],
+  });
   await answered(platform, kitchen, "heard what fruit");
-  platform.act.say(ada, kitchen, `${mention} blackberries`, { entities: [{ type: "mention", offset: 0, length: mention.length }] });
+  platform.act.say(ada, kitchen, `${mention} blackberries`, {
+    entities: [{ type: "mention", offset: 0, length: mention.length }],
+  });
   await answered(platform, kitchen, "heard blackberries");
   await place.idle();
 }
@@ -64,13 +75,25 @@ test("all data of a person is exported and erased, with a report of what remains
   const place = await open();
   const { ada, bela, command, state } = place;
   await talk(place);
-  await command("message", "send", "--channel", "botchat", "--target", String(ada), "--message", "gooseberries for you");
+  await command(
+    "message",
+    "send",
+    "--channel",
+    "botchat",
+    "--target",
+    String(ada),
+    "--message",
+    "gooseberries for you",
+  );
   const media = () => readdirSync(join(state, "botchat", "default", "media"));
   expect(media()).toHaveLength(1);
 
   const exported = await command("privacy", "export", `botchat:${ada}`);
   const data = JSON.parse(exported.out);
-  expect(data).toMatchObject({ person: { channel: "botchat", id: String(ada) }, settings: ["channels.botchat.allowFrom[1]"] });
+  expect(data).toMatchObject({
+    person: { channel: "botchat", id: String(ada) },
+    settings: ["channels.botchat.allowFrom[1]"],
+  });
   expect(data.events).toHaveLength(4);
   expect(data.files).toEqual([join(state, "botchat", "default", "media", media()[0] ?? "")]);
   for (const word of ["strawberries", "raspberries", "blackberries", "gooseberries", "heard media:image"])
@@ -78,20 +101,38 @@ test("all data of a person is exported and erased, with a report of what remains
   expect(exported.out).not.toContain("apples");
 
   const looked = await command("privacy", "erase", String(ada), "--dry-run");
-  expect(looked).toMatchObject({ code: 0, out: expect.stringMatching(/^Would erase of botchat:\d+: 4 events with their bodies, /) });
+  expect(looked).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/^Would erase of botchat:\d+: 4 events with their bodies, /),
+  });
   expect((await command("privacy", "export", `botchat:${ada}`)).out).toContain("strawberries");
 
   const erased = await command("privacy", "erase", `botchat:${ada}`);
-  expect(erased).toMatchObject({ code: 0, out: expect.stringMatching(/^Erased of botchat:\d+: 4 events with their bodies, .*, 1 file, /) });
-  expect(erased.out).toContain("Kept:\n  The keys by which repetitions are recognised, without contents, for seven days");
+  expect(erased).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/^Erased of botchat:\d+: 4 events with their bodies, .*, 1 file, /),
+  });
+  expect(erased.out).toContain(
+    "Kept:\n  The keys by which repetitions are recognised, without contents, for seven days",
+  );
   expect(erased.out).toContain("it names the person at channels.botchat.allowFrom[1]");
   expect(media()).toEqual([]);
   const after = JSON.parse((await command("privacy", "export", `botchat:${ada}`)).out);
-  expect(after).toMatchObject({ events: [], conversations: [], inOtherConversations: [], sent: [], pairing: [], data: [], files: [] });
+  expect(after).toMatchObject({
+    events: [],
+    conversations: [],
+    inOtherConversations: [],
+    sent: [],
+    pairing: [],
+    data: [],
+    files: [],
+  });
   const bels = (await command("privacy", "export", `botchat:${bela}`)).out;
   for (const word of ["apples", "pears", "what fruit"]) expect(bels).toContain(word);
   for (const word of ["strawberries", "raspberries", "blackberries"]) expect(bels).not.toContain(word);
-  expect((await command("sessions", "show", "agent:main:main")).out).toMatch(/mine is apples[\s\S]*heard mine is apples/);
+  expect((await command("sessions", "show", "agent:main:main")).out).toMatch(
+    /mine is apples[\s\S]*heard mine is apples/,
+  );
 
   // A platform that hands the same message in again starts nothing, and the gateway goes on.
   place.platform.act.say(bela, bela, "still there");
@@ -110,7 +151,9 @@ test("a person's own session is erased completely", async () => {
   await answered(platform, ada, "heard strawberries");
   platform.act.say(ada, ada, "/new");
   await place.idle();
-  await expect.poll(async () => (await command("events", "list", "--sender", String(ada), "--json")).out).toContain('"answered"');
+  await expect
+    .poll(async () => (await command("events", "list", "--sender", String(ada), "--json")).out)
+    .toContain('"answered"');
   await place.idle();
   const { out, err } = await command("privacy", "erase", String(ada));
   expect(out + err).toContain(", 1 conversation, 0 messages in others, ");
@@ -139,7 +182,9 @@ test("a session is exported with all its conversations and deleted by its full k
       { generation: 1 },
     ],
   });
-  expect((await command("sessions", "export", "main", "--out", file)).err).toContain("cannot be written: it exists already");
+  expect((await command("sessions", "export", "main", "--out", file)).err).toContain(
+    "cannot be written: it exists already",
+  );
 
   expect(await command("sessions", "delete", "main")).toMatchObject({
     code: 1,
@@ -180,7 +225,8 @@ test("turns older than state.retention.transcripts are deleted at run time; newe
   const prune = timers.mock.calls.find(([, ms]) => ms === 600_000)?.[0] as () => void;
   const say = async (text: string) => await started.settled(await chat.say(text));
   const shown = async () =>
-    (await run(["sessions", "show", "last", "--limit", "0", "--config", started.configFile], { home: temporaryHome() })).out;
+    (await run(["sessions", "show", "last", "--limit", "0", "--config", started.configFile], { home: temporaryHome() }))
+      .out;
   await say("old");
   clock.at += 30 * dayMs;
   await say("young");

@@ -1,11 +1,17 @@
-/** Reactions over the emulated platform: told with the next turn of the chat's session, to whom the gate lets in, as the option says. */
+/**
+ * Reactions over the emulated platform: told with the next turn of the chat's session, to whom the gate lets in, as the
+ * option says.
+ */
 import { describe, expect, test } from "vitest";
 import { type Conversation, type ConversationOptions, converse, kitchen, workshop } from "./conversation.ts";
 
 const botId = 4242;
 
 /** The agent has answered once in the chat, and is administrator there, as the platform asks for reactions. */
-async function answeredOnce(chat?: number, options: ConversationOptions = {}): Promise<{ place: Conversation; chat: number; own: number }> {
+async function answeredOnce(
+  chat?: number,
+  options: ConversationOptions = {},
+): Promise<{ place: Conversation; chat: number; own: number }> {
   const place = await converse(options);
   const where = chat ?? place.ada;
   if (where < 0) place.platform.act.setMember(where, botId, "administrator");
@@ -29,7 +35,10 @@ describe("a reaction to a message of the bot", () => {
     const { place, chat, own } = await answeredOnce();
     place.platform.act.react(place.ada, chat, own, ["👍"]);
     expect(await place.ended(2)).toEqual(["answered answered", "silent reaction_noted"]);
-    expect((await place.events())[1]?.decisions.at(-1)).toMatchObject({ station: "turn", detail: expect.stringContaining("next turn") });
+    expect((await place.events())[1]?.decisions.at(-1)).toMatchObject({
+      station: "turn",
+      detail: expect.stringContaining("next turn"),
+    });
     expect(place.turns).toHaveLength(1);
     const told = await again(place, chat);
     expect(told).toMatch(/^\[event id:1001 \w{3} [\d-]+ [\d:]+ UTC\] Reaction added: 👍 by Ada .*\n\n\[botchat Ada/);
@@ -71,7 +80,9 @@ describe("a reaction to a message of the bot", () => {
   });
 
   test("from a refused sender is not shown", async () => {
-    const { place, chat, own } = await answeredOnce(kitchen, { channel: { groupPolicy: "allowlist", groupAllowFrom: ["1001"] } });
+    const { place, chat, own } = await answeredOnce(kitchen, {
+      channel: { groupPolicy: "allowlist", groupAllowFrom: ["1001"] },
+    });
     place.platform.act.react(place.bela, chat, own, ["👍"]);
     await lastEnd(place, "refused group_sender_not_allowed");
     expect(await again(place, chat)).not.toContain("Reaction added");

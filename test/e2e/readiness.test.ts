@@ -8,7 +8,10 @@ test("an account that never connected makes readyz fail; one that fails later de
   const loopback = createLoopback({ connects: false });
   const open = { dmPolicy: "open", allowFrom: ["*"] };
   const channels = { loopback: { accounts: { one: open } } };
-  const { gateway, configFile, directory } = await startGateway({ config: { channels }, plugins: [loopback.plugin, repeat] });
+  const { gateway, configFile, directory } = await startGateway({
+    config: { channels },
+    plugins: [loopback.plugin, repeat],
+  });
   onTestFinished(() => gateway.close());
   const token = readFileSync(join(directory, "state", "gateway-token"), "utf8").trim();
   const readyz = async (headers: Record<string, string> = {}): Promise<readonly [number, unknown]> => {
@@ -18,7 +21,10 @@ test("an account that never connected makes readyz fail; one that fails later de
   const detailed = () => readyz({ authorization: `Bearer ${token}` });
 
   expect(await readyz()).toEqual([503, { ok: false }]);
-  expect(await detailed()).toEqual([503, expect.objectContaining({ ok: false, reasons: ["loopback:one is connecting"] })]);
+  expect(await detailed()).toEqual([
+    503,
+    expect.objectContaining({ ok: false, reasons: ["loopback:one is connecting"] }),
+  ]);
 
   loopback.report({ state: "waiting", detail: "the platform does not answer" });
   expect(await readyz()).toEqual([200, { ok: true }]);
@@ -34,7 +40,12 @@ test("an account that never connected makes readyz fail; one that fails later de
 
   // An account that is added later has not tried yet, and takes the gateway from nobody either.
   const config = JSON.parse(readFileSync(configFile, "utf8")) as object;
-  writeFileSync(configFile, JSON.stringify({ ...config, channels: { loopback: { accounts: { one: open, two: open } } } }));
-  await expect.poll(async () => (await detailed())[1]).toMatchObject({ reasons: expect.arrayContaining(["loopback:two is connecting"]) });
+  writeFileSync(
+    configFile,
+    JSON.stringify({ ...config, channels: { loopback: { accounts: { one: open, two: open } } } }),
+  );
+  await expect
+    .poll(async () => (await detailed())[1])
+    .toMatchObject({ reasons: expect.arrayContaining(["loopback:two is connecting"]) });
   expect(await readyz()).toEqual([200, { ok: true }]);
 });

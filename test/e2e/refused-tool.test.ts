@@ -1,4 +1,6 @@
-/** One tool of an MCP server that the model's server does not accept: it is left out and named, and every turn goes on. */
+/**
+ * One tool of an MCP server that the model's server does not accept: it is left out and named, and every turn goes on.
+ */
 import { createTestHost } from "service-gateway/testkit";
 import { aroundEach, test } from "vitest";
 import ai from "../../plugins/ai/index.ts";
@@ -36,7 +38,9 @@ const judged: Answer = async (exchange) => {
   };
   const bad = tools.find((tool) => JSON.stringify(tool.function.parameters).includes('"any"'))?.function.name;
   const message = `Invalid schema for function '${bad}': 'any' is not valid under any of the given schemas.`;
-  await (bad === undefined ? say("Here is the answer.") : refuse(400, message, { code: "invalid_function_parameters" }))(exchange);
+  await (bad === undefined
+    ? say("Here is the answer.")
+    : refuse(400, message, { code: "invalid_function_parameters" }))(exchange);
 };
 
 async function open(answer: Answer) {
@@ -46,7 +50,10 @@ async function open(answer: Answer) {
     plugins: [botchat, ai, mcp],
     config: {
       agents: {
-        defaults: { model: "fake/test-model", mcpServers: { srv: { command: process.execPath, args: ["-e", program], approve: "never" } } },
+        defaults: {
+          model: "fake/test-model",
+          mcpServers: { srv: { command: process.execPath, args: ["-e", program], approve: "never" } },
+        },
       },
       models: { providers: { fake: { api: "openai-compatible", baseUrl: model.url } } },
       channels: { botchat: openChannel(platform, { streamMode: "off" }) },
@@ -57,7 +64,8 @@ async function open(answer: Answer) {
     await model.close();
   });
   const [ada = 0] = people(platform);
-  const command = async (...args: readonly string[]) => (await run([...args, "--config", host.configFile], { home: temporaryHome() })).out;
+  const command = async (...args: readonly string[]) =>
+    (await run([...args, "--config", host.configFile], { home: temporaryHome() })).out;
   return { host, model, platform, ada, command };
 }
 
@@ -77,11 +85,15 @@ test("the turn is answered without the refused tool, which why, doctor, mcp list
   expect(flat(await command("why", "last"))).toContain(
     `without the tools srv__badtype (fake at ${model.url} refused the request (400): ${reason}`,
   );
-  const { findings } = JSON.parse(await command("doctor", "--json")) as { readonly findings: readonly { readonly check: string }[] };
+  const { findings } = JSON.parse(await command("doctor", "--json")) as {
+    readonly findings: readonly { readonly check: string }[];
+  };
   expect(findings.filter(({ check }) => check === "tools")).toMatchObject([
     {
       verdict: "warn",
-      reason: expect.stringMatching(/^the server of fake\/test-model does not accept the tool srv__badtype \(mcp\).*Invalid schema/),
+      reason: expect.stringMatching(
+        /^the server of fake\/test-model does not accept the tool srv__badtype \(mcp\).*Invalid schema/,
+      ),
     },
   ]);
   expect(flat(await command("mcp", "list"))).toContain(

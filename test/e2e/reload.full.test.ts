@@ -26,7 +26,11 @@ describe.concurrent("an edit of the configuration file", () => {
     const platform = await openPlatform();
     const [ada = 0, bela = 0] = people(platform);
     const config = (channel: object, more: object = {}) =>
-      withBasics({ hooks: { enabled: true, token: hookToken }, channels: { botchat: openChannel(platform, channel) }, ...more });
+      withBasics({
+        hooks: { enabled: true, token: hookToken },
+        channels: { botchat: openChannel(platform, channel) },
+        ...more,
+      });
     const gateway = await startGatewayProcess(config({ dmPolicy: "allowlist", allowFrom: [ada] }));
     const greetings = () => platform.calls.list({ method: "getMe" }).length;
     platform.act.say(bela, bela, "before the edit");
@@ -38,7 +42,10 @@ describe.concurrent("an edit of the configuration file", () => {
     expect(greetings()).toBe(1);
     writeConfig(
       gateway.file,
-      config({ dmPolicy: "allowlist", allowFrom: [bela] }, { hooks: { enabled: true, token: "another-hook-token-42" } }),
+      config(
+        { dmPolicy: "allowlist", allowFrom: [bela] },
+        { hooks: { enabled: true, token: "another-hook-token-42" } },
+      ),
     );
     await gateway.until(takenOver(1));
     platform.act.say(bela, bela, "after the edit");
@@ -48,7 +55,10 @@ describe.concurrent("an edit of the configuration file", () => {
     expect(greetings(), "the account was not restarted").toBe(1);
 
     expect((await postHook(gateway.url, "wake", { text: "old token" })).status).toBe(401);
-    expect((await postHook(gateway.url, "wake", { text: "new token", mode: "next-heartbeat" }, "another-hook-token-42")).status).toBe(200);
+    expect(
+      (await postHook(gateway.url, "wake", { text: "new token", mode: "next-heartbeat" }, "another-hook-token-42"))
+        .status,
+    ).toBe(200);
 
     // Agents and models: a model that nobody serves is the next turn's error, and gone with the next edit.
     writeConfig(gateway.file, config({}, { agents: { defaults: { model: "nowhere/none" } } }));
@@ -72,7 +82,10 @@ describe.concurrent("an edit of the configuration file", () => {
     const gateway = await startGatewayProcess({ channels: { botchat: openChannel(platform) } });
     writeConfig(gateway.file, `{\n  "channels": {\n    "botchat": { "botToken": "${botToken}" ]\n}`);
     const printed = await gateway.until(/was rejected.*\n/);
-    const line = JSON.parse(printed.split("\n").find((one) => one.includes("was rejected")) ?? "{}") as Record<string, unknown>;
+    const line = JSON.parse(printed.split("\n").find((one) => one.includes("was rejected")) ?? "{}") as Record<
+      string,
+      unknown
+    >;
     expect(line).toMatchObject({ level: 50, line: 3, file: gateway.file });
     expect(line.column).toBeGreaterThan(30);
     expect(line.msg).toMatch(/the last valid one stays in effect: .*config\.jsonc:3:\d+: /);

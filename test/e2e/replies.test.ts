@@ -29,7 +29,8 @@ const buttons = [
 function script({ inbound }: EngineTurn): AsyncIterable<TurnEvent> | string {
   const asked = inbound.text.replace(/^@e2e_bot /, "");
   if (asked === "choose") return slowly([beginning, "so choose."], [{ type: "buttons", buttons }]);
-  if (asked === "tell") return slowly([`[[reply_to_current]] The secret word: ${beginning}`, "and that is all. NO_REPLY"]);
+  if (asked === "tell")
+    return slowly([`[[reply_to_current]] The secret word: ${beginning}`, "and that is all. NO_REPLY"]);
   if (asked === "tags") return slowly([`[[reply_to_`, `current]]${beginning}`, "and that is all. NO_", "REPLY"]);
   return slowly([beginning, "and there is more of it."]);
 }
@@ -42,7 +43,9 @@ async function open(options: ConversationOptions = {}): Promise<Conversation> {
 
 /** Calls that show texts, in their order. */
 const shown = ({ platform }: Conversation) =>
-  platform.calls.list().filter(({ method }) => ["sendMessage", "editMessageText", "deleteMessage", "setMessageReaction"].includes(method));
+  platform.calls
+    .list()
+    .filter(({ method }) => ["sendMessage", "editMessageText", "deleteMessage", "setMessageReaction"].includes(method));
 
 test.concurrent("a growing answer is one message that replies to its question from the preview on and notifies with a sound", async () => {
   const place = await open({
@@ -85,7 +88,11 @@ test.concurrent("buttons are sent in a new message, and the preview is removed",
     reply_markup: { inline_keyboard: [[{ text: "Yes", callback_data: "y" }]] },
   });
   const methods = shown(place).map(({ method }) => method);
-  expect(methods.filter((method) => method !== "editMessageText")).toEqual(["sendMessage", "sendMessage", "deleteMessage"]);
+  expect(methods.filter((method) => method !== "editMessageText")).toEqual([
+    "sendMessage",
+    "sendMessage",
+    "deleteMessage",
+  ]);
 });
 
 test.concurrent("the visible part of an answer stays in its message after a stop, an error or a timeout, with the reason", async () => {
@@ -117,9 +124,9 @@ test.concurrent("the visible part of an answer stays in its message after a stop
   ]);
   // The note is no code.
   const stopped = place.said(ada).find(({ text }) => text?.endsWith("(stopped)"));
-  expect(stopped?.entities?.map(({ type, offset, length }) => [type, stopped.text?.slice(offset, offset + length).trim()])).toEqual([
-    ["pre", "const answer = 42; // and so on"],
-  ]);
+  expect(
+    stopped?.entities?.map(({ type, offset, length }) => [type, stopped.text?.slice(offset, offset + length).trim()]),
+  ).toEqual([["pre", "const answer = 42; // and so on"]]);
   expect(said(bela)).toEqual([expect.stringMatching(new RegExp(`^${beginning.trim()}\\s+Sorry, .*could not answer`))]);
   platform.act.say(bela, bela, "hang");
   await place.ended(4);
@@ -160,7 +167,8 @@ test.concurrent("a preview never shows tags, silence tokens or text that a plugi
 test.concurrent("simultaneous growing answers stay in their topics", async () => {
   const place = await open({ config: { agents: { defaults: { maxConcurrent: 4 } } } });
   const [paint, wood] = ["Paint", "Wood"].map((name) => place.platform.act.createTopic(place.ada, workshop, name));
-  for (const thread of [paint, wood]) place.platform.act.say(place.ada, workshop, "@e2e_bot go on", { thread: thread ?? 0 });
+  for (const thread of [paint, wood])
+    place.platform.act.say(place.ada, workshop, "@e2e_bot go on", { thread: thread ?? 0 });
   place.platform.act.say(place.ada, kitchen, "@e2e_bot go on");
   // With those of the topics themselves.
   await place.ended(5);

@@ -39,7 +39,9 @@ async function open({ channels = {}, agent = {} }: { readonly channels?: object;
     removeDirectory(directory);
   });
   const results = () =>
-    model.requests.at(-1)?.body.messages.flatMap((one) => (one.role === "tool" ? [JSON.parse(String(one.content))] : [])) ?? [];
+    model.requests
+      .at(-1)
+      ?.body.messages.flatMap((one) => (one.role === "tool" ? [JSON.parse(String(one.content))] : [])) ?? [];
   return {
     ...{ host, model, work, directory, results },
     attach: (...all: readonly object[]) => callTools(all.map((args) => ({ name: "attach", args }))),
@@ -60,7 +62,9 @@ test.concurrent("workspace files and buttons become part of the reply, with capt
     say("Here they are."),
   );
   const { sent } = await said("the files");
-  expect(sent.map(({ text, media, buttons }) => ({ text, files: media.map(({ fileName }) => fileName), buttons }))).toEqual([
+  expect(
+    sent.map(({ text, media, buttons }) => ({ text, files: media.map(({ fileName }) => fileName), buttons })),
+  ).toEqual([
     {
       text: "Here they are.\n\nThe first.",
       files: ["a.txt", "b.txt"],
@@ -101,7 +105,14 @@ test.concurrent("a refused file is reported with a reason, and the sender reads 
   onTestFinished(() => void inside.close());
   const url = `http://127.0.0.1:${(inside.address() as AddressInfo).port}/secret.png`;
   model.script(
-    attach({ path: "../state/gateway-token" }, { path: "link.txt" }, { path: "gone.txt" }, { path: url }, {}, { path: "a.txt", url }),
+    attach(
+      { path: "../state/gateway-token" },
+      { path: "link.txt" },
+      { path: "gone.txt" },
+      { path: url },
+      {},
+      { path: "a.txt", url },
+    ),
     say("I could not."),
   );
   const { sent, decisions } = await said("secrets");
@@ -157,10 +168,15 @@ test.concurrent("a generated image is sent with its text, even a large one, and 
   const large = Buffer.concat([png, Buffer.alloc(2_000_000, 7)]);
   const dataOf = (bytes: Buffer) => `data:image/png;base64,${bytes.toString("base64")}`;
   model.script(say("A dot.", { images: [dataOf(png), dataOf(png)] }));
-  expect((await said("draw")).sent).toMatchObject([{ text: "A dot.", media: [{ mimeType: "image/png", fileName: "file.png" }] }]);
+  expect((await said("draw")).sent).toMatchObject([
+    { text: "A dot.", media: [{ mimeType: "image/png", fileName: "file.png" }] },
+  ]);
   model.script(say("", { images: [dataOf(large)] }));
   const [big] = (await said("draw more")).sent;
-  expect(big).toMatchObject({ text: "", media: [{ mimeType: "image/png", fileName: "file.png", size: large.length }] });
+  expect(big).toMatchObject({
+    text: "",
+    media: [{ mimeType: "image/png", fileName: "file.png", size: large.length }],
+  });
   expect(readFileSync(big?.media[0]?.path ?? "").equals(large)).toBe(true);
   expect(readdirSync(join(directory, "state", "loopback", "default", "media"))).toHaveLength(2);
   model.script(say("Look.", { images: ["http://127.0.0.1:9/inside.png"] }));

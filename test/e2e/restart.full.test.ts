@@ -1,11 +1,25 @@
-/** Stops and crashes in the middle of a turn: each message is answered once, a message that kills is given up, nothing stale stays. */
+/**
+ * Stops and crashes in the middle of a turn: each message is answered once, a message that kills is given up, nothing
+ * stale stays.
+ */
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Platform } from "../../plugins/playground/platform/index.ts";
 import { start, temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/command-runner.ts";
-import { answered, answers, configure, kill, openChannel, openPlatform, people, type Running, restart, stop } from "./room.ts";
+import {
+  answered,
+  answers,
+  configure,
+  kill,
+  openChannel,
+  openPlatform,
+  people,
+  type Running,
+  restart,
+  stop,
+} from "./room.ts";
 
 /** Says the message back, word by word, as slowly as the file beside it asks for; "die" ends the process. */
 const engine = `
@@ -49,9 +63,12 @@ async function prepare(drainSeconds: number): Promise<Place> {
 }
 
 /** Typing is shown: the turn runs. */
-const turnRuns = (platform: Platform) => expect.poll(() => platform.calls.list({ method: "sendChatAction" }).length).toBeGreaterThan(0);
+const turnRuns = (platform: Platform) =>
+  expect.poll(() => platform.calls.list({ method: "sendChatAction" }).length).toBeGreaterThan(0);
 
-async function explain(gateway: Running): Promise<{ readonly outcome: string; readonly attempts: number; readonly reason: string }> {
+async function explain(
+  gateway: Running,
+): Promise<{ readonly outcome: string; readonly attempts: number; readonly reason: string }> {
   return JSON.parse((await run(["why", "last", "--json", "--config", gateway.file], { home: gateway.home })).out);
 }
 
@@ -135,8 +152,15 @@ describe("kill -9", () => {
     const gateway = await restart(place);
     await answered(platform, bela, "You said: and me?");
     const printed = await gateway.until(/attempts_exhausted/);
-    const line = JSON.parse(printed.split("\n").find((one) => one.includes("attempts_exhausted")) ?? "{}") as Record<string, string>;
-    expect(line).toMatchObject({ outcome: "failed", reason: "attempts_exhausted", hint: expect.stringContaining("log lines") });
+    const line = JSON.parse(printed.split("\n").find((one) => one.includes("attempts_exhausted")) ?? "{}") as Record<
+      string,
+      string
+    >;
+    expect(line).toMatchObject({
+      outcome: "failed",
+      reason: "attempts_exhausted",
+      hint: expect.stringContaining("log lines"),
+    });
     const told = await run(["why", line.event ?? "", "--config", place.file], { home: place.home });
     expect(told.out).toMatch(/^failed \(attempts_exhausted\)/);
     expect(told.out).toMatch(/^ *attempts +3$/m);
@@ -153,5 +177,7 @@ describe("kill -9", () => {
 
 function botMessages(platform: Platform, chat: number): readonly number[] {
   const room = [...platform.world.rooms.values()].find((one) => one.chat.id === chat);
-  return [...(room?.messages.values() ?? [])].filter(({ from }) => from?.is_bot === true).map(({ message_id }) => message_id);
+  return [...(room?.messages.values() ?? [])]
+    .filter(({ from }) => from?.is_bot === true)
+    .map(({ message_id }) => message_id);
 }

@@ -1,4 +1,6 @@
-/** What the end-to-end tests share: an emulated platform, a configuration in a home of its own, and what was answered. */
+/**
+ * What the end-to-end tests share: an emulated platform, a configuration in a home of its own, and what was answered.
+ */
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createPlatform, type Platform } from "../../plugins/playground/platform/index.ts";
@@ -9,7 +11,10 @@ import { expect, onTestFinished } from "../support/own-test.ts";
 export const botToken = "4242:e2e-bot-token-AbCdEf";
 export const hookToken = "e2e-hook-token-0123456789";
 
-/** With `ISOLATION=worker` in the environment, these tests run the channel in a worker, where a test does not set `plugins` itself. */
+/**
+ * With `ISOLATION=worker` in the environment, these tests run the channel in a worker, where a test does not set
+ * `plugins` itself.
+ */
 export const isIsolated = process.env.ISOLATION === "worker";
 
 /** For many messages in one chat: a platform of one's own. */
@@ -53,7 +58,9 @@ export function withBasics(config: object): object {
   return {
     gateway: { port: 0, drainSeconds: 5 },
     state: { dir: "state" },
-    plugins: { entries: { echo: { options: { delayMs: 0 } }, ...(isIsolated && { botchat: { isolation: "worker" } }) } },
+    plugins: {
+      entries: { echo: { options: { delayMs: 0 } }, ...(isIsolated && { botchat: { isolation: "worker" } }) },
+    },
     ...config,
   };
 }
@@ -121,10 +128,16 @@ export function answers(platform: Platform, chat: number): readonly string[] {
   return [...(room?.messages.values() ?? [])].filter(({ from }) => from?.is_bot === true).map(({ text }) => text ?? "");
 }
 
-export async function answered(platform: Platform, chat: number, text: string | RegExp, timeout = 15_000): Promise<void> {
+export async function answered(
+  platform: Platform,
+  chat: number,
+  text: string | RegExp,
+  timeout = 15_000,
+): Promise<void> {
   const seen = expect.poll(() => answers(platform, chat).join("\n---\n"), { timeout, interval: 30 });
   await (typeof text === "string" ? seen.toContain(text) : seen.toMatch(text));
 }
 
 /** The log said so often that an edit of the file is in force. */
-export const takenOver = (times: number): RegExp => new RegExp(`(?:[\\s\\S]*?the configuration was reloaded){${times}}`);
+export const takenOver = (times: number): RegExp =>
+  new RegExp(`(?:[\\s\\S]*?the configuration was reloaded){${times}}`);

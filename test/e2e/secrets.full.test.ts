@@ -46,9 +46,12 @@ function files(directory: string): readonly string[] {
 
 function leaks(text: string): readonly string[] {
   return Object.entries(secrets).flatMap(([name, secret]) =>
-    [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1), Buffer.from(secret).toString("base64")].some((form) =>
-      text.includes(form),
-    )
+    [
+      secret,
+      encodeURIComponent(secret),
+      JSON.stringify(secret).slice(1, -1),
+      Buffer.from(secret).toString("base64"),
+    ].some((form) => text.includes(form))
       ? [name]
       : [],
   );
@@ -59,16 +62,28 @@ async function everyAnswer({ url, home, file }: Running): Promise<string> {
   const open = (path: string, init: RequestInit = {}) =>
     fetch(`${url}${path}`, init).then(async (answer) => `${JSON.stringify([...answer.headers])}${await answer.text()}`);
   const asked = await Promise.all([
-    ...["/healthz", "/readyz", "/metrics", "/gateway/describe", "/nowhere", `/hooks/wake?token=${secrets.hook}`].map((path) => open(path)),
-    ...["/gateway/describe", "/readyz", "/metrics"].map((path) => open(path, { headers: { authorization: `Bearer ${secrets.gateway}` } })),
+    ...["/healthz", "/readyz", "/metrics", "/gateway/describe", "/nowhere", `/hooks/wake?token=${secrets.hook}`].map(
+      (path) => open(path),
+    ),
+    ...["/gateway/describe", "/readyz", "/metrics"].map((path) =>
+      open(path, { headers: { authorization: `Bearer ${secrets.gateway}` } }),
+    ),
     open("/hooks/wake", {
       method: "POST",
       body: '{"text":"ring","mode":"next-heartbeat"}',
       headers: { ...json, authorization: `Bearer ${secrets.hook}`, "idempotency-key": "delivery-1" },
     }),
     open("/hooks/wake", { method: "POST", body: "{", headers: { ...json, authorization: `Bearer ${secrets.hook}` } }),
-    open("/hooks/agent", { method: "POST", body: '{"message":7}', headers: { ...json, authorization: `Bearer ${secrets.hook}` } }),
-    open("/hooks/nothing", { method: "POST", body: "{}", headers: { ...json, authorization: `Bearer ${secrets.hook}` } }),
+    open("/hooks/agent", {
+      method: "POST",
+      body: '{"message":7}',
+      headers: { ...json, authorization: `Bearer ${secrets.hook}` },
+    }),
+    open("/hooks/nothing", {
+      method: "POST",
+      body: "{}",
+      headers: { ...json, authorization: `Bearer ${secrets.hook}` },
+    }),
     open("/hooks/wake", { method: "POST", body: "{}", headers: { ...json, authorization: `Bearer ${secrets.hook}x` } }),
     open(`/hooks/wake?token=${secrets.hook}`, { method: "POST", body: "{}", headers: json }),
   ]);
@@ -104,7 +119,10 @@ async function openStranger(): Promise<string> {
 }
 
 /** A bot for each way in which the platform may be out of reach, and what is said of it. */
-async function openUnreachable(): Promise<{ readonly accounts: object; readonly said: Readonly<Record<string, string>> }> {
+async function openUnreachable(): Promise<{
+  readonly accounts: object;
+  readonly said: Readonly<Record<string, string>>;
+}> {
   const stranger = await openStranger();
   const account = (botToken: string, apiRoot: string) => ({ botToken, apiRoot, timeoutSeconds: 1 });
   return {
@@ -136,7 +154,9 @@ test("logs, answers, commands, prompts, state and chats contain no token, even t
   // A model server that says back what it was sent, as some do in their errors.
   const echoing = createServer((request, response) => {
     response.writeHead(400, { "content-type": "application/json" });
-    response.end(JSON.stringify({ error: { message: `bad request: ${JSON.stringify(request.headers)}`, type: "invalid" } }));
+    response.end(
+      JSON.stringify({ error: { message: `bad request: ${JSON.stringify(request.headers)}`, type: "invalid" } }),
+    );
   }).listen(0, "127.0.0.1");
   onTestFinished(() => void echoing.close());
   const [ada = 0] = people(platform);
@@ -145,7 +165,11 @@ test("logs, answers, commands, prompts, state and chats contain no token, even t
       log: { level },
       gateway: { port: 0, drainSeconds: 5, auth: { token: secrets.gateway } },
       hooks: { enabled: true, token: secrets.hook },
-      models: { providers: { local: { api: "openai-compatible", baseUrl, apiKey: secrets.apiKey, headers: { "x-key": secrets.header } } } },
+      models: {
+        providers: {
+          local: { api: "openai-compatible", baseUrl, apiKey: secrets.apiKey, headers: { "x-key": secrets.header } },
+        },
+      },
       agents: { defaults: { model: "local/test-model" } },
       channels: { botchat: openChannel(platform, channel) },
     });
@@ -157,7 +181,12 @@ test("logs, answers, commands, prompts, state and chats contain no token, even t
   await say("first", "first");
 
   for (const fault of [
-    { method: "getUpdates", kind: "refuse", status: 409, description: "Conflict: terminated by other getUpdates request" },
+    {
+      method: "getUpdates",
+      kind: "refuse",
+      status: 409,
+      description: "Conflict: terminated by other getUpdates request",
+    },
     { method: "getUpdates", kind: "flood", retryAfter: 1 },
     { method: "getUpdates", kind: "reset-before" },
     { method: "getUpdates", kind: "garbage" },
@@ -195,8 +224,15 @@ test("logs, answers, commands, prompts, state and chats contain no token, even t
   await gateway.until(/rejects the bot token/);
   const { accounts, said } = await openUnreachable();
   writeConfig(gateway.file, config({ botToken: undefined, accounts }, model.url));
-  for (const [account, why] of Object.entries(said)) await gateway.until(new RegExp(`"account":"${account}".*getMe: ${why}`));
-  platform.faults.add({ method: "getMe", kind: "refuse", status: 404, description: `Not Found: ${secrets.bot}`, times: 1 });
+  for (const [account, why] of Object.entries(said))
+    await gateway.until(new RegExp(`"account":"${account}".*getMe: ${why}`));
+  platform.faults.add({
+    method: "getMe",
+    kind: "refuse",
+    status: 404,
+    description: `Not Found: ${secrets.bot}`,
+    times: 1,
+  });
   writeConfig(gateway.file, config({ textChunkLimit: 3_000 }, model.url));
   await gateway.until(/does not know the bot/);
   seen += await everyAnswer(gateway);

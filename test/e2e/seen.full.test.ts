@@ -17,8 +17,10 @@ async function prepare() {
   return { platform, place: { home, file }, ada };
 }
 
-const reactions = (platform: Platform) => [...platform.world.rooms.values()].flatMap((room) => [...room.reactions.values()]).length;
-const seen = (platform: Platform, count: number) => expect.poll(() => reactions(platform), { interval: 10 }).toBe(count);
+const reactions = (platform: Platform) =>
+  [...platform.world.rooms.values()].flatMap((room) => [...room.reactions.values()]).length;
+const seen = (platform: Platform, count: number) =>
+  expect.poll(() => reactions(platform), { interval: 10 }).toBe(count);
 const called = (platform: Platform, method: string, count: number) =>
   expect.poll(() => platform.calls.list({ method }).length, { interval: 10 }).toBe(count);
 

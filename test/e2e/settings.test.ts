@@ -42,7 +42,11 @@ test("a limit that is too high, empty list items and a list that admits everyone
           groups: {
             "*": { groupPolicy: "open" },
             "-1": { allowFrom: ["7"] },
-            "-2": { groupPolicy: "allowlist", allowFrom: ["7"], topics: { "3": { groupPolicy: "open", allowFrom: ["7"] } } },
+            "-2": {
+              groupPolicy: "allowlist",
+              allowFrom: ["7"],
+              topics: { "3": { groupPolicy: "open", allowFrom: ["7"] } },
+            },
           },
         },
       },
@@ -54,7 +58,8 @@ test("a limit that is too high, empty list items and a list that admits everyone
     "warning channels.botchat.allowFrom[1]: is empty and is ignored",
     'warning channels.botchat.groups.-1.allowFrom: keeps nobody out, because groupPolicy is "open" here',
     'warning channels.botchat.groups.-2.topics.3.allowFrom: keeps nobody out, because groupPolicy is "open" here',
-    "warning channels.botchat.textChunkLimit: is 5000, and the platform takes at most 4096 in one message: 4096 is used",
+    "warning channels.botchat.textChunkLimit: is 5000, and the platform takes at most 4096 in one message: " +
+      "4096 is used",
     "warning commands.ownerAllowFrom[0]: is empty and is ignored",
     "warning hooks.allowedAgentIds[0]: is empty and is ignored",
   ]);

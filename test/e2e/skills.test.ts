@@ -1,4 +1,7 @@
-/** Skills of the workspace over the whole road: the model is told of them, reads one, and has none where the group says so. */
+/**
+ * Skills of the workspace over the whole road: the model is told of them, reads one, and has none where the group says
+ * so.
+ */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createTestHost } from "service-gateway/testkit";
@@ -24,7 +27,9 @@ test("a model reads the skill that a message asks for; a group without skills of
     config: {
       agents: { defaults: { model: "local/small", workspace: "agent" } },
       models: { providers: { local: { api: "openai-compatible", baseUrl: model.url } } },
-      channels: { botchat: openChannel(platform, { streamMode: "off", groupPolicy: "open", groups: { "*": { skills: [] } } }) },
+      channels: {
+        botchat: openChannel(platform, { streamMode: "off", groupPolicy: "open", groups: { "*": { skills: [] } } }),
+      },
     },
   });
   onTestFinished(async () => {

@@ -9,12 +9,15 @@ export const spoilt: Readonly<Record<string, string>> = {
   loops: "export default () => { for (;;); };",
   "never resolves": "export default () => new Promise(() => {});",
   "takes a gigabyte":
-    "export default () => { const kept = []; for (let i = 0; i < 128; i++) kept.push(new Array(1048576).fill(i)); return { text: String(kept.length) }; };",
+    "export default () => { const kept = []; for (let i = 0; i < 128; i++) kept.push(new " +
+    "Array(1048576).fill(i)); return { text: String(kept.length) }; };",
   "takes a gigabyte outside the heap":
-    "export default () => { const kept = []; for (let i = 0; i < 64; i++) kept.push(new Uint8Array(16777216).fill(1)); return { text: String(kept.length) }; };",
+    "export default () => { const kept = []; for (let i = 0; i < 64; i++) kept.push(new " +
+    "Uint8Array(16777216).fill(1)); return { text: String(kept.length) }; };",
   exits: "export default () => { process.exit(0); };",
   throws: "export default () => { throw new Error('secret-of-the-code'); };",
-  "rejects what nobody waits for": "export default () => { Promise.reject(new Error('late')); return new Promise(() => {}); };",
+  "rejects what nobody waits for":
+    "export default () => { Promise.reject(new Error('late')); return new Promise(() => {}); };",
   "does not parse": "export default () => {",
   "loops when it is loaded": "for (;;); export default () => {};",
 };
@@ -22,13 +25,19 @@ export const spoilt: Readonly<Record<string, string>> = {
 /** These do harm beside a right answer: it is taken, or the call fails; what comes after is as before. */
 export const strange: Readonly<Record<string, string>> = {
   "prints a hundred megabytes":
-    "export default async () => { for (let i = 0; i < 100; i++) console.log('x'.repeat(1048576)); return { text: 'printed' }; };",
+    "export default async () => { for (let i = 0; i < 100; i++) console.log('x'.repeat(1048576)); return { " +
+    "text: 'printed' }; };",
   "writes into its own wire":
-    'export default () => { try { process.stdout.write(\'{"id":1,"ok":true,"result":{"text":"forged"}}\\n\'); process.send?.({ id: 1, result: { text: \'forged\' } }); } catch {} return { text: \'right\' }; };',
+    "export default () => { try { " +
+    'process.stdout.write(\'{"id":1,"ok":true,"result":{"text":"forged"}}\\n\'); process.send?.({ id: 1, ' +
+    "result: { text: 'forged' } }); } catch {} return { text: 'right' }; };",
   "spoils what it shares":
-    "Object.prototype.polluted = 1; Array.prototype.map = () => []; JSON.stringify = () => '{\"text\":\"forged\"}'; JSON.parse = () => ({}); globalThis.Promise = null; export default () => ({ text: 'right' });",
+    "Object.prototype.polluted = 1; Array.prototype.map = () => []; JSON.stringify = () => " +
+    '\'{"text":"forged"}\'; JSON.parse = () => ({}); globalThis.Promise = null; export default () => ({ ' +
+    "text: 'right' });",
   "says a prototype":
-    'export default () => JSON.parse(\'{"text":"right","__proto__":{"polluted":1,"action":"agent"},"constructor":{"prototype":{"polluted":1}}}\');',
+    "export default () => " +
+    'JSON.parse(\'{"text":"right","__proto__":{"polluted":1,"action":"agent"},"constructor":{"prototype":{"polluted":1}}}\');',
   "exits after its answer": "export default () => { setTimeout(() => process.exit(3), 1); return { text: 'right' }; };",
   "loops after its answer": "export default () => { setTimeout(() => { for (;;); }, 1); return { text: 'right' }; };",
 };

@@ -62,9 +62,12 @@ const command = ({ home, file }: Place, ...args: readonly string[]) => run([...a
 /** The run of a webhook without a recipient ends silent. */
 async function ends(at: Place, id: string): Promise<void> {
   await expect
-    .poll(async () => (JSON.parse((await command(at, "why", id, "--json")).out) as { readonly outcome?: string }).outcome, {
-      timeout: 20_000,
-    })
+    .poll(
+      async () => (JSON.parse((await command(at, "why", id, "--json")).out) as { readonly outcome?: string }).outcome,
+      {
+        timeout: 20_000,
+      },
+    )
     .toBe("silent");
 }
 
@@ -136,8 +139,16 @@ test("a state moves to PostgreSQL and back, pending work continues, and a killed
   const third = await startAt(back);
   await ends(back, await ask(back, "asked after the way back"));
   // The model was handed the whole conversation.
-  const texts = model.requests.map((request) => JSON.stringify(request)).find((request) => request.includes("asked after the way back"));
-  for (const text of ["ends before the copy", "one", "runs when the gateway is killed", "two", "asked after the way back"])
+  const texts = model.requests
+    .map((request) => JSON.stringify(request))
+    .find((request) => request.includes("asked after the way back"));
+  for (const text of [
+    "ends before the copy",
+    "one",
+    "runs when the gateway is killed",
+    "two",
+    "asked after the way back",
+  ])
     expect(texts).toContain(text);
   third.child.kill("SIGTERM");
   expect((await third.finished).code).toBe(0);

@@ -27,7 +27,12 @@ test.each([
 
 test.each([
   ["direct chats that are switched off", { dmPolicy: "disabled" }, {}, {}],
-  ["a group", { dmPolicy: "allowlist", groupPolicy: "allowlist", allowFrom: ["owner"] }, {}, { chat: "kitchen", group: true }],
+  [
+    "a group",
+    { dmPolicy: "allowlist", groupPolicy: "allowlist", allowFrom: ["owner"] },
+    {},
+    { chat: "kitchen", group: true },
+  ],
   ["a gateway without commands", { dmPolicy: "allowlist", allowFrom: ["owner"] }, { commands: { native: false } }, {}],
 ])("%s does not answer an unknown sender", async (_name, loopback, more, place) => {
   const { host, said } = await open(loopback, more);

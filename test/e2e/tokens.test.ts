@@ -28,8 +28,12 @@ async function open(config: object, prepare: (directory: string) => void = () =>
   const commented = `// Who may call us.\n${readFileSync(configFile, "utf8").replace('"hooks":', "/* the hooks */ $&")}`;
   writeFileSync(configFile, commented);
   const status = async (path: string, token: string, init: RequestInit = {}) =>
-    (await fetch(`${gateway.url}${path}`, { ...init, headers: { authorization: `Bearer ${token}`, "content-type": "application/json" } }))
-      .status;
+    (
+      await fetch(`${gateway.url}${path}`, {
+        ...init,
+        headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      })
+    ).status;
   const body = JSON.stringify({ text: "hello", mode: "next-heartbeat" });
   return {
     clock,
@@ -39,7 +43,10 @@ async function open(config: object, prepare: (directory: string) => void = () =>
     hook: (token: string) => status("/hooks/wake", token, { method: "POST", body }),
     manage: (token: string) => status("/gateway/describe", token),
     command: (...args: readonly string[]) =>
-      run([...args, "--config", configFile, "--state", gateway.stateDirectory], { home: temporaryHome(), env: { HOOKS: old } }),
+      run([...args, "--config", configFile, "--state", gateway.stateDirectory], {
+        home: temporaryHome(),
+        env: { HOOKS: old },
+      }),
   };
 }
 
@@ -72,7 +79,9 @@ test("doctor reports a token still accepted after a rotation, with its end and t
   expect(found).toMatch(
     /! {2}tokens +hooks\.previousToken is still accepted beside the new token, until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d \(\S+ days? from now\)/,
   );
-  expect(found).toMatch(/gateway\.auth\.previousToken is still accepted beside the new token, until .* \(\S+ (?:min|h) from now\)/);
+  expect(found).toMatch(
+    /gateway\.auth\.previousToken is still accepted beside the new token, until .* \(\S+ (?:min|h) from now\)/,
+  );
   expect(found).toContain(`${programCommand} config unset hooks.previousToken`);
   expect(found).not.toContain(old);
 
@@ -85,11 +94,20 @@ test("doctor reports a token still accepted after a rotation, with its end and t
 test("with --keep 0, the old hook token expires at once, and so does one of an earlier rotation", async () => {
   const room = await open({ hooks: { enabled: true, token: old } });
   const rotate = async (...more: readonly string[]) =>
-    JSON.parse((await room.command("tokens", "rotate", "hooks", "--json", ...more)).out) as { token: string; validUntil: string | null };
+    JSON.parse((await room.command("tokens", "rotate", "hooks", "--json", ...more)).out) as {
+      token: string;
+      validUntil: string | null;
+    };
   const first = await rotate();
   expect(Date.parse(first.validUntil ?? "")).toBeGreaterThan(Date.now() + dayMs - 60_000);
   const second = await rotate("--keep", "0");
-  expect(second).toEqual({ path: "hooks.token", in: "config", token: expect.any(String), validUntil: null, inForce: true });
+  expect(second).toEqual({
+    path: "hooks.token",
+    in: "config",
+    token: expect.any(String),
+    validUntil: null,
+    inForce: true,
+  });
   expect(await Promise.all([second.token, first.token, old].map(room.hook))).toEqual([200, 401, 401]);
 });
 
@@ -138,7 +156,9 @@ test("a token from the environment is not replaced, and the message explains how
 
 test("a token in a file that another program replaces is valid after a reload, without a configuration edit", async () => {
   const file = "hook-token";
-  const room = await open({ hooks: { enabled: true, token: { file } } }, (directory) => writeFileSync(join(directory, file), old));
+  const room = await open({ hooks: { enabled: true, token: { file } } }, (directory) =>
+    writeFileSync(join(directory, file), old),
+  );
   const reload = async () => (await room.command("reload")).out;
   await reload();
   writeFileSync(join(room.directory, file), "hook-token-of-the-other-program");

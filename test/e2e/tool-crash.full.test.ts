@@ -1,4 +1,7 @@
-/** Kills while a turn calls tools: nothing runs twice unnoticed, and what a turn has done is known to the next one and to the person. */
+/**
+ * Kills while a turn calls tools: nothing runs twice unnoticed, and what a turn has done is known to the next one and
+ * to the person.
+ */
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -26,13 +29,23 @@ interface Place {
 
 const note = (text: string): Answer => callTools([{ name: "writer__note", args: { text } }]);
 
-async function prepare({ approve = "never", tools = {} }: { readonly approve?: string; readonly tools?: object } = {}): Promise<Place> {
+async function prepare({
+  approve = "never",
+  tools = {},
+}: {
+  readonly approve?: string;
+  readonly tools?: object;
+} = {}): Promise<Place> {
   const [platform, model] = await Promise.all([openPlatform(), createOpenAiServer()]);
   onTestFinished(() => model.close());
   const home = temporaryHome();
   const [ada = 0] = people(platform);
   const journal = join(home, "ran");
-  const writer = { command: process.execPath, args: [join(import.meta.dirname, "writing-program.ts"), journal], approve };
+  const writer = {
+    command: process.execPath,
+    args: [join(import.meta.dirname, "writing-program.ts"), journal],
+    approve,
+  };
   const file = configure(home, {
     models: { providers: { local: { api: "openai-compatible", baseUrl: model.url } } },
     agents: { defaults: { engine: "ai", model: "local/small", tools, mcpServers: { writer } } },
@@ -46,7 +59,8 @@ async function prepare({ approve = "never", tools = {} }: { readonly approve?: s
           .split("\n")
           .map((line) => JSON.parse(line))
       : [];
-  const hold = (does: boolean) => (does ? writeFileSync(`${journal}.hold`, "") : rmSync(`${journal}.hold`, { force: true }));
+  const hold = (does: boolean) =>
+    does ? writeFileSync(`${journal}.hold`, "") : rmSync(`${journal}.hold`, { force: true });
   const ask = (text: string) => platform.act.say(ada, ada, text);
   return { home, file, platform, model, ada, runs, hold, ask, said: () => answers(platform, ada) };
 }
@@ -60,7 +74,8 @@ function attemptsOf({ home }: Place): unknown {
   }
 }
 
-const until = (check: () => void | Promise<void>): Promise<void> => vi.waitFor(check, { timeout: 30_000, interval: 30 });
+const until = (check: () => void | Promise<void>): Promise<void> =>
+  vi.waitFor(check, { timeout: 30_000, interval: 30 });
 
 const textOf = ({ content }: ChatRequest["body"]["messages"][number]): string =>
   typeof content === "string" ? content : JSON.stringify(content);
@@ -185,7 +200,12 @@ test("an approval survives more kills than a message has attempts and is used up
   expect(place.runs()).toHaveLength(1);
   expect(lastRequest(place).at(-1)).toContain("outcome_unknown");
   const again = question();
-  platform.act.press(ada, ada, again?.message_id ?? 0, again?.reply_markup?.inline_keyboard[0]?.[1]?.callback_data ?? "");
+  platform.act.press(
+    ada,
+    ada,
+    again?.message_id ?? 0,
+    again?.reply_markup?.inline_keyboard[0]?.[1]?.callback_data ?? "",
+  );
   await until(() => expect(place.said().at(-1)).toContain("Denied by Ada"));
   await stop(sixth);
 });
@@ -234,7 +254,10 @@ test("a reminder is set once even if the model rewords it after a kill, and the 
   await until(() => expect(place.model.requests).toHaveLength(2));
   await kill(first);
   const db = new DatabaseSync(join(place.home, "state", "state.db"), { readOnly: true });
-  expect(db.prepare("SELECT estimated FROM model_calls ORDER BY at").all()).toEqual([{ estimated: 0 }, { estimated: 1 }]);
+  expect(db.prepare("SELECT estimated FROM model_calls ORDER BY at").all()).toEqual([
+    { estimated: 0 },
+    { estimated: 1 },
+  ]);
   db.close();
   place.model.script(remind("The tea!", "2099-01-01T09:01"), say("I have set it."));
   const second = await restart(place);

@@ -44,7 +44,9 @@ describe("a gateway process with the ai engine", () => {
     const { platform, model } = await platformAndModel();
     const home = temporaryHome();
     const file = configure(home, {
-      channels: { botchat: { botToken: token, apiRoot: platform.url, dmPolicy: "open", allowFrom: ["*"], ackReaction: "" } },
+      channels: {
+        botchat: { botToken: token, apiRoot: platform.url, dmPolicy: "open", allowFrom: ["*"], ackReaction: "" },
+      },
       session: { dmScope: "per-peer" },
       models: { providers: { local: { api: "openai-compatible", baseUrl: model.url } } },
       agents: { defaults: { model: "local/test-model" } },

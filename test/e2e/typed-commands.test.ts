@@ -1,4 +1,6 @@
-/** What people type: the platform's own /start, a skill by its name, a text behind /new, a single word that means /stop. */
+/**
+ * What people type: the platform's own /start, a skill by its name, a text behind /new, a single word that means /stop.
+ */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -10,7 +12,8 @@ const owner = { commands: { ownerAllowFrom: ["1001"] } };
 test("/start answers like /help, and the menu does not list it", async () => {
   const place = await converse();
   await place.start();
-  for (const text of ["/start", "/help", "/START@e2e_bot deep-link"]) place.platform.act.say(place.ada, place.ada, text);
+  for (const text of ["/start", "/help", "/START@e2e_bot deep-link"])
+    place.platform.act.say(place.ada, place.ada, text);
   await place.ended(3);
   const texts = place.said(place.ada).map(({ text }) => text);
   expect(new Set(texts).size).toBe(1);
@@ -31,11 +34,9 @@ test("text after /new is the first message of the new conversation; /new alone s
   expect(place.lastAsked()).not.toContain("/new");
   expect(place.turns[1]?.messages).toHaveLength(1);
   await say("and butter?", 3);
-  expect(place.turns[2]?.messages.map(({ text }) => /old question|what is bread|answer \d|butter/.exec(text)?.[0])).toEqual([
-    "what is bread",
-    "answer 2",
-    "butter",
-  ]);
+  expect(
+    place.turns[2]?.messages.map(({ text }) => /old question|what is bread|answer \d|butter/.exec(text)?.[0]),
+  ).toEqual(["what is bread", "answer 2", "butter"]);
   await say("@e2e_bot /reset\nwhat is\njam?", 4);
   expect(place.turns[3]?.messages).toHaveLength(1);
   expect(place.lastAsked()).toContain("what is\njam?");
@@ -87,7 +88,13 @@ test("/<skill> names that skill to the model; any other slash word is plain text
   const place = await converse({ config: { agents: { defaults: { workspace } } } });
   await place.start();
   const hint = /asks for your skill tax-return\. Read it first with the tool read_skill/;
-  for (const [index, text] of ["/tax_return for 2025", "/Tax-Return", "@e2e_bot /tax-return", "/taxes", "see /tax-return"].entries()) {
+  for (const [index, text] of [
+    "/tax_return for 2025",
+    "/Tax-Return",
+    "@e2e_bot /tax-return",
+    "/taxes",
+    "see /tax-return",
+  ].entries()) {
     place.platform.act.say(place.ada, place.ada, text);
     await place.ended(index + 1);
     expect(hint.test(place.turns[index]?.instructions ?? ""), text).toBe(index < 3);

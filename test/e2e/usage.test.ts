@@ -17,7 +17,11 @@ test("usage shows the tokens by agent and model, including failed turns and each
     answer: ({ inbound, agentId }) =>
       speak(
         inbound.text,
-        ...(agentId === "writer" ? ["acme/large"] : inbound.text === "both" ? ["acme/small", "acme/large"] : ["acme/small"]),
+        ...(agentId === "writer"
+          ? ["acme/large"]
+          : inbound.text === "both"
+            ? ["acme/small", "acme/large"]
+            : ["acme/small"]),
       ),
     config: {
       agents: { list: [{ id: "main", default: true }, { id: "writer" }] },
@@ -52,7 +56,19 @@ test("usage shows the tokens by agent and model, including failed turns and each
     ],
   });
   expect(JSON.parse((await command("--json")).out)).toMatchObject({
-    usage: [{ agentId: "main", model: "acme/small", calls: 3, inputTokens: 3_000, outputTokens: 60, usd: 0, unpricedCalls: 3 }, {}, {}],
+    usage: [
+      {
+        agentId: "main",
+        model: "acme/small",
+        calls: 3,
+        inputTokens: 3_000,
+        outputTokens: 60,
+        usd: 0,
+        unpricedCalls: 3,
+      },
+      {},
+      {},
+    ],
     total: { calls: 5, inputTokens: 5_000, outputTokens: 100 },
   });
   expect((await command("--since", "soon")).code).toBe(2);

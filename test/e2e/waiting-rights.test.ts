@@ -1,4 +1,7 @@
-/** A message that waits is judged when its turn begins, by the rules of that moment and with the authority that it came with. */
+/**
+ * A message that waits is judged when its turn begins, by the rules of that moment and with the authority that it came
+ * with.
+ */
 import { expect, test } from "vitest";
 import { createTestHost } from "../../core/testkit/index.ts";
 
@@ -6,7 +9,10 @@ test("a sender removed from the list while a message waits gets no turn", async 
   const asked: string[] = [];
   let release = () => {};
   await using host = await createTestHost({
-    config: { channels: { loopback: { dmPolicy: "allowlist", allowFrom: ["7", "8"] } }, agents: { defaults: { maxConcurrent: 1 } } },
+    config: {
+      channels: { loopback: { dmPolicy: "allowlist", allowFrom: ["7", "8"] } },
+      agents: { defaults: { maxConcurrent: 1 } },
+    },
     answer: ({ inbound }) => {
       asked.push(inbound.text);
       if (inbound.text !== "holds the only place") return "done";

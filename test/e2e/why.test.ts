@@ -1,7 +1,17 @@
 /** `service why last`: each way in which a message gets no answer, and the one line that the log has for it. */
 import { describe, expect, test } from "vitest";
 import { run } from "../core/cli/command-runner.ts";
-import { answered, hookToken, openChannel, openPlatform, people, postHook, type Running, startGatewayProcess, stop } from "./room.ts";
+import {
+  answered,
+  hookToken,
+  openChannel,
+  openPlatform,
+  people,
+  postHook,
+  type Running,
+  startGatewayProcess,
+  stop,
+} from "./room.ts";
 
 interface Told {
   readonly code: number | null;
@@ -120,9 +130,13 @@ describe("why last", () => {
   test("explains a group message that does not mention the bot", async () => {
     const platform = await openPlatform({ privacy: false });
     const [ada = 0] = people(platform);
-    const group = [...platform.world.rooms.values()].find(({ chat }) => chat.type === "group" || chat.type === "supergroup");
+    const group = [...platform.world.rooms.values()].find(
+      ({ chat }) => chat.type === "group" || chat.type === "supergroup",
+    );
     const chat = group?.chat.id ?? 0;
-    const gateway = await startGatewayProcess({ channels: { botchat: openChannel(platform, { groupPolicy: "open" }) } });
+    const gateway = await startGatewayProcess({
+      channels: { botchat: openChannel(platform, { groupPolicy: "open" }) },
+    });
     platform.act.say(ada, chat, "talk among people");
     const told = await whyLast(gateway, /^silent/);
     expect(told).toMatch(/^silent \(mention_required\)/);

@@ -1,6 +1,6 @@
 /**
- * An MCP program whose tool `note` writes each call to a file before it answers: `node writing-program.ts FILE`. While `FILE.hold` exists, it
- * does not answer. A note with the word `spoilt` is written, and answered with an error.
+ * An MCP program whose tool `note` writes each call to a file before it answers: `node writing-program.ts FILE`. While
+ * `FILE.hold` exists, it does not answer. A note with the word `spoilt` is written, and answered with an error.
  */
 import { appendFileSync, existsSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -16,10 +16,20 @@ interface Message {
 
 async function resultOf({ method, params = {} }: Message): Promise<object> {
   if (method === "initialize")
-    return { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: "writer", version: "1" } };
+    return {
+      protocolVersion: params.protocolVersion,
+      capabilities: { tools: {} },
+      serverInfo: { name: "writer", version: "1" },
+    };
   if (method === "tools/list")
     return {
-      tools: [{ name: "note", description: "Notes a text.", inputSchema: { type: "object", properties: { text: { type: "string" } } } }],
+      tools: [
+        {
+          name: "note",
+          description: "Notes a text.",
+          inputSchema: { type: "object", properties: { text: { type: "string" } } },
+        },
+      ],
     };
   appendFileSync(file, `${JSON.stringify({ args: params.arguments, meta: params._meta })}\n`);
   while (existsSync(`${file}.hold`)) await sleep(20);

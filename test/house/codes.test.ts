@@ -7,7 +7,9 @@ import type { CodeDefinition, PluginDefinition } from "../../core/sdk/contract.t
 import { read, root, sources } from "./sources.ts";
 
 const bundled = (await Promise.all(
-  sources("plugins/*/index.ts").map(async (path) => ((await import(join(root, path))) as { readonly default: PluginDefinition }).default),
+  sources("plugins/*/index.ts").map(
+    async (path) => ((await import(join(root, path))) as { readonly default: PluginDefinition }).default,
+  ),
 )) as readonly PluginDefinition[];
 
 /** The tables that hold a code, by the owner's name. */
@@ -97,10 +99,13 @@ describe("codes", () => {
     const page = [
       "# Codes",
       "",
-      "The codes that `service why`, the log, answers of the HTTP server and results of actions contain. A code never changes its meaning.",
-      "Errors of the gateway and its command line, such as `config_invalid` or `turn_timeout`, are in [ERRORS.md](ERRORS.md).",
+      "The codes that `service why`, the log, answers of the HTTP server and results of actions contain. A " +
+        "code never changes its meaning.",
+      "Errors of the gateway and its command line, such as `config_invalid` or `turn_timeout`, are in " +
+        "[ERRORS.md](ERRORS.md).",
       "",
-      "The outcome is that of an event which ends with the code. Without an outcome, the code is a step on the way, or a result of an action.",
+      "The outcome is that of an event which ends with the code. Without an outcome, the code is a step on " +
+        "the way, or a result of an action.",
       ...tables.flatMap(([owner, codes]) => [
         "",
         `## Of ${owner}`,

@@ -9,14 +9,19 @@ import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
 import { read, root, sources } from "./sources.ts";
 
 /** Words that plugins add; each brings its commands when it is asked for. */
-const words = sources("plugins/*/commands.json").map((path) => (JSON.parse(read(path)) as { readonly name: string }).name);
+const words = sources("plugins/*/commands.json").map(
+  (path) => (JSON.parse(read(path)) as { readonly name: string }).name,
+);
 
 function newProgram() {
   return createProgram(createTerminal(process), () => {});
 }
 
 /** Commands that do something, with their whole names. Groups only hold others. */
-function leavesOf(command: Command, before: readonly string[] = []): readonly { readonly name: string; readonly command: Command }[] {
+function leavesOf(
+  command: Command,
+  before: readonly string[] = [],
+): readonly { readonly name: string; readonly command: Command }[] {
   return command.commands.flatMap((child) => {
     const name = [...before, child.name()];
     return child.commands.length > 0 ? leavesOf(child, name) : [{ name: name.join(" "), command: child }];
@@ -64,13 +69,17 @@ test("core/cli/COMMANDS.md matches the output of --help; update it with `vitest 
   const page = [
     "# Commands",
     "",
-    "Every command with its options, as `--help` prints them. Each also takes `--config FILE` and `--state DIRECTORY`; `service --help` says what these mean.",
-    "With `--json` a failure is printed as JSON too. Printed JSON has no control, format or tag characters: they are escaped, and the value is the same.",
+    "Every command with its options, as `--help` prints them. Each also takes `--config FILE` and `--state " +
+      "DIRECTORY`; `service --help` says what these mean.",
+    "With `--json` a failure is printed as JSON too. Printed JSON has no control, format or tag characters: " +
+      "they are escaped, and the value is the same.",
     "Exit codes: 0 done, 1 failed, 2 wrong usage.",
     "",
     "| command | what it does |",
     "| --- | --- |",
-    ...commands.map(({ name, command }) => `| [\`service ${name}\`](#service-${name.replaceAll(" ", "-")}) | ${summaryOf(command)} |`),
+    ...commands.map(
+      ({ name, command }) => `| [\`service ${name}\`](#service-${name.replaceAll(" ", "-")}) | ${summaryOf(command)} |`,
+    ),
     "",
     ...sections,
   ].join("\n");

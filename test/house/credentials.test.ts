@@ -5,7 +5,9 @@ import { linesMatching, read, sources, withoutComments } from "./sources.ts";
 const engine = /^core\/transforms\/guest\//;
 
 test("the host compares secrets in one place, in constant time", () => {
-  const users = sources("core/**/*.ts").filter((path) => !engine.test(path) && /\btimingSafeEqual\(/.test(withoutComments(read(path))));
+  const users = sources("core/**/*.ts").filter(
+    (path) => !engine.test(path) && /\btimingSafeEqual\(/.test(withoutComments(read(path))),
+  );
   expect(users).toEqual(["core/http/credentials.ts"]);
 });
 

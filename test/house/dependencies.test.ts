@@ -15,7 +15,9 @@ interface LockEntry {
 }
 
 const lock = JSON.parse(read("package-lock.json")) as { readonly packages: Readonly<Record<string, LockEntry>> };
-const production = Object.entries(lock.packages).filter(([path, entry]) => path !== "" && entry.dev !== true && entry.devOptional !== true);
+const production = Object.entries(lock.packages).filter(
+  ([path, entry]) => path !== "" && entry.dev !== true && entry.devOptional !== true,
+);
 const installed = production.filter(([path]) => globSync(join(path, "package.json"), { cwd: root }).length > 0);
 
 /** Other licences, each with the reason why it will do. */
@@ -28,9 +30,12 @@ describe("production dependencies", () => {
     const allowed = new Set(["MIT", "ISC", "BSD-2-Clause", "BSD-3-Clause", "0BSD", "Apache-2.0", "BlueOak-1.0.0"]);
     const alternatives = (licence: string) => licence.replace(/[()]/g, "").split(" OR ");
     const licenceOf = (path: string, entry: LockEntry) =>
-      entry.license ?? (JSON.parse(readFileSync(join(root, path, "package.json"), "utf8")) as { license?: string }).license ?? "none";
+      entry.license ??
+      (JSON.parse(readFileSync(join(root, path, "package.json"), "utf8")) as { license?: string }).license ??
+      "none";
     const odd = installed.filter(
-      ([path, entry]) => named[path] === undefined && !alternatives(licenceOf(path, entry)).some((licence) => allowed.has(licence)),
+      ([path, entry]) =>
+        named[path] === undefined && !alternatives(licenceOf(path, entry)).some((licence) => allowed.has(licence)),
     );
     expect(odd.map(([path, entry]) => `${path}: ${licenceOf(path, entry)}`)).toEqual([]);
   });
@@ -41,7 +46,9 @@ describe("production dependencies", () => {
 
   test("use at most 80 MB", () => {
     const bytes = installed
-      .flatMap(([path]) => globSync("**/*", { cwd: join(root, path), exclude: ["node_modules/**"] }).map((file) => join(root, path, file)))
+      .flatMap(([path]) =>
+        globSync("**/*", { cwd: join(root, path), exclude: ["node_modules/**"] }).map((file) => join(root, path, file)),
+      )
       .map((file) => statSync(file))
       .reduce((sum, stat) => (stat.isFile() ? sum + Math.ceil(stat.size / 4_096) * 4_096 : sum), 0);
     expect(bytes / 1_000_000).toBeLessThan(80);
@@ -62,7 +69,9 @@ test("the lock file lists the packages of every platform, so npm ci works on eac
   );
   expect(optional.map(({ name }) => name)).toContain("@biomejs/cli-darwin-arm64");
   // A version whose platform packages the registry lacks leaves holes here: take the newest that has all.
-  expect(optional.filter(({ name }) => !locked.has(name)).map(({ path, name }) => `${path} asks for ${name}`)).toEqual([]);
+  expect(optional.filter(({ name }) => !locked.has(name)).map(({ path, name }) => `${path} asks for ${name}`)).toEqual(
+    [],
+  );
 });
 
 test("the tests run on every supported line of Node", () => {
@@ -76,5 +85,7 @@ test("the tests run on every supported line of Node", () => {
   // The newer one by npm, which puts the package's own Node first.
   expect(check).toMatch(/^npm run test:all /m);
   expect(check).toMatch(/npm install [^\n]* node@24$/m);
-  expect(check).toMatch(/^(?:TEST_LIBRARIES=installed )?PATH="\$node24:\$PATH" node node_modules\/vitest\/vitest\.mjs run /m);
+  expect(check).toMatch(
+    /^(?:TEST_LIBRARIES=installed )?PATH="\$node24:\$PATH" node node_modules\/vitest\/vitest\.mjs run /m,
+  );
 });

@@ -16,7 +16,9 @@ describe("documents", () => {
         .replaceAll("{command}", "service")
         .replaceAll("|", "\\|")
         .replace(/\{(\w+)\}/g, "*$1*");
-    const rows = Object.entries(errorTable).map(([code, { text, hint }]) => `| \`${code}\` | ${cell(text)} | ${cell(hint)} |`);
+    const rows = Object.entries(errorTable).map(
+      ([code, { text, hint }]) => `| \`${code}\` | ${cell(text)} | ${cell(hint)} |`,
+    );
     const page = [
       "# Errors",
       "",
@@ -40,7 +42,10 @@ describe("documents", () => {
 
   test("the table of deadlines in core/host/README.md has one row per call into a plugin", () => {
     const [, section = ""] = read("core/host/README.md").split("\n## Deadlines and faults\n");
-    const rows = [...section.matchAll(/^\| `(\w+)`[^|]*\| (\d+) s \|/gm)].map((match) => [match[1], Number(match[2]) * 1_000]);
+    const rows = [...section.matchAll(/^\| `(\w+)`[^|]*\| (\d+) s \|/gm)].map((match) => [
+      match[1],
+      Number(match[2]) * 1_000,
+    ]);
     expect(Object.fromEntries(rows)).toEqual(pluginDeadlines);
   });
 
@@ -71,13 +76,15 @@ describe("documents", () => {
         .replace(/[^\p{L}\p{N} _-]/gu, "")
         .replaceAll(" ", "-");
     const dead = documents().flatMap((path) =>
-      [...read(path).matchAll(/\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)/g)].flatMap(([, file = "", anchor]) => {
-        const target = file === "" ? path : join(dirname(path), file);
-        if (!existsSync(join(root, target))) return [`${path}: ${file}`];
-        if (anchor === undefined) return [];
-        const slugs = [...read(target).matchAll(/^#+ (.+)$/gm)].map((match) => slug(match[1] ?? ""));
-        return slugs.includes(anchor) ? [] : [`${path}: #${anchor}`];
-      }),
+      [...read(path).matchAll(/\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)/g)].flatMap(
+        ([, file = "", anchor]) => {
+          const target = file === "" ? path : join(dirname(path), file);
+          if (!existsSync(join(root, target))) return [`${path}: ${file}`];
+          if (anchor === undefined) return [];
+          const slugs = [...read(target).matchAll(/^#+ (.+)$/gm)].map((match) => slug(match[1] ?? ""));
+          return slugs.includes(anchor) ? [] : [`${path}: #${anchor}`];
+        },
+      ),
     );
     expect(dead).toEqual([]);
   });

@@ -14,7 +14,9 @@ const doors = [
 ].filter((path) => existsSync(join(root, path)));
 
 /** Exported declarations of one file, each with the doc comment right above it. */
-function declarations(text: string): readonly { readonly kind: string; readonly name: string; readonly comment: string }[] {
+function declarations(
+  text: string,
+): readonly { readonly kind: string; readonly name: string; readonly comment: string }[] {
   const pattern = /(\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n)?^export (?:async )?(function|const|class|interface|type) (\w+)/gm;
   return [...text.matchAll(pattern)].map(([, comment = "", kind = "", name = ""]) => ({ kind, name, comment }));
 }
@@ -44,7 +46,9 @@ describe.each(doors)("the door %s", (door) => {
   });
 
   test("every function and class has an example", () => {
-    const bare = exported(door).filter(({ kind, comment }) => (kind === "function" || kind === "class") && !comment.includes("@example"));
+    const bare = exported(door).filter(
+      ({ kind, comment }) => (kind === "function" || kind === "class") && !comment.includes("@example"),
+    );
     expect(bare.map(({ name }) => name)).toEqual([]);
   });
 });

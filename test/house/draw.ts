@@ -17,7 +17,10 @@ function numbers(seed: number): () => number {
 
 function draw<T>(from: readonly T[], count: number, next: () => number): readonly T[] {
   const left = [...from];
-  return Array.from({ length: Math.min(count, left.length) }, () => left.splice(Math.floor(next() * left.length), 1)[0] as T);
+  return Array.from(
+    { length: Math.min(count, left.length) },
+    () => left.splice(Math.floor(next() * left.length), 1)[0] as T,
+  );
 }
 
 const files = sources("{core,plugins,transforms}/**/*.ts");
@@ -36,7 +39,9 @@ const messages = files.flatMap((path) =>
     .filter((text) => text.split(" ").length >= 4 && !/\b(?:SELECT|INSERT|UPDATE|DELETE|CREATE)\b/.test(text))
     .map((text) => `${path}: ${text}`),
 );
-const pages = sources("*.md", "{core,plugins,transforms,examples}/**/*.md").filter((path) => !/CHANGELOG|SURFACE|CODES|ERRORS/.test(path));
+const pages = sources("*.md", "{core,plugins,transforms,examples}/**/*.md").filter(
+  (path) => !/CHANGELOG|SURFACE|CODES|ERRORS/.test(path),
+);
 
 const next = numbers(Number(process.argv[2] ?? 1));
 for (const [title, all, count] of [

@@ -9,7 +9,14 @@ export interface Handlers {
   readonly bare: readonly string[];
 }
 
-const attaching: ReadonlySet<string> = new Set(["on", "once", "addListener", "prependListener", "prependOnceListener", "addEventListener"]);
+const attaching: ReadonlySet<string> = new Set([
+  "on",
+  "once",
+  "addListener",
+  "prependListener",
+  "prependOnceListener",
+  "addEventListener",
+]);
 const guards: ReadonlySet<string> = new Set(["onMessage", "onEvent", "messageHandler"]);
 /** Not of others: what this process aborts itself, and what its terminal or supervisor asks it to do. */
 const isOwn = (event: string): boolean => event === "abort" || /^SIG[A-Z]+$/.test(event);
@@ -38,7 +45,11 @@ export function handlersIn(path: string, text: string): Handlers {
       guarded.push(...(given[place] === undefined ? [] : textsIn(given[place])));
     }
     // A server hands each request to the function that it is created with.
-    const name = ts.isIdentifier(expression) ? expression.text : ts.isPropertyAccessExpression(expression) ? expression.name.text : "";
+    const name = ts.isIdentifier(expression)
+      ? expression.text
+      : ts.isPropertyAccessExpression(expression)
+        ? expression.name.text
+        : "";
     if (/^create(?:Secure)?Server$/.test(name) && given.some(isFunction)) report(node);
     if (!ts.isPropertyAccessExpression(expression) || !attaching.has(expression.name.text)) return;
     const [event, handler] = given;

@@ -20,7 +20,9 @@ const forbidden = configuration.forbidden as unknown as readonly Rule[];
 async function cruise(directory: string): Promise<ICruiseResult> {
   const { options, ...ruleSet } = configuration;
   const { enhancedResolveOptions, ...cruiseOptions } = options;
-  const folders = ["core", "plugins", "transforms", "examples", "bench"].filter((folder) => existsSync(join(directory, folder)));
+  const folders = ["core", "plugins", "transforms", "examples", "bench"].filter((folder) =>
+    existsSync(join(directory, folder)),
+  );
   const { output } = await runCruiser(
     folders,
     { ...cruiseOptions, baseDir: directory, ruleSet, validate: true },
@@ -44,7 +46,8 @@ describe("import rules", () => {
     try {
       mkdirSync(join(directory, "core"));
       writeFileSync(join(directory, "package.json"), "{}");
-      for (const name of ["a", "b", "c", "d", "e", "f"]) writeFileSync(join(directory, "core", `${name}.ts`), "export type T = string;\n");
+      for (const name of ["a", "b", "c", "d", "e", "f"])
+        writeFileSync(join(directory, "core", `${name}.ts`), "export type T = string;\n");
       const source = [
         'import { a } from "./a.ts";',
         'import type { T } from "./b.ts";',
@@ -56,7 +59,9 @@ describe("import rules", () => {
       ].join("\n");
       writeFileSync(join(directory, "core", "index.ts"), source);
       const { modules } = await cruise(directory);
-      const seen = modules.find((module) => module.source === "core/index.ts")?.dependencies.map(({ resolved }) => resolved);
+      const seen = modules
+        .find((module) => module.source === "core/index.ts")
+        ?.dependencies.map(({ resolved }) => resolved);
       expect(seen?.sort()).toEqual(["a", "b", "c", "d", "e", "f"].map((name) => `core/${name}.ts`));
     } finally {
       rmSync(directory, { recursive: true, force: true });
@@ -66,15 +71,24 @@ describe("import rules", () => {
   test("each rule still matches files, so a moved directory cannot disable it", async () => {
     const { modules } = await house();
     const files = modules.map((module) => module.source);
-    const targets = new Set([...files, ...modules.flatMap((module) => module.dependencies.map((dependency) => dependency.resolved))]);
+    const targets = new Set([
+      ...files,
+      ...modules.flatMap((module) => module.dependencies.map((dependency) => dependency.resolved)),
+    ]);
     const idle = forbidden.flatMap(({ name, from, to }) => {
-      const alternatives = [...patterns(from.path), ...patterns(from.pathNot)].flatMap((pattern) => pattern.split("|^"));
+      const alternatives = [...patterns(from.path), ...patterns(from.pathNot)].flatMap((pattern) =>
+        pattern.split("|^"),
+      );
       const unmatched =
-        alternatives.length > 0 && !patterns(from.path).some((pattern) => files.some((file) => new RegExp(pattern).test(file)));
+        alternatives.length > 0 &&
+        !patterns(from.path).some((pattern) => files.some((file) => new RegExp(pattern).test(file)));
       const importers = name.startsWith("one-importer") ? patterns(from.pathNot) : [];
-      const gone = importers.length > 0 && !importers.some((pattern) => files.some((file) => new RegExp(pattern).test(file)));
+      const gone =
+        importers.length > 0 && !importers.some((pattern) => files.some((file) => new RegExp(pattern).test(file)));
       const package_ = name.startsWith("one-importer") ? patterns(to.path) : [];
-      const unused = package_.length > 0 && ![...targets].some((target) => package_.some((pattern) => new RegExp(pattern).test(target)));
+      const unused =
+        package_.length > 0 &&
+        ![...targets].some((target) => package_.some((pattern) => new RegExp(pattern).test(target)));
       return unmatched || gone || unused ? [name] : [];
     });
     expect(idle).toEqual([]);
@@ -108,9 +122,13 @@ describe("import rules", () => {
       }
       write("core/contract/types.ts", 'import type { A } from "./errors.ts";\n');
       write("core/contract/errors.ts", 'import type { B } from "./types.ts";\n');
-      for (const name of forbidden.flatMap((rule) => (rule.name.startsWith("goes-down-") ? [rule.name.slice("goes-down-".length)] : [])))
+      for (const name of forbidden.flatMap((rule) =>
+        rule.name.startsWith("goes-down-") ? [rule.name.slice("goes-down-".length)] : [],
+      ))
         write(`core/${name}/broken.ts`, 'import "../penthouse/index.ts";\n');
-      const doors = forbidden.flatMap((rule) => (rule.name.startsWith("door-of-") ? [rule.name.slice("door-of-".length)] : []));
+      const doors = forbidden.flatMap((rule) =>
+        rule.name.startsWith("door-of-") ? [rule.name.slice("door-of-".length)] : [],
+      );
       for (const room of doors) write(`core/${room}/inside.ts`);
       write("core/penthouse/guest.ts", doors.map((room) => `import "../${room}/inside.ts";\n`).join(""));
       write("core/penthouse/index.ts");
@@ -118,7 +136,10 @@ describe("import rules", () => {
       write("core/webhooks/two/b.ts");
       write("core/webhooks/two/c.ts", 'import "../one/d.ts";\n');
       write("core/webhooks/one/d.ts");
-      write("core/gateway/gateway.ts", 'import "./lost.ts";\nimport "dev";\nimport type {} from "service-gateway/sdk";\n');
+      write(
+        "core/gateway/gateway.ts",
+        'import "./lost.ts";\nimport "dev";\nimport type {} from "service-gateway/sdk";\n',
+      );
       write("core/path/index.ts");
       write("core/path/turn.ts");
       write("core/sdk/contract.ts");
@@ -130,7 +151,10 @@ describe("import rules", () => {
       write("core/orphan.ts");
       write("core/many.ts", [...packages, "node:sqlite"].map((id) => `import "${id}";\n`).join(""));
       write("core/uses-plugin.ts", 'import type { P } from "../plugins/one/index.ts";\nimport "./many.ts";\n');
-      write("plugins/one/index.ts", 'import type { S } from "../../core/sdk/contract.ts";\nimport "../two/index.ts";\n');
+      write(
+        "plugins/one/index.ts",
+        'import type { S } from "../../core/sdk/contract.ts";\nimport "../two/index.ts";\n',
+      );
       write("plugins/two/index.ts");
       const { summary } = await cruise(directory);
       const fired = new Set(summary.violations.map((violation) => violation.rule.name));
@@ -156,8 +180,12 @@ describe("import rules", () => {
     }
     const floorOf = (room: string): number => Math.max(-1, ...[...(below.get(room) ?? [])].map(floorOf)) + 1;
     const floors = Math.max(...[...below.keys()].map(floorOf)) + 1;
-    // Every room with a source of its own hears it through `listeners`, which imports nothing: these arrows tell a reader nothing.
-    const arrows = [...below.values()].reduce((sum, rooms) => sum + [...rooms].filter((room) => room !== "listeners").length, 0);
+    // Every room with a source of its own hears it through `listeners`, which imports nothing: these arrows tell a
+    // reader nothing.
+    const arrows = [...below.values()].reduce(
+      (sum, rooms) => sum + [...rooms].filter((room) => room !== "listeners").length,
+      0,
+    );
     expect(below.size).toBeLessThanOrEqual(28);
     expect(floors).toBeLessThanOrEqual(13);
     expect(arrows).toBeLessThanOrEqual(140);

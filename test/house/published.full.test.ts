@@ -40,7 +40,10 @@ const beside = [
 /** What the build makes its directory of. */
 const ofBuild = ["core", "plugins", ".ci", "tsconfig.json", "tsconfig.build.json", "package.json", "package-lock.json"];
 
-/** The package: built, packed, and unpacked again. Below `node_modules`, so that its libraries are found as in an installation. */
+/**
+ * The package: built, packed, and unpacked again. Below `node_modules`, so that its libraries are found as in an
+ * installation.
+ */
 let directory: string;
 
 beforeAll(async () => {
@@ -55,7 +58,9 @@ beforeAll(async () => {
 /** As `npm run build` does. The types are checked by `npm run check`. */
 function build(target: string): void {
   const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
-  execFileSync(process.execPath, [tsc, "-p", join(root, "tsconfig.build.json"), "--noCheck", "--outDir", target], { encoding: "utf8" });
+  execFileSync(process.execPath, [tsc, "-p", join(root, "tsconfig.build.json"), "--noCheck", "--outDir", target], {
+    encoding: "utf8",
+  });
   execFileSync(process.execPath, [join(root, ".ci", "build-program.cjs"), target]);
 }
 
@@ -63,7 +68,10 @@ const binOf = (made: string) => join(made, "prefix", "bin");
 const folderOf = (made: string) => join(made, "prefix", "lib", "node_modules", "service-gateway");
 const leanTarball = (made: string) => join(made, "service-gateway.tar");
 
-/** As `npm install -g` leaves it: the packed files, and both names in a directory of the search path. The libraries are those of the repository. */
+/**
+ * As `npm install -g` leaves it: the packed files, and both names in a directory of the search path. The libraries are
+ * those of the repository.
+ */
 function install(made: string): void {
   const prefix = join(made, "prefix");
   const [bin, folder] = [binOf(made), folderOf(made)];
@@ -76,7 +84,9 @@ function install(made: string): void {
   const [tarball = ""] = readdirSync(prefix).filter((name) => name.endsWith(".tgz"));
   expect(packed).toContain(tarball);
   execFileSync("tar", ["-xzf", join(prefix, tarball), "-C", folder, "--strip-components=1"]);
-  const { bin: names } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { readonly bin: Record<string, string> };
+  const { bin: names } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as {
+    readonly bin: Record<string, string>;
+  };
   for (const [name, file] of Object.entries(names)) {
     chmodSync(join(folder, file), 0o755);
     symlinkSync(relative(bin, join(folder, file)), join(bin, name));
@@ -85,14 +95,20 @@ function install(made: string): void {
 }
 
 /**
- * The packed program once more, without its dependencies: npm would ask the registry for them, and the repository has them. Without what
- * no program reads: npm is as busy with a declaration or a page as with a file of code.
+ * The packed program once more, without its dependencies: npm would ask the registry for them, and the repository has
+ * them. Without what no program reads: npm is as busy with a declaration or a page as with a file of code.
  */
 function packWithoutLibraries(made: string): void {
   const package_ = join(made, "lean", "package");
-  cpSync(join(folderOf(made), "dist"), join(package_, "dist"), { recursive: true, filter: (path) => !/\.(?:d\.ts|md)$/.test(path) });
+  cpSync(join(folderOf(made), "dist"), join(package_, "dist"), {
+    recursive: true,
+    filter: (path) => !/\.(?:d\.ts|md)$/.test(path),
+  });
   const manifest = JSON.parse(readFileSync(join(folderOf(made), "package.json"), "utf8")) as object;
-  writeFileSync(join(package_, "package.json"), JSON.stringify({ ...manifest, dependencies: {}, peerDependencies: {} }));
+  writeFileSync(
+    join(package_, "package.json"),
+    JSON.stringify({ ...manifest, dependencies: {}, peerDependencies: {} }),
+  );
   execFileSync("tar", ["-cf", leanTarball(made), "-C", dirname(package_), "package"]);
 }
 
@@ -103,7 +119,8 @@ const execute = promisify(execFile);
 
 /** The host's own Node; `npm` brings a newer one. */
 const hostNode = "/usr/bin/node";
-const isOld = existsSync(hostNode) && /^v(?:1\d|2[0-3])\./.test(execFileSync(hostNode, ["--version"], { encoding: "utf8" }));
+const isOld =
+  existsSync(hostNode) && /^v(?:1\d|2[0-3])\./.test(execFileSync(hostNode, ["--version"], { encoding: "utf8" }));
 if (!isOld) console.warn(`left out: ${hostNode} is no older Node`);
 
 describe.concurrent("the published package", () => {
@@ -121,7 +138,9 @@ describe.concurrent("the published package", () => {
     const asks = (path: string, wanted: RegExp) => wanted.test(readFileSync(join(dist, path), "utf8"));
     expect(code.filter((path) => asks(path, /(?:from |import\()"typebox/))).toEqual([]);
     expect(code.filter((path) => asks(path, /from "[./]+libraries\/typebox\.js"/))).not.toEqual([]);
-    expect(readFileSync(join(dist, "libraries", "typebox.js"), "utf8")).toMatch(/^\/\*\ntypebox\n[\s\S]*Permission is hereby granted/);
+    expect(readFileSync(join(dist, "libraries", "typebox.js"), "utf8")).toMatch(
+      /^\/\*\ntypebox\n[\s\S]*Permission is hereby granted/,
+    );
   });
 
   test("contains the program in few files, all of whose imports resolve", () => {
@@ -145,7 +164,9 @@ describe.concurrent("the published package", () => {
     const page = await fetch(/Page +(\S+)/.exec(said)?.[1] ?? "");
     expect(page.status).toBe(200);
     const { out } = await run(["plugins", "list", "--json"], { home, main: main() });
-    const { plugins } = JSON.parse(out) as { readonly plugins: readonly { readonly id: string; readonly state: string }[] };
+    const { plugins } = JSON.parse(out) as {
+      readonly plugins: readonly { readonly id: string; readonly state: string }[];
+    };
     expect(plugins.filter(({ state }) => state !== "up")).toEqual([]);
     dev.child.kill("SIGTERM");
     expect((await dev.finished).code).toBe(0);
@@ -179,7 +200,8 @@ describe.concurrent("the published package", () => {
     const [ada = 0] = people(platform);
     platform.act.say(ada, ada, "Hello, bot!");
     await answered(platform, ada, "Pairing code");
-    const [approve = ""] = /^service-gateway pairing approve botchat \S+$/m.exec(answers(platform, ada).join("\n")) ?? [];
+    const [approve = ""] =
+      /^service-gateway pairing approve botchat \S+$/m.exec(answers(platform, ada).join("\n")) ?? [];
     const approved = spawnSync("sh", ["-c", approve], { encoding: "utf8", env: { PATH: path, HOME: home } });
     expect([approved.status, approved.stdout]).toEqual([0, expect.stringContaining("is an owner now")]);
     // What was written before the approval is answered after it.
@@ -197,17 +219,24 @@ describe.concurrent("the published package", () => {
     onTestFinished(() => rmSync(home, { recursive: true, force: true }));
     const options = { cwd: home, env: { PATH: searchPath(), HOME: home, NO_COLOR: "1", ...inherited } };
     const names = pluginKinds.map((kind) => `acme-${kind}`);
-    const create = (kind: string) => execute("service-gateway", ["plugins", "create", `acme-${kind}`, "--kind", kind], options);
+    const create = (kind: string) =>
+      execute("service-gateway", ["plugins", "create", `acme-${kind}`, "--kind", kind], options);
     await Promise.all(pluginKinds.map(create));
 
     // The tests of all of them in one process: each would load the gateway again.
-    writeFileSync(join(home, "package.json"), JSON.stringify({ scripts: { test: "vitest run --no-isolate --max-workers=1" } }));
+    writeFileSync(
+      join(home, "package.json"),
+      JSON.stringify({ scripts: { test: "vitest run --no-isolate --max-workers=1" } }),
+    );
     await execute("npm", ["pack", "--silent", ...names.map((name) => `./${name}`)], options);
     const tarballs = [leanTarball(directory), ...names.map((name) => `./${name}-0.1.0.tgz`)];
     await execute("npm", ["install", "--offline", "--no-audit", "--no-fund", ...tarballs], options);
 
-    // Without `npm install` in each: the package is found above, vitest in the repository. One run has the tests of all of them.
-    const scripts = names.map((name) => JSON.parse(readFileSync(join(home, name, "package.json"), "utf8")).scripts.test);
+    // Without `npm install` in each: the package is found above, vitest in the repository. One run has the tests of all
+    // of them.
+    const scripts = names.map(
+      (name) => JSON.parse(readFileSync(join(home, name, "package.json"), "utf8")).scripts.test,
+    );
     expect(scripts).toEqual(names.map(() => "vitest run"));
     const { stdout } = await execute("npm", ["test"], options);
     for (const name of names) expect(stdout).toMatch(new RegExp(`✓ ${name}/test/\\S+\\.test\\.ts \\(\\d+ tests\\)`));
@@ -216,22 +245,29 @@ describe.concurrent("the published package", () => {
     const plugins = names.filter((name) => name !== "acme-transform");
     writeFileSync(join(home, "config.jsonc"), JSON.stringify({ plugins: { load: plugins } }));
     const listed = await execute("service-gateway", ["plugins", "list", "--json", "--config", "config.jsonc"], options);
-    const { plugins: all } = JSON.parse(listed.stdout) as { readonly plugins: readonly { readonly id: string; readonly state: string }[] };
+    const { plugins: all } = JSON.parse(listed.stdout) as {
+      readonly plugins: readonly { readonly id: string; readonly state: string }[];
+    };
     expect(all.filter(({ id }) => id.startsWith("acme-")).map(({ id, state }) => `${id} ${state}`)).toEqual(
       plugins.map((id) => `${id} ready`),
     );
   }, 120_000);
 
-  test.runIf(isOld)("explains on an older Node, in one sentence, what it requires and how to start with a newer one", () => {
-    const said = (program: string, ...args: readonly string[]) => {
-      const { status, stdout, stderr } = spawnSync(hostNode, [program, ...args], { encoding: "utf8", env: {} });
-      expect([status, stdout]).toEqual([1, ""]);
-      expect(stderr).toMatch(/^error: Node \S+ is too old: this program needs Node 24\.16 or later[^\n]*\.\n {7}[^\n]+\n$/);
-      expect(stderr).toContain("https://nodejs.org/en/download");
-      return stderr;
-    };
-    expect(said(main(), "status", "--json")).toMatch(/npx -y -p node@26 -- service-gateway status --json\n$/);
-    expect(said(main(), "message", "send", "--message", "two words")).toMatch(/-- service-gateway \.\.\.\n$/);
-    expect(said(join(root, "core", "cli", "main.js"), "status")).toMatch(/npm run -s service -- status\n$/);
-  });
+  test.runIf(isOld)(
+    "explains on an older Node, in one sentence, what it requires and how to start with a newer one",
+    () => {
+      const said = (program: string, ...args: readonly string[]) => {
+        const { status, stdout, stderr } = spawnSync(hostNode, [program, ...args], { encoding: "utf8", env: {} });
+        expect([status, stdout]).toEqual([1, ""]);
+        expect(stderr).toMatch(
+          /^error: Node \S+ is too old: this program needs Node 24\.16 or later[^\n]*\.\n {7}[^\n]+\n$/,
+        );
+        expect(stderr).toContain("https://nodejs.org/en/download");
+        return stderr;
+      };
+      expect(said(main(), "status", "--json")).toMatch(/npx -y -p node@26 -- service-gateway status --json\n$/);
+      expect(said(main(), "message", "send", "--message", "two words")).toMatch(/-- service-gateway \.\.\.\n$/);
+      expect(said(join(root, "core", "cli", "main.js"), "status")).toMatch(/npm run -s service -- status\n$/);
+    },
+  );
 });

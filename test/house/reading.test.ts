@@ -60,11 +60,15 @@ test("the rule detects what it forbids", () => {
 
 test("only the bounded readers send requests and read responses", () => {
   // Also what `plugins create` writes: it is the beginning of plugins of others.
-  const files = sources("core/**/*.ts", "core/cli/plugins/templates/**/*.ts.txt", "plugins/**/*.ts", "examples/**/*.ts").filter(
-    (path) => !/^core\/(?:testkit|transforms\/guest)\/|\.test\.ts$|\/test\//.test(path),
-  );
+  const files = sources(
+    "core/**/*.ts",
+    "core/cli/plugins/templates/**/*.ts.txt",
+    "plugins/**/*.ts",
+    "examples/**/*.ts",
+  ).filter((path) => !/^core\/(?:testkit|transforms\/guest)\/|\.test\.ts$|\/test\//.test(path));
   const lines = files.flatMap((path) => (allowed[path] === undefined ? found(path, read(path)) : []));
-  // A parser of mail, the code of a page that a browser runs, and functions of that name that were handed in, which are guarded.
+  // A parser of mail, the code of a page that a browser runs, and functions of that name that were handed in, which are
+  // guarded.
   const others = [
     /^core\/media\/outbound\.ts:\d+: .*fetch\(media\.url, \{ path, limits/,
     /^core\/transforms\/engine\/call-effects\.ts:\d+: void fetch\(request\)/,

@@ -1,6 +1,6 @@
 /**
- * The sentences that people read beside the program: READMEs, the manual, doc comments; of tables each cell of eight words and more.
- * `node test/house/sentences.ts` prints how many have more than 25 words, and `--long` prints those.
+ * The sentences that people read beside the program: READMEs, the manual, doc comments; of tables each cell of eight
+ * words and more. `node test/house/sentences.ts` prints how many have more than 25 words, and `--long` prints those.
  */
 import { read, sources } from "./sources.ts";
 
@@ -56,7 +56,9 @@ function ofSource(path: string): readonly Sentence[] {
 }
 
 export function sentences(): { readonly all: readonly Sentence[]; readonly long: readonly Sentence[] } {
-  const pages = sources("*.md", "{core,plugins,transforms,examples,bench}/**/*.md").filter((path) => !/CHANGELOG|SURFACE/.test(path));
+  const pages = sources("*.md", "{core,plugins,transforms,examples,bench}/**/*.md").filter(
+    (path) => !/CHANGELOG|SURFACE/.test(path),
+  );
   const files = sources("{core,plugins,transforms,examples}/**/*.ts");
   const all = [...pages.flatMap(ofPage), ...files.flatMap(ofSource)].filter(({ words }) => words > 0);
   return { all, long: all.filter(({ words }) => words > longestWords) };
@@ -70,6 +72,10 @@ if (import.meta.main) {
     return `${over.length} of ${total.length} (${((100 * over.length) / total.length).toFixed(1)} %)`;
   };
   if (process.argv.includes("--long"))
-    for (const { at, text, words } of long.toSorted((a, b) => b.words - a.words)) console.log(`${words} ${at}: ${text}`);
-  console.log(`sentences of more than ${longestWords} words: pages ${share(".md")}, doc comments ${share(".ts")}, all ${share("")}`);
+    for (const { at, text, words } of long.toSorted((a, b) => b.words - a.words))
+      console.log(`${words} ${at}: ${text}`);
+  console.log(
+    `sentences of more than ${longestWords} words: pages ${share(".md")}, doc comments ${share(".ts")}, all ` +
+      `${share("")}`,
+  );
 }

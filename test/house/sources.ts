@@ -22,5 +22,7 @@ export function withoutComments(text: string): string {
 
 /** Lines of a text that match, as `path:line: text`. */
 export function linesMatching(path: string, text: string, pattern: RegExp): readonly string[] {
-  return text.split("\n").flatMap((line, index) => (pattern.test(line) ? [`${path}:${index + 1}: ${line.trim()}`] : []));
+  return text
+    .split("\n")
+    .flatMap((line, index) => (pattern.test(line) ? [`${path}:${index + 1}: ${line.trim()}`] : []));
 }

@@ -32,7 +32,9 @@ const rows: readonly Row[] = lines.map(({ at, line }) => {
 });
 
 const known = new Map(
-  [...new Set(rows.map(({ file }) => file))].map((file) => [file, sources(file).length === 1 ? titlesOf(file) : undefined] as const),
+  [...new Set(rows.map(({ file }) => file))].map(
+    (file) => [file, sources(file).length === 1 ? titlesOf(file) : undefined] as const,
+  ),
 );
 
 describe("the statements of the specification", () => {
@@ -59,11 +61,15 @@ describe("the statements of the specification", () => {
   });
 
   test("each case occurs in its file", () => {
-    const absent = rows.filter(({ file, example }) => example !== "" && known.has(file) && !read(file).includes(example));
+    const absent = rows.filter(
+      ({ file, example }) => example !== "" && known.has(file) && !read(file).includes(example),
+    );
     expect(absent.map(({ at, example }) => `${at}: ${example}`)).toEqual([]);
   });
 
   test("titles in a file are read together with their groups", () => {
-    expect(titlesOf("test/house/statements.test.ts")).toContain("the statements of the specification > none is listed twice");
+    expect(titlesOf("test/house/statements.test.ts")).toContain(
+      "the statements of the specification > none is listed twice",
+    );
   });
 });

@@ -13,7 +13,9 @@ const doors = {
   "service-gateway/testkit": "core/testkit/index.ts",
 } as const;
 
-const exported = Object.values(doors).flatMap((door) => exportsOf(door).map((name) => ({ name, door, declared: find(door, name) })));
+const exported = Object.values(doors).flatMap((door) =>
+  exportsOf(door).map((name) => ({ name, door, declared: find(door, name) })),
+);
 
 /** Types that others name, but that no door exports. */
 function inner(): readonly Declared[] {
@@ -40,7 +42,8 @@ describe("the public contract", () => {
     const page = [
       "# The surface of the package",
       "",
-      "Everything that a plugin, a channel, a transform or a test can import, without its description, and then the types that these name.",
+      "Everything that a plugin, a channel, a transform or a test can import, without its description, and " +
+        "then the types that these name.",
       "The descriptions are in the source and in editors. A changed line here is a changed contract: see `sdkVersion`.",
       ...Object.entries(doors).flatMap(([specifier, door]) => [
         "",
@@ -60,7 +63,9 @@ describe("the public contract", () => {
   });
 
   test("each export has a description", () => {
-    const silent = exported.filter(({ declared }) => declared !== undefined && !/\*\s*\S+/.test(documentation(declared)));
+    const silent = exported.filter(
+      ({ declared }) => declared !== undefined && !/\*\s*\S+/.test(documentation(declared)),
+    );
     expect(silent.map(({ name, door }) => `${name} in ${door}`)).toEqual([]);
   });
 });

@@ -28,7 +28,8 @@ function fileOf(from: string, specifier: ts.Expression | undefined): string | un
 }
 
 function isNamed(statement: ts.Statement, name: string): boolean {
-  if (ts.isVariableStatement(statement)) return statement.declarationList.declarations.some((one) => one.name.getText() === name);
+  if (ts.isVariableStatement(statement))
+    return statement.declarationList.declarations.some((one) => one.name.getText() === name);
   return (
     (ts.isInterfaceDeclaration(statement) ||
       ts.isTypeAliasDeclaration(statement) ||
@@ -60,7 +61,9 @@ export function find(file: string, name: string): Declared | undefined {
 /** The names that a door exports, in their order. */
 export function exportsOf(door: string): readonly string[] {
   return parse(door).statements.flatMap((statement) =>
-    ts.isExportDeclaration(statement) && statement.exportClause !== undefined && ts.isNamedExports(statement.exportClause)
+    ts.isExportDeclaration(statement) &&
+    statement.exportClause !== undefined &&
+    ts.isNamedExports(statement.exportClause)
       ? statement.exportClause.elements.map((element) => element.name.text)
       : [],
   );

@@ -28,7 +28,11 @@ async function run(token: string, plugin: PluginDefinition): Promise<Running> {
     directory,
     async wake(by) {
       const headers = { authorization: `Bearer ${by}`, "content-type": "application/json" };
-      const response = await fetch(`${gateway.url}/hooks/wake`, { method: "POST", headers, body: JSON.stringify({ text: "ring" }) });
+      const response = await fetch(`${gateway.url}/hooks/wake`, {
+        method: "POST",
+        headers,
+        body: JSON.stringify({ text: "ring" }),
+      });
       await response.arrayBuffer();
       return response.status;
     },
@@ -36,7 +40,10 @@ async function run(token: string, plugin: PluginDefinition): Promise<Running> {
 }
 
 /** Counts in its own store and remembers which events it saw; the same definition is given to both gateways. */
-function counter(): { readonly plugin: PluginDefinition; readonly seen: { readonly host: object; readonly event: string }[] } {
+function counter(): {
+  readonly plugin: PluginDefinition;
+  readonly seen: { readonly host: object; readonly event: string }[];
+} {
   const seen: { readonly host: object; readonly event: string }[] = [];
   const plugin = definePlugin({
     id: "counter",
@@ -71,7 +78,9 @@ test("two gateways in one process share no tokens, hooks, state or log, and one 
   while (new Set(seen.map(({ host }) => host)).size < 2) await wait(20);
 
   const of = async ({ gateway }: Running) => (await gateway.describe()).stats.settled;
-  expect([await of(one), await of(two)].map(({ answered, silent, failed }) => answered + silent + failed)).toEqual([1, 1]);
+  expect([await of(one), await of(two)].map(({ answered, silent, failed }) => answered + silent + failed)).toEqual([
+    1, 1,
+  ]);
 
   await one.gateway.close();
   expect(await two.wake("token-of-two")).toBe(200);
@@ -95,7 +104,8 @@ const timersOfTheProcess = "core/testkit/host/played-clock.ts";
 const engine = /^core\/transforms\/guest\//;
 
 test("no module keeps state at its top level", () => {
-  // A table that is filled once and a pattern that is compiled once do not change; a `let`, a map that grows and a counter do.
+  // A table that is filled once and a pattern that is compiled once do not change; a `let`, a map that grows and a
+  // counter do.
   const growing = /^(?:export )?(?:let |var |const \w+(?::[^=]+)? = new (?:Map|Set|WeakMap|WeakSet)(?:<[^>]*>+)?\(\))/;
   const found = sources("{core,plugins}/**/*.ts")
     .filter((path) => !tables.includes(path) && path !== timersOfTheProcess && !engine.test(path))

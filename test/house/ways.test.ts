@@ -3,7 +3,10 @@ import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { read, root } from "./sources.ts";
 
-/** Files that the tables of a text name, in order. A short name is looked for beside those that came before it, and above them. */
+/**
+ * Files that the tables of a text name, in order. A short name is looked for beside those that came before it, and
+ * above them.
+ */
 function filesOf(table: string): readonly string[] {
   const found: string[] = [];
   for (const [, name = ""] of table.matchAll(/`([\w./-]+\.ts)`/g)) {
@@ -24,7 +27,11 @@ function waysOf(text: string): ReadonlyMap<string, readonly string[]> {
   const [, section = ""] = text.split("## Three ways, file by file\n");
   const parts = (section.split("\n## ")[0] ?? "").split(/^\*\*(.+?)\*\*/m).slice(1);
   const lines = (part: string) => part.split("\n").filter((line) => line.startsWith("|"));
-  return new Map(parts.flatMap((name, index) => (index % 2 === 0 ? [[name, filesOf(lines(parts[index + 1] ?? "").join("\n"))]] : [])));
+  return new Map(
+    parts.flatMap((name, index) =>
+      index % 2 === 0 ? [[name, filesOf(lines(parts[index + 1] ?? "").join("\n"))]] : [],
+    ),
+  );
 }
 
 test("each path in ARCHITECTURE.md leads through existing files and visits none twice", () => {

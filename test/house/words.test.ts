@@ -1,4 +1,7 @@
-/** The voice of the product: the worst patterns of a text that was thought in another language do not come back into what people read. */
+/**
+ * The voice of the product: the worst patterns of a text that was thought in another language do not come back into
+ * what people read.
+ */
 import { describe, expect, test } from "vitest";
 import { sentences } from "./sentences.ts";
 import { linesMatching, read, sources, withoutComments } from "./sources.ts";
@@ -29,7 +32,9 @@ const isQuery = (text: string) => /\b(?:SELECT|INSERT|UPDATE|DELETE|CREATE)\b/.t
 
 describe("wording", () => {
   test("texts for people and models avoid the worst patterns", () => {
-    const files = sources("core/**/*.ts", "plugins/**/*.ts", "transforms/*.ts").filter((path) => !path.startsWith("core/testkit/store/"));
+    const files = sources("core/**/*.ts", "plugins/**/*.ts", "transforms/*.ts").filter(
+      (path) => !path.startsWith("core/testkit/store/"),
+    );
     const found = files
       .filter((path) => allowed[path] === undefined)
       .flatMap((path) =>
@@ -52,11 +57,15 @@ describe("wording", () => {
 
   test("line comments avoid the worst patterns, including those of the benchmarks", () => {
     const files = sources("{core,plugins,transforms,bench}/**/*.ts").filter((path) => allowed[path] === undefined);
-    expect(files.flatMap((path) => lineComments(path, read(path)).filter((comment) => patterns.test(comment)))).toEqual([]);
+    expect(files.flatMap((path) => lineComments(path, read(path)).filter((comment) => patterns.test(comment)))).toEqual(
+      [],
+    );
   });
 
   test("pages avoid the worst patterns", () => {
-    const pages = sources("*.md", "{core,plugins,transforms,examples}/**/*.md").filter((path) => !/CHANGELOG|SURFACE/.test(path));
+    const pages = sources("*.md", "{core,plugins,transforms,examples}/**/*.md").filter(
+      (path) => !/CHANGELOG|SURFACE/.test(path),
+    );
     expect(pages.flatMap((path) => linesMatching(path, read(path), patterns))).toEqual([]);
   });
 
@@ -72,11 +81,15 @@ describe("wording", () => {
   test("every glossary term is used in the code", () => {
     const [glossary = ""] = read("core/contract/types.ts").split("*/");
     const words = [...glossary.matchAll(/\*([a-z ]+)\*/g)].map(([, word = ""]) => word);
-    expect(words).toEqual(expect.arrayContaining(["event", "unit", "lane", "station", "hook point", "webhook", "trace", "code"]));
+    expect(words).toEqual(
+      expect.arrayContaining(["event", "unit", "lane", "station", "hook point", "webhook", "trace", "code"]),
+    );
     const code = sources("core/**/*.ts")
       .map((path) => read(path))
       .join("\n");
-    const unused = words.filter((word) => !new RegExp(`\\b${word.replace(" ", "[ -]?")}`, "i").test(code.replace(glossary, "")));
+    const unused = words.filter(
+      (word) => !new RegExp(`\\b${word.replace(" ", "[ -]?")}`, "i").test(code.replace(glossary, "")),
+    );
     expect(unused).toEqual([]);
   });
 
@@ -90,7 +103,9 @@ describe("wording", () => {
   });
 
   test("the check detects a text that breaks the rule", () => {
-    expect(shownTexts('const x = "nobody waits"; // "nobody reads"').filter((text) => patterns.test(text))).toEqual(["nobody waits"]);
+    expect(shownTexts('const x = "nobody waits"; // "nobody reads"').filter((text) => patterns.test(text))).toEqual([
+      "nobody waits",
+    ]);
     expect(lineComments("a.ts", 'get("http://x"); // nobody waits').filter((text) => patterns.test(text))).toEqual([
       "a.ts:1: nobody waits",
     ]);

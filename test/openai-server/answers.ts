@@ -30,7 +30,14 @@ function chunk(
   more: object = {},
 ): void {
   const choices = choice === null ? [] : [{ index: 0, finish_reason: null, ...choice }];
-  const data = { id: "chatcmpl-1", object: "chat.completion.chunk", created: 1_700_000_000, model: body.model, choices, ...more };
+  const data = {
+    id: "chatcmpl-1",
+    object: "chat.completion.chunk",
+    created: 1_700_000_000,
+    model: body.model,
+    choices,
+    ...more,
+  };
   response.write(`data: ${JSON.stringify(data)}\n\n`);
 }
 
@@ -199,7 +206,10 @@ export function garble(text = ""): Answer {
 /** Some text, then an error object in the stream. */
 export function errorInStream(
   message: string,
-  { text = "", error = { error: { message, type: "server_error", code: 500 } } }: { readonly text?: string; readonly error?: object } = {},
+  {
+    text = "",
+    error = { error: { message, type: "server_error", code: 500 } },
+  }: { readonly text?: string; readonly error?: object } = {},
 ): Answer {
   return async (exchange) => {
     open(exchange);

@@ -1,6 +1,6 @@
 /**
- * A model server that sends too much, as a program of its own: the name of the model says what, `FLOOD_MB` how much. It prints its port, and
- * after each request how many megabytes the client took.
+ * A model server that sends too much, as a program of its own: the name of the model says what, `FLOOD_MB` how much. It
+ * prints its port, and after each request how many megabytes the client took.
  */
 
 import { once } from "node:events";
@@ -10,7 +10,8 @@ const megabyte = 1024 * 1024;
 const most = Number(process.env.FLOOD_MB ?? "100") * megabyte;
 
 const event = (delta: object) =>
-  `data: ${JSON.stringify({ id: "1", object: "chat.completion.chunk", created: 1, model: "m", choices: [{ index: 0, delta, finish_reason: null }] })}\n\n`;
+  "data: " +
+  `${JSON.stringify({ id: "1", object: "chat.completion.chunk", created: 1, model: "m", choices: [{ index: 0, delta, finish_reason: null }] })}\n\n`;
 const call = (more: object) => event({ tool_calls: [{ index: 0, ...more }] });
 const filler = "x".repeat(64 * 1024);
 
@@ -51,7 +52,10 @@ async function roomOf(response: ServerResponse): Promise<void> {
   over.abort();
 }
 
-async function send(response: ServerResponse, { status = 200, type = "text/event-stream", begin = "", piece }: Flood): Promise<number> {
+async function send(
+  response: ServerResponse,
+  { status = 200, type = "text/event-stream", begin = "", piece }: Flood,
+): Promise<number> {
   let sent = 0;
   response.writeHead(status, { "content-type": type });
   response.write(begin);
@@ -76,7 +80,9 @@ const server = createServer((request, response) => {
     }
     console.log(`sent ${model} 0`);
     response.writeHead(200, { "content-type": "text/event-stream" });
-    const finish = `data: ${JSON.stringify({ id: "1", object: "chat.completion.chunk", created: 1, model: "m", choices: [{ index: 0, delta: {}, finish_reason: "stop" }] })}\n\n`;
+    const finish =
+      "data: " +
+      `${JSON.stringify({ id: "1", object: "chat.completion.chunk", created: 1, model: "m", choices: [{ index: 0, delta: {}, finish_reason: "stop" }] })}\n\n`;
     response.end(`${event({ content: "Hello." })}${finish}data: [DONE]\n\n`);
   });
 });

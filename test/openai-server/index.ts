@@ -56,7 +56,10 @@ function lastUserText(body: ChatRequest["body"]): string {
   return Array.isArray(content) ? content.map((part: { text?: string }) => part.text ?? "").join("") : "";
 }
 
-export async function createOpenAiServer({ answer = (said: string) => say(said), port: wanted = 0 } = {}): Promise<OpenAiServer> {
+export async function createOpenAiServer({
+  answer = (said: string) => say(said),
+  port: wanted = 0,
+} = {}): Promise<OpenAiServer> {
   const requests: ChatRequest[] = [];
   const answers: Answer[] = [];
   let key: string | undefined;

@@ -8,7 +8,9 @@ export async function costOf(work: () => unknown): Promise<number> {
   return (user + system) / 1_000;
 }
 
-/** The least that the work costs in a few rounds: a compiler at work may make a round dearer, nothing makes one cheaper. */
+/**
+ * The least that the work costs in a few rounds: a compiler at work may make a round dearer, nothing makes one cheaper.
+ */
 export async function leastCostOf(
   work: () => unknown,
   { below, rounds = 5 }: { readonly below: number; readonly rounds?: number },
@@ -18,7 +20,9 @@ export async function leastCostOf(
   return least;
 }
 
-/** How much slower than a machine at rest this one works at the moment; never below 1. For limits that are milliseconds. */
+/**
+ * How much slower than a machine at rest this one works at the moment; never below 1. For limits that are milliseconds.
+ */
 export async function slowness(): Promise<number> {
   const usualMs = 15;
   const known = () => {

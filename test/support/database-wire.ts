@@ -11,7 +11,10 @@ export interface DatabaseWire {
   readonly url: string;
   /** How many results were lost. */
   lost(): number;
-  /** From now on, every n-th result is lost with its connection: the database has done what the node never hears of. 0: none. */
+  /**
+   * From now on, every n-th result is lost with its connection: the database has done what the node never hears of. 0:
+   * none.
+   */
   lose(every: number): void;
   /** Breaks all connections now. New ones can be opened. */
   cut(): void;

@@ -23,7 +23,10 @@ export function playTimers(): void {
 const realTimeout = globalThis.setTimeout;
 
 /** Does what the fault says. Where a deadline has to end it, the clock is moved on by `ms` right after the call. */
-export function misbehave(fault: Fault, { ms, good, junk = 5 }: { readonly ms: number; readonly good?: unknown; readonly junk?: unknown }) {
+export function misbehave(
+  fault: Fault,
+  { ms, good, junk = 5 }: { readonly ms: number; readonly good?: unknown; readonly junk?: unknown },
+) {
   if (fault === "throws") throw new Error("the plugin is broken");
   if (fault === "rejects") return Promise.reject(new Error("the plugin is broken"));
   if (fault === "returns junk") return junk;
@@ -59,7 +62,12 @@ export function createDesk(
   broken: (account: ChannelAccount<Record<string, unknown>>, good: ChannelConnection) => Partial<ChannelConnection>,
   { markup = "plain", rich = false }: { readonly markup?: "plain" | "rich"; readonly rich?: boolean } = {},
 ): Desk {
-  const desk = { sent: [] as string[], removed: [] as string[], life: [] as string[], accounts: [] as Desk["accounts"][number][] };
+  const desk = {
+    sent: [] as string[],
+    removed: [] as string[],
+    life: [] as string[],
+    accounts: [] as Desk["accounts"][number][],
+  };
   let updates = 0;
   const open = (account: Desk["accounts"][number]): ChannelConnection => {
     desk.accounts.push(account);
@@ -70,7 +78,8 @@ export function createDesk(
         account.status({ state: "connected", identity: { id: "bot" } });
       },
       parse: (raw) => raw as unknown as ChannelInbound,
-      render: (reply: Reply) => (reply.text === "" ? [] : [{ kind: "text", chars: reply.text.length, body: reply.text }]),
+      render: (reply: Reply) =>
+        reply.text === "" ? [] : [{ kind: "text", chars: reply.text.length, body: reply.text }],
       async send(part) {
         desk.sent.push(`${part.replaces === undefined ? "" : "*"}${String(part.body)}`);
         return { messageId: part.replaces ?? `m${desk.sent.length}` };

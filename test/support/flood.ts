@@ -1,4 +1,7 @@
-/** Strangers by the hundred thousand: each request with another token, path, query and address, pipelined over a few sockets. */
+/**
+ * Strangers by the hundred thousand: each request with another token, path, query and address, pipelined over a few
+ * sockets.
+ */
 import { connect } from "node:net";
 
 export interface Flood {
@@ -13,14 +16,25 @@ export interface Flood {
 /** The n-th stranger: behind a proxy that says who it is. Nothing of it was there before. */
 function strangerRequest(index: number): string {
   const address = `${11 + ((index >>> 16) & 127)}.${(index >>> 8) & 255}.${index & 255}.${1 + (index % 7)}`;
-  const from = index % 5 === 0 ? `2001:db8:${(index >>> 16).toString(16)}:${(index & 0xffff).toString(16)}::1` : address;
-  const path = index % 3 === 0 ? `/elsewhere/${index}` : `/hooks/name-${index}${index % 4 === 0 ? `?q${index}=${index}` : ""}`;
+  const from =
+    index % 5 === 0 ? `2001:db8:${(index >>> 16).toString(16)}:${(index & 0xffff).toString(16)}::1` : address;
+  const path =
+    index % 3 === 0 ? `/elsewhere/${index}` : `/hooks/name-${index}${index % 4 === 0 ? `?q${index}=${index}` : ""}`;
   const credential = index % 2 === 0 ? `Authorization: Bearer guess-${index}` : `X-Service-Token: guess-${index}`;
-  return `POST ${path} HTTP/1.1\r\nHost: localhost:${index % 65_536}\r\nX-Forwarded-For: ${from}\r\nX-Header-${index % 1_000}: ${index}\r\n${credential}\r\nContent-Length: 2\r\n\r\n{}`;
+  return (
+    `POST ${path} HTTP/1.1\r\nHost: localhost:${index % 65_536}\r\nX-Forwarded-For: ` +
+    `${from}\r\nX-Header-${index % 1_000}: ${index}\r\n${credential}\r\nContent-Length: 2\r\n\r\n{}`
+  );
 }
 
 /** Resolves with how many answers there were of each status, once all are answered. */
-export async function flood({ port, first, count, sockets = 4, depth = 64 }: Flood): Promise<Readonly<Record<string, number>>> {
+export async function flood({
+  port,
+  first,
+  count,
+  sockets = 4,
+  depth = 64,
+}: Flood): Promise<Readonly<Record<string, number>>> {
   const statuses: Record<string, number> = {};
   let next = first;
   const end = first + count;
@@ -48,7 +62,9 @@ export async function flood({ port, first, count, sockets = 4, depth = 64 }: Flo
         if (waiting <= depth / 2) send();
       });
       socket.on("error", reject);
-      socket.on("close", () => (waiting === 0 ? resolve() : reject(new Error("a socket was closed before all was answered"))));
+      socket.on("close", () =>
+        waiting === 0 ? resolve() : reject(new Error("a socket was closed before all was answered")),
+      );
       socket.on("connect", send);
     });
   await Promise.all(Array.from({ length: sockets }, run));

@@ -1,8 +1,8 @@
 /**
- * A whole gateway in this process, for tests of what a test host hides or does by itself: the gateway object (readiness, waiting sends, events
- * that are handed in), a gateway that stops and starts later, on a configuration or a state that was changed meanwhile, clocks that are set
- * back, deadlines on played timers of vitest, other stores, previews, and accounts that report a state. All others use `createTestHost` of the
- * testkit.
+ * A whole gateway in this process, for tests of what a test host hides or does by itself: the gateway object
+ * (readiness, waiting sends, events that are handed in), a gateway that stops and starts later, on a configuration or a
+ * state that was changed meanwhile, clocks that are set back, deadlines on played timers of vitest, other stores,
+ * previews, and accounts that report a state. All others use `createTestHost` of the testkit.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -68,7 +68,9 @@ const maxChars = 40_000;
 const longestMessage = new RegExp(`[\\s\\S]{1,${maxChars}}`, "gu");
 
 /** A channel without a platform: what is said goes in, what is sent is kept. */
-export function createLoopback(options: { readonly id?: string; readonly previews?: boolean; readonly connects?: boolean } = {}): Loopback {
+export function createLoopback(
+  options: { readonly id?: string; readonly previews?: boolean; readonly connects?: boolean } = {},
+): Loopback {
   const { id = "loopback", previews = false, connects = true } = options;
   const sent: Sent[] = [];
   const removed: string[] = [];
@@ -111,7 +113,11 @@ export function createLoopback(options: { readonly id?: string; readonly preview
           },
           parse: (raw) => (isInbound(raw) ? (raw as unknown as ChannelInbound) : undefined),
           render: (reply) =>
-            (reply.text.match(longestMessage) ?? []).map((text) => ({ kind: "text", chars: [...text].length, body: text })),
+            (reply.text.match(longestMessage) ?? []).map((text) => ({
+              kind: "text",
+              chars: [...text].length,
+              body: text,
+            })),
           async send(part, address) {
             await loopback.beforeSend(part);
             return note({
@@ -165,7 +171,8 @@ export function createLoopback(options: { readonly id?: string; readonly preview
 }
 
 /** An engine that answers with what the function says, as that of a test host does. */
-export const createEngine = (run: NonNullable<TestHostOptions["answer"]>): PluginDefinition => testEngine(run, "scripted");
+export const createEngine = (run: NonNullable<TestHostOptions["answer"]>): PluginDefinition =>
+  testEngine(run, "scripted");
 
 export const repeat = createEngine((turn) => `heard: ${turn.inbound.text}`);
 
@@ -185,7 +192,10 @@ export async function startGateway(options: {
 }): Promise<TestGateway> {
   const directory = options.directory ?? temporaryDirectory();
   const configFile = join(directory, "config.jsonc");
-  writeFileSync(configFile, JSON.stringify({ gateway: { port: 0, drainSeconds: 2 }, state: { dir: "state" }, ...options.config }));
+  writeFileSync(
+    configFile,
+    JSON.stringify({ gateway: { port: 0, drainSeconds: 2 }, state: { dir: "state" }, ...options.config }),
+  );
   const gateway = await createGateway({
     configFile,
     environment: {},

@@ -1,4 +1,7 @@
-/** Texts made to cost a reader more than their length: each family repeats what opens something, closes nothing, or nests. */
+/**
+ * Texts made to cost a reader more than their length: each family repeats what opens something, closes nothing, or
+ * nests.
+ */
 
 export interface HostileFamily {
   readonly name: string;
@@ -14,7 +17,8 @@ const repeated = (part: string): HostileFamily => ({
 /** An opening, a middle that is repeated, and an end. */
 const around = (name: string, [before, middle, after]: readonly [string, string, string]): HostileFamily => ({
   name,
-  make: (length) => before + middle.repeat(Math.max(1, Math.floor((length - before.length - after.length) / middle.length))) + after,
+  make: (length) =>
+    before + middle.repeat(Math.max(1, Math.floor((length - before.length - after.length) / middle.length))) + after,
 });
 
 /** Half of the text opens, the other half closes. */
@@ -28,7 +32,25 @@ const nested = (open: string, close: string, inside = ""): HostileFamily => ({
 
 const parts: readonly string[] = [
   // Marks, tokens, entities.
-  ...["<|", "<", ">", "<<", "<<<", "<<e", "<<<e", "<<<externalconten", "<<<end-", "<e", "[[[e", "[[e", "((e", "<end", "{{{e", "e<", "<<m"],
+  ...[
+    "<|",
+    "<",
+    ">",
+    "<<",
+    "<<<",
+    "<<e",
+    "<<<e",
+    "<<<externalconten",
+    "<<<end-",
+    "<e",
+    "[[[e",
+    "[[e",
+    "((e",
+    "<end",
+    "{{{e",
+    "e<",
+    "<<m",
+  ],
   ...[
     "<|a",
     "<| ",
@@ -374,19 +396,23 @@ export const hostileFamilies: readonly HostileFamily[] = [
   },
   {
     name: "code spans, each of another length",
-    make: (length) => Array.from({ length: Math.floor(Math.sqrt(length * 2)) }, (_, index) => `${"`".repeat(index + 1)}a`).join(""),
+    make: (length) =>
+      Array.from({ length: Math.floor(Math.sqrt(length * 2)) }, (_, index) => `${"`".repeat(index + 1)}a`).join(""),
   },
   {
     name: "runs of stars, each of another length",
-    make: (length) => Array.from({ length: Math.floor(Math.sqrt(length * 2)) }, (_, index) => `${"*".repeat(index + 1)}a`).join(""),
+    make: (length) =>
+      Array.from({ length: Math.floor(Math.sqrt(length * 2)) }, (_, index) => `${"*".repeat(index + 1)}a`).join(""),
   },
   {
     name: "lists, each item deeper",
-    make: (length) => Array.from({ length: Math.floor(Math.sqrt(length)) }, (_, index) => `${"  ".repeat(index)}- a`).join("\n"),
+    make: (length) =>
+      Array.from({ length: Math.floor(Math.sqrt(length)) }, (_, index) => `${"  ".repeat(index)}- a`).join("\n"),
   },
   {
     name: "quotes, each line deeper",
-    make: (length) => Array.from({ length: Math.floor(Math.sqrt(length)) }, (_, index) => `${"> ".repeat(index)}a`).join("\n"),
+    make: (length) =>
+      Array.from({ length: Math.floor(Math.sqrt(length)) }, (_, index) => `${"> ".repeat(index)}a`).join("\n"),
   },
   { name: "a deep quote of many lines", make: (length) => `${"> ".repeat(40)}a\n`.repeat(Math.ceil(length / 82)) },
   {

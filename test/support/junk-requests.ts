@@ -7,7 +7,10 @@ const connections = 16;
 /** How many answers there were of each status; `cut`: the server closed the connection without one. */
 export async function sendJunkRequests(
   url: string,
-  { method = "POST", headers = {} }: { readonly method?: string; readonly headers?: Readonly<Record<string, string>> } = {},
+  {
+    method = "POST",
+    headers = {},
+  }: { readonly method?: string; readonly headers?: Readonly<Record<string, string>> } = {},
 ): Promise<Readonly<Record<string, number>>> {
   const agent = new Agent({ keepAlive: true, maxSockets: connections });
   const statuses: Record<string, number> = {};
@@ -18,10 +21,14 @@ export async function sendJunkRequests(
         resolve();
       };
       const bytes = Buffer.from(body);
-      const sent = request(url, { method, agent, headers: { ...headers, "content-length": bytes.length } }, (response) => {
-        response.resume().on("end", () => count(response.statusCode ?? 0));
-        response.on("error", () => count("cut"));
-      });
+      const sent = request(
+        url,
+        { method, agent, headers: { ...headers, "content-length": bytes.length } },
+        (response) => {
+          response.resume().on("end", () => count(response.statusCode ?? 0));
+          response.on("error", () => count("cut"));
+        },
+      );
       sent.on("error", () => count("cut"));
       sent.end(bytes);
     });

@@ -1,6 +1,6 @@
 /**
- * What a source may send that is no message of it, and the one way to feed it to a handler: each kind once, then 10,000 in a row. The table of
- * handlers (`test/house/handler-tests.ts`) names the test of each handler that does so.
+ * What a source may send that is no message of it, and the one way to feed it to a handler: each kind once, then 10,000
+ * in a row. The table of handlers (`test/house/handler-tests.ts`) names the test of each handler that does so.
  */
 import { expect } from "vitest";
 import { burst, junk } from "./junk-texts.ts";
@@ -15,13 +15,18 @@ export interface Fed {
   readonly send: (value: unknown) => unknown;
   /** Rejects if the next good message is not handled. */
   readonly works: () => unknown;
-  /** Lines of the log that name the source. Absent: what the source sends is no fault, such as a line of a program that is logged itself. */
+  /**
+   * Lines of the log that name the source. Absent: what the source sends is no fault, such as a line of a program that
+   * is logged itself.
+   */
   readonly named?: () => readonly string[];
   /** Of how many kinds the faults are. */
   readonly kinds?: number;
 }
 
-/** A handler is fed each kind of junk and a burst, and then a good message. Its source is named, a few times at most. */
+/**
+ * A handler is fed each kind of junk and a burst, and then a good message. Its source is named, a few times at most.
+ */
 export async function feedJunk({ send, works, named, kinds = 1 }: Fed): Promise<void> {
   for (const value of Object.values(junk)) await send(value);
   await works();

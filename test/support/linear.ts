@@ -4,17 +4,24 @@ import { costOf, leastCostOf } from "./cost.ts";
 
 /** Below this many milliseconds a ratio says more about the clock than about the work. */
 const noise = 20;
-/** From this many milliseconds on, a single round decides: no compiler at work adds as much as would hide work that grows with the square. */
+/**
+ * From this many milliseconds on, a single round decides: no compiler at work adds as much as would hide work that
+ * grows with the square.
+ */
 const long = 100;
 const rounds = 8;
 
 /** What people write: the measure of what a text made to cost more may cost. */
-const everyday = "## A heading\n\nA line with **bold**, `code` and [a link](https://example.com/a).\n\n- one item\n- another item\n\n";
+const everyday =
+  "## A heading\n\nA line with **bold**, `code` and [a link](https://example.com/a).\n\n- one item\n- another item\n\n";
 const least = 5;
 
 type Work = (text: string) => unknown;
 
-/** What each kind of work costs on an everyday text, in milliseconds. Measured where a case needs it, and once for all of its cases. */
+/**
+ * What each kind of work costs on an everyday text, in milliseconds. Measured where a case needs it, and once for all
+ * of its cases.
+ */
 const usualCosts = new WeakMap<Work, Promise<number>>();
 
 function usualCostOf(work: Work, length: number): Promise<number> {
@@ -26,8 +33,8 @@ function usualCostOf(work: Work, length: number): Promise<number> {
 }
 
 /**
- * The work on twice the text costs at most 2.3 times as much, and at most `times` what an everyday text of the same length costs. Cases that
- * hand in the same function have the same `size`.
+ * The work on twice the text costs at most 2.3 times as much, and at most `times` what an everyday text of the same
+ * length costs. Cases that hand in the same function have the same `size`.
  */
 export async function expectLinear(
   work: Work,

@@ -1,7 +1,7 @@
 /**
- * Measures the turns of the event loop of the process that imports it with `--import`: how much processor time its main thread spends between
- * two chances to do something else. Other programs of the machine do not count. On SIGUSR2 it writes what it has measured since the last time
- * to the file in `LOOP_TURNS`.
+ * Measures the turns of the event loop of the process that imports it with `--import`: how much processor time its main
+ * thread spends between two chances to do something else. Other programs of the machine do not count. On SIGUSR2 it
+ * writes what it has measured since the last time to the file in `LOOP_TURNS`.
  */
 import { renameSync, writeFileSync } from "node:fs";
 import { isMainThread } from "node:worker_threads";

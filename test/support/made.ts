@@ -1,4 +1,7 @@
-/** What is made of files alone, such as a bundle, is made once and kept for the runs after it, until one of the files is another. */
+/**
+ * What is made of files alone, such as a bundle, is made once and kept for the runs after it, until one of the files is
+ * another.
+ */
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -28,8 +31,15 @@ function removeOld(cache: string): void {
   for (const name of byAge.slice(kept)) rmSync(join(cache, name), { recursive: true, force: true });
 }
 
-/** The directory of a thing that is made of these files and directories: an earlier run has made it, or `make` does, into an empty one. */
-export async function madeOf(name: string, of: readonly string[], make: (directory: string) => void | Promise<void>): Promise<string> {
+/**
+ * The directory of a thing that is made of these files and directories: an earlier run has made it, or `make` does,
+ * into an empty one.
+ */
+export async function madeOf(
+  name: string,
+  of: readonly string[],
+  make: (directory: string) => void | Promise<void>,
+): Promise<string> {
   const cache = join(root, "node_modules", ".cache", name);
   const directory = join(cache, fingerprint(of));
   if (existsSync(directory)) return directory;

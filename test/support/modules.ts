@@ -1,15 +1,15 @@
 /**
- * How a process that runs test files finds the modules of the house: Node loads them itself, from their source. Imported with `--import`.
+ * How a process that runs test files finds the modules of the house: Node loads them itself, from their source.
+ * Imported with `--import`.
  */
 import { enableCompileCache, registerHooks } from "node:module";
 
 const root = new URL("../../", import.meta.url);
 /** As the plugin loader resolves them. A plugin that is a package of its own would look for an installed copy. */
 const doors = new Map(
-  ["sdk/index.ts", "sdk/channel.ts", "sdk/store.ts", "sdk/reading.ts", "sdk/tools.ts", "testkit/index.ts"].map((file) => [
-    `service-gateway/${file.replace(/(?:\/index)?\.ts$/, "")}`,
-    new URL(`core/${file}`, root).href,
-  ]),
+  ["sdk/index.ts", "sdk/channel.ts", "sdk/store.ts", "sdk/reading.ts", "sdk/tools.ts", "testkit/index.ts"].map(
+    (file) => [`service-gateway/${file.replace(/(?:\/index)?\.ts$/, "")}`, new URL(`core/${file}`, root).href],
+  ),
 );
 /** They start threads and processes from files beside their own. */
 const starters = new Map(

@@ -1,4 +1,7 @@
-/** A directory for the temporary files of each process of the tests: a test that looks for leftovers sees those of no other process. */
+/**
+ * A directory for the temporary files of each process of the tests: a test that looks for leftovers sees those of no
+ * other process.
+ */
 import { mkdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";

@@ -1,7 +1,7 @@
 /**
- * `expect` and `onTestFinished` of the test that calls them, also when other tests run beside it and when a helper calls them. Those of
- * vitest know one current test for the whole process. A file with concurrent tests calls `aroundEach(inOwnTest)`; in all other files these
- * are the same as those of vitest.
+ * `expect` and `onTestFinished` of the test that calls them, also when other tests run beside it and when a helper
+ * calls them. Those of vitest know one current test for the whole process. A file with concurrent tests calls
+ * `aroundEach(inOwnTest)`; in all other files these are the same as those of vitest.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { type TestContext, expect as vitestExpect, onTestFinished as vitestFinished } from "vitest";
@@ -20,4 +20,5 @@ export const expect = new Proxy(vitestExpect, {
   get: (_expect, name) => Reflect.get(ownExpect(), name),
 });
 
-export const onTestFinished: typeof vitestFinished = (...args) => (own.getStore()?.onTestFinished ?? vitestFinished)(...args);
+export const onTestFinished: typeof vitestFinished = (...args) =>
+  (own.getStore()?.onTestFinished ?? vitestFinished)(...args);

@@ -4,6 +4,9 @@ import { registerHooks } from "node:module";
 registerHooks({
   resolve: (name, context, next) => {
     const entry = /^service-gateway\/sdk(?:\/(\w+))?$/.exec(name);
-    return next(entry === null ? name : new URL(`../../core/sdk/${entry[1] ?? "index"}.ts`, import.meta.url).href, context);
+    return next(
+      entry === null ? name : new URL(`../../core/sdk/${entry[1] ?? "index"}.ts`, import.meta.url).href,
+      context,
+    );
   },
 });

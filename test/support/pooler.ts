@@ -9,7 +9,10 @@ import type { PostgresServer } from "./postgres-server.ts";
 
 export const hasPooler = spawnSync("pgbouncer", ["--version"]).status === 0;
 
-/** Starts the pooler before the tests of a group. Call it after `usePostgres`. Returns what changes an address to that of the pooler. */
+/**
+ * Starts the pooler before the tests of a group. Call it after `usePostgres`. Returns what changes an address to that
+ * of the pooler.
+ */
 export function usePooler(server: PostgresServer): (url: string) => string {
   let pooler: ChildProcess | undefined;
   let port = 0;

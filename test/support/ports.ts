@@ -3,7 +3,10 @@ import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
 
-/** Below the ports that the system gives to outgoing connections and to servers that ask for any: none of them can take it meanwhile. */
+/**
+ * Below the ports that the system gives to outgoing connections and to servers that ask for any: none of them can take
+ * it meanwhile.
+ */
 const range = { from: 12_000, to: 32_000 };
 
 /** One that nothing listens on. */

@@ -1,4 +1,6 @@
-/** Asks a PostgreSQL server over connections that stay open: opening one for each question costs more than the question. */
+/**
+ * Asks a PostgreSQL server over connections that stay open: opening one for each question costs more than the question.
+ */
 import pg from "pg";
 
 type Row = Readonly<Record<string, unknown>>;

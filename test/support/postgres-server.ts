@@ -1,7 +1,18 @@
 /** A real PostgreSQL server, from the binaries of a development dependency. */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { chmodSync, chownSync, cpSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, symlinkSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, relative } from "node:path";
@@ -22,7 +33,10 @@ export interface PostgresServer {
   start(): Promise<void>;
   /** Stops the server at once, as a crash would. Its data stays. */
   stop(): Promise<void>;
-  /** Stops all processes of the server for a while, as an overloaded machine does: connections stay open, and nothing is answered. */
+  /**
+   * Stops all processes of the server for a while, as an overloaded machine does: connections stay open, and nothing is
+   * answered.
+   */
   freeze(forMs: number): Promise<void>;
   /** Stops the server and removes its data. */
   remove(): Promise<void>;
@@ -43,7 +57,8 @@ export function createPostgres(): PostgresServer {
     return place;
   };
   const server: PostgresServer = {
-    newUrl: () => `postgres://postgres@127.0.0.1:${known().port}/postgres?schema=test_${randomBytes(6).toString("hex")}`,
+    newUrl: () =>
+      `postgres://postgres@127.0.0.1:${known().port}/postgres?schema=test_${randomBytes(6).toString("hex")}`,
     async start() {
       place ??= { data: await createData(), port: await freePort() };
       process = await startServer(place.data, place.port);
@@ -81,7 +96,10 @@ export function createPostgres(): PostgresServer {
 /** The server's first process, which creates no others once it is stopped, and then the others. */
 function processesOf({ pid = 0 }: ChildProcess): readonly number[] {
   signal(pid, "SIGSTOP");
-  return [pid, ...readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number)];
+  return [
+    pid,
+    ...readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number),
+  ];
 }
 
 /** A process of the server may have ended meanwhile. */
@@ -91,7 +109,10 @@ function signal(pid: number, name: NodeJS.Signals): void {
   } catch {}
 }
 
-/** A directory with the data of a new server. Within a run of the tests it is a copy, because making it anew takes five times as long. */
+/**
+ * A directory with the data of a new server. Within a run of the tests it is a copy, because making it anew takes five
+ * times as long.
+ */
 async function createData(): Promise<string> {
   const original = process.env.TEST_POSTGRES_DATA;
   if (original === undefined) return await makeData(join(tmpdir(), "postgres-"));
@@ -132,8 +153,8 @@ interface Binaries {
 }
 
 /**
- * The package of this platform, or the server in the directory that `TEST_POSTGRES` names, such as one of the system. The package's links between
- * libraries are created here, because install scripts are not allowed to run.
+ * The package of this platform, or the server in the directory that `TEST_POSTGRES` names, such as one of the system.
+ * The package's links between libraries are created here, because install scripts are not allowed to run.
  */
 async function binaries(): Promise<Binaries> {
   const named = process.env.TEST_POSTGRES;
@@ -144,7 +165,10 @@ async function binaries(): Promise<Binaries> {
   const folder = dirname(dirname(entry));
   const links = join(folder, "native", "pg-symlinks.json");
   if (existsSync(links)) {
-    for (const { source, target } of JSON.parse(readFileSync(links, "utf8")) as readonly { source: string; target: string }[]) {
+    for (const { source, target } of JSON.parse(readFileSync(links, "utf8")) as readonly {
+      source: string;
+      target: string;
+    }[]) {
       const link = join(folder, target);
       if (existsSync(link)) continue;
       try {

@@ -1,6 +1,7 @@
 /**
- * The program as the build bundles it, from the source, for the processes and threads that tests start: a gateway starts with half of the
- * work that it takes from a file for each module. What the program prints is what it prints when it runs from its source.
+ * The program as the build bundles it, from the source, for the processes and threads that tests start: a gateway
+ * starts with half of the work that it takes from a file for each module. What the program prints is what it prints
+ * when it runs from its source.
  */
 import { copyFileSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -27,12 +28,14 @@ const moved: ReadonlySet<string> = new Set([
 const separate = ["@jitl/quickjs-ng-wasmfile-release-sync", "jiti", "jsonc-parser", "quickjs-emscripten-core"];
 
 /**
- * The libraries in the bundle: a fifth of each start is finding their files. The build leaves them where npm puts them, and so does
- * `TEST_LIBRARIES=installed`, with which `.ci/run` runs all tests on its second Node.
+ * The libraries in the bundle: a fifth of each start is finding their files. The build leaves them where npm puts them,
+ * and so does `TEST_LIBRARIES=installed`, with which `.ci/run` runs all tests on its second Node.
  */
 function libraries(): readonly string[] {
   if (process.env.TEST_LIBRARIES === "installed") return [];
-  const { dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { readonly dependencies: object };
+  const { dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+    readonly dependencies: object;
+  };
   return Object.keys(dependencies).filter((name) => !separate.includes(name));
 }
 
@@ -56,7 +59,10 @@ interface Assets {
 /** What the bundle is made of; pages, styles and templates are copied. */
 const sources = ["core", "plugins", "test/support", ".ci", "package.json", "package-lock.json"];
 
-/** Before the first test of a run. Where it lies is in the environment: test files and processes of theirs read it there. */
+/**
+ * Before the first test of a run. Where it lies is in the environment: test files and processes of theirs read it
+ * there.
+ */
 export default async function setup(): Promise<void> {
   // Another store takes the place of a module of the source.
   if (process.env.SERVICE_TEST_STORE !== undefined) return;

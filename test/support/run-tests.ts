@@ -14,10 +14,13 @@ export interface TestRun {
 }
 
 /**
- * Runs the tests among files as their author does: in folders of their own, with nothing but the package and vitest. Resolves with what
- * happened in each of the folders.
+ * Runs the tests among files as their author does: in folders of their own, with nothing but the package and vitest.
+ * Resolves with what happened in each of the folders.
  */
-export async function runTests(files: Readonly<Record<string, string>>, folders: readonly string[]): Promise<ReadonlyMap<string, TestRun>> {
+export async function runTests(
+  files: Readonly<Record<string, string>>,
+  folders: readonly string[],
+): Promise<ReadonlyMap<string, TestRun>> {
   // Below the repository, so that the package and vitest are found as in an installation.
   mkdirSync(join(root, "node_modules", ".cache"), { recursive: true });
   const folder = mkdtempSync(join(root, "node_modules", ".cache", "example-"));
@@ -26,28 +29,37 @@ export async function runTests(files: Readonly<Record<string, string>>, folders:
     writeFileSync(join(folder, path), text);
   }
   const alias = Object.fromEntries(
-    ["sdk/channel.ts", "sdk/store.ts", "sdk/reading.ts", "sdk/tools.ts", "sdk/index.ts", "testkit/index.ts"].map((file) => [
-      `service-gateway/${file.replace(/(\/index)?\.ts$/, "")}`,
-      join(root, "core", file),
-    ]),
+    ["sdk/channel.ts", "sdk/store.ts", "sdk/reading.ts", "sdk/tools.ts", "sdk/index.ts", "testkit/index.ts"].map(
+      (file) => [`service-gateway/${file.replace(/(\/index)?\.ts$/, "")}`, join(root, "core", file)],
+    ),
   );
-  // Node loads the package, as it does in an installation, and compiles it once for all runs; vitest would transform it in each.
+  // Node loads the package, as it does in an installation, and compiles it once for all runs; vitest would transform it
+  // in each.
   const external = `/^${join(root, "core").replaceAll("/", "\\/")}\\//`;
   // One process runs the files one after the other: its start is most of the work.
-  const config = `{ root: ${JSON.stringify(folder)}, resolve: { alias: ${JSON.stringify(alias)} }, test: { isolate: false, maxWorkers: 1, server: { deps: { external: [${external}] } } } }`;
+  const config =
+    `{ root: ${JSON.stringify(folder)}, resolve: { alias: ${JSON.stringify(alias)} }, test: { ` +
+    `isolate: false, maxWorkers: 1, server: { deps: { external: [${external}] } } } }`;
   writeFileSync(join(folder, "vitest.config.mjs"), `export default ${config};`);
   const report = join(folder, "report.json");
   const vitest = join(root, "node_modules", "vitest", "vitest.mjs");
-  const child = spawn(process.execPath, [vitest, "run", "--config", "vitest.config.mjs", "--reporter=json", `--outputFile=${report}`], {
-    cwd: folder,
-    stdio: "ignore",
-  });
+  const child = spawn(
+    process.execPath,
+    [vitest, "run", "--config", "vitest.config.mjs", "--reporter=json", `--outputFile=${report}`],
+    {
+      cwd: folder,
+      stdio: "ignore",
+    },
+  );
   await once(child, "exit");
   const json = readFileSync(report, "utf8");
   rmSync(folder, { recursive: true });
   const { testResults } = JSON.parse(json) as { readonly testResults: readonly FileResult[] };
   return new Map(
-    folders.map((name) => [name, testRunOf(testResults.filter((result) => result.name.startsWith(`${join(folder, name)}/`)))]),
+    folders.map((name) => [
+      name,
+      testRunOf(testResults.filter((result) => result.name.startsWith(`${join(folder, name)}/`))),
+    ]),
   );
 }
 

@@ -19,11 +19,20 @@ export interface Sender {
   readonly header: string;
   /** Where the time in seconds stands that is signed; absent where none is, or in another format. */
   readonly stamp?: "header" | "field" | "body";
-  send(options: { readonly body?: string; readonly at: number; readonly id?: string; readonly secret?: string }): SentHook;
+  send(options: {
+    readonly body?: string;
+    readonly at: number;
+    readonly id?: string;
+    readonly secret?: string;
+  }): SentHook;
 }
 
-const hmac = (algorithm: string, key: string | Buffer, text: string, encoding: "hex" | "base64" | "base64url" = "hex"): string =>
-  createHmac(algorithm, key).update(text, "utf8").digest(encoding);
+const hmac = (
+  algorithm: string,
+  key: string | Buffer,
+  text: string,
+  encoding: "hex" | "base64" | "base64url" = "hex",
+): string => createHmac(algorithm, key).update(text, "utf8").digest(encoding);
 
 const seconds = (at: number): string => String(Math.floor(at / 1_000));
 
@@ -52,7 +61,12 @@ function sender(
     ...(more.stamp === undefined ? {} : { stamp: more.stamp }),
     send(options) {
       const { at, id = "delivery-1" } = options;
-      const built = build({ body: options.body ?? `{"text":"Grüße","at":${at}}`, at, id, secret: options.secret ?? secret });
+      const built = build({
+        body: options.body ?? `{"text":"Grüße","at":${at}}`,
+        at,
+        id,
+        secret: options.secret ?? secret,
+      });
       const body = built.body ?? options.body ?? `{"text":"Grüße","at":${at}}`;
       return {
         headers: { "content-type": "application/json", ...built.headers },
@@ -64,12 +78,19 @@ function sender(
 }
 
 const keyOf = (whsec: string): Buffer => Buffer.from(whsec.slice("whsec_".length), "base64");
-const standardSecrets = ["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_c2VjcmV0LW9mLXRoZS10ZXN0LW51bWJlci0y"] as const;
+const standardSecrets = [
+  "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+  "whsec_c2VjcmV0LW9mLXRoZS10ZXN0LW51bWJlci0y",
+] as const;
 
 /** The private keys of two Ed25519 pairs, by their public halves. */
 const seeds = [Buffer.alloc(32, 7), Buffer.alloc(32, 9)] as const;
 const privateKey = (seed: Buffer): KeyObject =>
-  createPrivateKey({ key: Buffer.concat([Buffer.from("302e020100300506032b657004220420", "hex"), seed]), format: "der", type: "pkcs8" });
+  createPrivateKey({
+    key: Buffer.concat([Buffer.from("302e020100300506032b657004220420", "hex"), seed]),
+    format: "der",
+    type: "pkcs8",
+  });
 const publicKeys = seeds.map((seed) => Buffer.from(String(privateKey(seed).export({ format: "jwk" }).x), "base64url"));
 const publicText = (encoding: "hex" | "base64", prefix = ""): readonly [string, string] => [
   prefix + publicKeys[0]?.toString(encoding),
@@ -104,14 +125,22 @@ export const publicUrl = "https://hooks.example.com/in/signed";
 
 export const senders: readonly Sender[] = [
   sender("github", "x-hub-signature-256", ({ body, id, secret }) => ({
-    headers: { "x-hub-signature-256": `sha256=${hmac("sha256", secret, body)}`, "x-github-delivery": id, "x-github-event": "push" },
+    headers: {
+      "x-hub-signature-256": `sha256=${hmac("sha256", secret, body)}`,
+      "x-github-delivery": id,
+      "x-github-event": "push",
+    },
   })),
-  sender("gitlab", "x-gitlab-token", ({ id, secret }) => ({ headers: { "x-gitlab-token": secret, "idempotency-key": id } })),
+  sender("gitlab", "x-gitlab-token", ({ id, secret }) => ({
+    headers: { "x-gitlab-token": secret, "idempotency-key": id },
+  })),
   sender(
     "stripe",
     "stripe-signature",
     ({ body, at, secret }) => ({
-      headers: { "stripe-signature": `t=${seconds(at)},v0=${"0".repeat(64)},v1=${hmac("sha256", secret, `${seconds(at)}.${body}`)}` },
+      headers: {
+        "stripe-signature": `t=${seconds(at)},v0=${"0".repeat(64)},v1=${hmac("sha256", secret, `${seconds(at)}.${body}`)}`,
+      },
     }),
     { stamp: "field" },
   ),
@@ -141,7 +170,10 @@ export const senders: readonly Sender[] = [
           .map((name) => name + fields[name as keyof typeof fields])
           .join("");
       return {
-        headers: { "x-twilio-signature": hmac("sha1", secret, text, "base64"), "content-type": "application/x-www-form-urlencoded" },
+        headers: {
+          "x-twilio-signature": hmac("sha1", secret, text, "base64"),
+          "content-type": "application/x-www-form-urlencoded",
+        },
         body: new URLSearchParams(fields).toString(),
       };
     },
@@ -207,7 +239,9 @@ export const senders: readonly Sender[] = [
   sender("meta", "x-hub-signature-256", ({ body, secret }) => ({
     headers: { "x-hub-signature-256": `sha256=${hmac("sha256", secret, body)}` },
   })),
-  sender("dropbox", "x-dropbox-signature", ({ body, secret }) => ({ headers: { "x-dropbox-signature": hmac("sha256", secret, body) } })),
+  sender("dropbox", "x-dropbox-signature", ({ body, secret }) => ({
+    headers: { "x-dropbox-signature": hmac("sha256", secret, body) },
+  })),
   sender("bitbucket", "x-hub-signature", ({ body, id, secret }) => ({
     headers: { "x-hub-signature": `sha256=${hmac("sha256", secret, body)}`, "x-request-uuid": id },
   })),
@@ -215,7 +249,9 @@ export const senders: readonly Sender[] = [
     "calendly",
     "calendly-webhook-signature",
     ({ body, at, secret }) => ({
-      headers: { "calendly-webhook-signature": `t=${seconds(at)},v1=${hmac("sha256", secret, `${seconds(at)}.${body}`)}` },
+      headers: {
+        "calendly-webhook-signature": `t=${seconds(at)},v1=${hmac("sha256", secret, `${seconds(at)}.${body}`)}`,
+      },
     }),
     { stamp: "field" },
   ),
@@ -223,7 +259,10 @@ export const senders: readonly Sender[] = [
     "discord",
     "x-signature-ed25519",
     ({ body, at, secret }) => ({
-      headers: { "x-signature-ed25519": signEd25519(secret, seconds(at) + body, "hex"), "x-signature-timestamp": seconds(at) },
+      headers: {
+        "x-signature-ed25519": signEd25519(secret, seconds(at) + body, "hex"),
+        "x-signature-timestamp": seconds(at),
+      },
     }),
     { stamp: "header", secrets: publicText("hex") },
   ),
@@ -240,7 +279,10 @@ export const senders: readonly Sender[] = [
     "zoom",
     "x-zm-signature",
     ({ body, at, secret }) => ({
-      headers: { "x-zm-signature": `v0=${hmac("sha256", secret, `v0:${seconds(at)}:${body}`)}`, "x-zm-request-timestamp": seconds(at) },
+      headers: {
+        "x-zm-signature": `v0=${hmac("sha256", secret, `v0:${seconds(at)}:${body}`)}`,
+        "x-zm-request-timestamp": seconds(at),
+      },
     }),
     { stamp: "header" },
   ),
@@ -362,7 +404,10 @@ export const senders: readonly Sender[] = [
     "public-key with Ed25519",
     "x-signature-ed25519",
     ({ body, at, secret }) => ({
-      headers: { "x-signature-ed25519": signEd25519(secret, seconds(at) + body, "hex"), "x-signature-timestamp": seconds(at) },
+      headers: {
+        "x-signature-ed25519": signEd25519(secret, seconds(at) + body, "hex"),
+        "x-signature-timestamp": seconds(at),
+      },
     }),
     {
       stamp: "header",

@@ -1,6 +1,6 @@
 /**
- * A directory for the temporary files of one run, removed at its end. It is in memory where the machine has a file system for that: much of
- * the suite's time would be spent waiting for a disk, and no test cuts the power.
+ * A directory for the temporary files of one run, removed at its end. It is in memory where the machine has a file
+ * system for that: much of the suite's time would be spent waiting for a disk, and no test cuts the power.
  */
 import { spawnSync } from "node:child_process";
 import { chmodSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:fs";
@@ -11,7 +11,10 @@ const memory = "/dev/shm";
 /** Many times what the tests have there at once. */
 const neededBytes = 2 * 2 ** 30;
 
-/** A new directory in memory. `undefined` where there is none, it is small, as in many containers, or no program can be started from it. */
+/**
+ * A new directory in memory. `undefined` where there is none, it is small, as in many containers, or no program can be
+ * started from it.
+ */
 function directoryInMemory(): string | undefined {
   try {
     const { bavail, bsize } = statfsSync(memory);

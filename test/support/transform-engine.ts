@@ -1,6 +1,7 @@
 /**
- * Keeps the engine of the transforms compiled, which is half of what a gateway's first transform takes. V8 shares the code among the threads
- * of a process, as long as one of them has it: a gateway keeps its first thread, but the gateways of tests come and go.
+ * Keeps the engine of the transforms compiled, which is half of what a gateway's first transform takes. V8 shares the
+ * code among the threads of a process, as long as one of them has it: a gateway keeps its first thread, but the
+ * gateways of tests come and go.
  */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";

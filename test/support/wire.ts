@@ -52,9 +52,16 @@ export interface Post {
 
 export function renderRequest({ method = "POST", target, headers = [], body = "" }: Post): Buffer {
   const bytes = typeof body === "string" ? Buffer.from(body) : body;
-  const lines = [`${method} ${target} HTTP/1.1`, "Host: localhost", ...headers.map(([name, value]) => `${name}: ${value}`)];
+  const lines = [
+    `${method} ${target} HTTP/1.1`,
+    "Host: localhost",
+    ...headers.map(([name, value]) => `${name}: ${value}`),
+  ];
   // Header text is one byte in each character, as it goes over the wire.
-  return Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\nContent-Length: ${bytes.length}\r\n\r\n`, "latin1"), bytes]);
+  return Buffer.concat([
+    Buffer.from(`${lines.join("\r\n")}\r\nContent-Length: ${bytes.length}\r\n\r\n`, "latin1"),
+    bytes,
+  ]);
 }
 
 /** Keeps one connection alive, and opens another where the server ended it. */
@@ -79,7 +86,9 @@ export function createWire(port: number): Wire {
     opened.on("close", () => {
       forget(opened);
       if (socket !== undefined) return;
-      waiting?.reject(new Error(`the connection ended without an answer, after ${JSON.stringify(received.toString("latin1"))}`));
+      waiting?.reject(
+        new Error(`the connection ended without an answer, after ${JSON.stringify(received.toString("latin1"))}`),
+      );
       waiting = undefined;
     });
     return opened;

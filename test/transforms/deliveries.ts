@@ -15,7 +15,10 @@ export function delivery(payload: unknown, headers: Readonly<Record<string, stri
 }
 
 /** What a transform says, or why it says nothing. */
-export function told(transform: Transform, context: Context): { readonly said: Said | null | undefined; readonly reason: string } {
+export function told(
+  transform: Transform,
+  context: Context,
+): { readonly said: Said | null | undefined; readonly reason: string } {
   const debug = vi.spyOn(console, "debug").mockImplementation(() => {});
   try {
     const said = transform(context);
@@ -28,7 +31,12 @@ export function told(transform: Transform, context: Context): { readonly said: S
 const places = (value: unknown, path: readonly (string | number)[] = []): readonly (readonly (string | number)[])[] =>
   typeof value !== "object" || value === null
     ? [path]
-    : [path, ...Object.entries(value).flatMap(([key, child]) => places(child, [...path, Array.isArray(value) ? Number(key) : key]))];
+    : [
+        path,
+        ...Object.entries(value).flatMap(([key, child]) =>
+          places(child, [...path, Array.isArray(value) ? Number(key) : key]),
+        ),
+      ];
 
 const junk: fc.Arbitrary<unknown> = fc.oneof(
   fc.constant(undefined),
@@ -125,7 +133,9 @@ interface Sample {
 
 /** Payloads in the documented shapes, with what each is. */
 export function samplesOf(name: string): readonly { readonly name: string; readonly context: Context }[] {
-  const samples = JSON.parse(readFileSync(join(root, `test/fixtures/transforms/${name}.json`), "utf8")) as readonly Sample[];
+  const samples = JSON.parse(
+    readFileSync(join(root, `test/fixtures/transforms/${name}.json`), "utf8"),
+  ) as readonly Sample[];
   return samples.map(({ name, payload, headers, path }) => ({
     name,
     context: { ...delivery(payload, headers), ...(path === undefined ? {} : { path }) },

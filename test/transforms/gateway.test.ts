@@ -32,7 +32,8 @@ let host: TestHost;
 beforeAll(async () => {
   directory = temporaryDirectory();
   mkdirSync(join(directory, "transforms"));
-  for (const name of ["github.ts", "alerts.ts", "message.ts"]) cpSync(join(root, "transforms", name), join(directory, "transforms", name));
+  for (const name of ["github.ts", "alerts.ts", "message.ts"])
+    cpSync(join(root, "transforms", name), join(directory, "transforms", name));
   host = await createTestHost({
     directory,
     config: config(),
@@ -56,7 +57,11 @@ function fromGithub(name: string) {
   const context = samplesOf("github-cases").find((sample) => sample.name === name)?.context;
   const body = JSON.stringify(context?.payload);
   const signature = `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`;
-  return post("github", context?.payload, { ...context?.headers, "x-hub-signature-256": signature, "x-github-delivery": name });
+  return post("github", context?.payload, {
+    ...context?.headers,
+    "x-hub-signature-256": signature,
+    "x-github-delivery": name,
+  });
 }
 
 describe("a gateway with the bundled transforms", () => {

@@ -26,7 +26,9 @@ describe("github", () => {
       const { said, reason } = told(github, from(name, payload));
       expect(said, title).not.toBeUndefined();
       expect(said === null ? reason : said?.message, title).toMatch(/\S/);
-      return `## ${title} ${number}\n\n${said ? `${said.message}\n\n\`${said.sessionKey}\`` : `(nothing: ${reason})`}\n`;
+      return (
+        `## ${title} ` + `${number}\n\n${said ? `${said.message}\n\n\`${said.sessionKey}\`` : `(nothing: ${reason})`}\n`
+      );
     });
     await expect(pages.join("\n")).toMatchFileSnapshot(join(root, "test/fixtures/transforms/github.md"));
   });

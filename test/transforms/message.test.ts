@@ -75,7 +75,10 @@ describe("Markdown around external text", () => {
   test("a link is one link to the given address, for any text and address", () => {
     fc.assert(
       fc.property(nasty, nasty, (text, path) => {
-        const made = `before ${link(plain(text) || "x", `https://site.example/${path.replace(/[\s\p{C}]/gu, "")}`)} after`;
+        const made =
+          "before " +
+          `${link(plain(text) || "x", `https://site.example/${path.replace(/[\s\p{C}]/gu, "")}`)} ` +
+          "after";
         const { marks, shown } = read(made);
         expect(marks).toEqual(["link_open", "link_close"]);
         expect(shown).toMatch(/^before .* after$/);
@@ -89,7 +92,8 @@ describe("Markdown around external text", () => {
       fc.property(nasty, (text) => {
         if (visible(text) === "") return;
         expect(read(`x ${code(text)} y`).marks).toEqual(["code_inline"]);
-        if (/[\p{L}\p{N}]/u.test(text)) expect(read(`x ${bold(text)} y`).marks).toEqual(["strong_open", "strong_close"]);
+        if (/[\p{L}\p{N}]/u.test(text))
+          expect(read(`x ${bold(text)} y`).marks).toEqual(["strong_open", "strong_close"]);
       }),
       { numRuns: 1_500 },
     );
@@ -146,6 +150,7 @@ describe("Markdown around external text", () => {
 
   test("only own properties are read", () => {
     expect(at({ a: [{ b: 1 }] }, "a.0.b")).toBe(1);
-    for (const path of ["constructor", "__proto__.polluted", "a.length.toFixed", "toString"]) expect(at({ a: {} }, path)).toBeUndefined();
+    for (const path of ["constructor", "__proto__.polluted", "a.length.toFixed", "toString"])
+      expect(at({ a: {} }, path)).toBeUndefined();
   });
 });

@@ -11,10 +11,12 @@ import { samplesOf, type Transform, told } from "./deliveries.ts";
 const readme = readFileSync(join(root, "transforms/README.md"), "utf8");
 
 /** The blocks of code in the README that name their file in the first line. */
-const examples = [...readme.matchAll(/```ts\n\/\/ transforms\/([\w-]+\.ts)\n([\s\S]*?)```/g)].map(([, name = "", text = ""]) => ({
-  name,
-  text,
-}));
+const examples = [...readme.matchAll(/```ts\n\/\/ transforms\/([\w-]+\.ts)\n([\s\S]*?)```/g)].map(
+  ([, name = "", text = ""]) => ({
+    name,
+    text,
+  }),
+);
 
 const readyMade = sources("transforms/*.ts").map((path) => basename(path));
 
@@ -99,7 +101,12 @@ describe("the examples of transforms/README.md", () => {
   test("include a transform around a bundled one that changes its message", async () => {
     const issue = (login: string) =>
       call(
-        { action: "opened", issue: { number: 7, title: "Wish" }, repository: { full_name: "octo/site" }, sender: { login } },
+        {
+          action: "opened",
+          issue: { number: 7, title: "Wish" },
+          repository: { full_name: "octo/site" },
+          sender: { login },
+        },
         { "x-github-event": "issues" },
       );
     expect(await run("our-github.ts", issue("ann"))).toMatchObject({

@@ -9,7 +9,9 @@ describe("stripe", () => {
   test("every documented delivery produces the message on the page", () => matchesPage(stripe, "stripe", samples));
 
   test("every named event is an event of Stripe", () => {
-    const known = new Set([...read("node_modules/stripe/esm/resources/Events.d.ts").matchAll(/type: '([\w.]+)'/g)].map(([, name]) => name));
+    const known = new Set(
+      [...read("node_modules/stripe/esm/resources/Events.d.ts").matchAll(/type: '([\w.]+)'/g)].map(([, name]) => name),
+    );
     const tables = /const quiet[\s\S]*?\n\];|const stories[\s\S]*?\n\]\);/g;
     const text = read("transforms/stripe.ts").match(tables)?.join("\n") ?? "";
     const named = [
@@ -51,7 +53,8 @@ describe("stripe", () => {
       data: { developer_message_summary: "There is 1 invalid event" },
     };
     expect(told(stripe, delivery(event)).said?.message).toBe(
-      "**Stripe** (test mode): `v1.billing.meter.error_report_triggered` for billing meter `mtr_12`\nThere is 1 invalid event",
+      "**Stripe** (test mode): `v1.billing.meter.error_report_triggered` for billing meter `mtr_12`\nThere " +
+        "is 1 invalid event",
     );
     const ofAccount = { object: "v2.core.event", type: "v2.core.account[requirements].updated", related_object: null };
     expect(told(stripe, delivery(ofAccount)).said?.message).toBe("**Stripe**: `v2.core.account[requirements].updated`");

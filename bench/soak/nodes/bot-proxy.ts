@@ -1,4 +1,7 @@
-/** What stands between the platform and the nodes of a bot in webhook mode: it hands each update to the next node that answers. */
+/**
+ * What stands between the platform and the nodes of a bot in webhook mode: it hands each update to the next node that
+ * answers.
+ */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -35,7 +38,8 @@ export async function openBotProxy(ports: () => readonly number[]): Promise<BotP
     const first = updates;
     for (let tried = 0; tried < all.length; tried += 1) {
       const port = all[(first + tried) % all.length] ?? 0;
-      if (await accepts(port, request.url ?? "/", String(request.headers[secretHeader]), body)) return answer.writeHead(200).end();
+      if (await accepts(port, request.url ?? "/", String(request.headers[secretHeader]), body))
+        return answer.writeHead(200).end();
       repeated += 1;
     }
     return answer.writeHead(502).end();

@@ -77,7 +77,10 @@ export async function causeFaults(options: FaultsOptions, faults: Fault[]): Prom
     } else run(cut(node));
   }
 
-  async function cause(breakOne: () => Promise<void> | void, between: readonly [least: number, most: number]): Promise<void> {
+  async function cause(
+    breakOne: () => Promise<void> | void,
+    between: readonly [least: number, most: number],
+  ): Promise<void> {
     for (;;) {
       await sleep(random.between(...between));
       await pace(begun);

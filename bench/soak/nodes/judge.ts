@@ -1,5 +1,14 @@
 /** The rules for several nodes on one state, whatever happened to them. Each violation names the mark of its event. */
-import { answers, type Check, ends, endsToldTwice, otherFailures, turnsAfterTheEnd, unsent, untold } from "../checks.ts";
+import {
+  answers,
+  type Check,
+  ends,
+  endsToldTwice,
+  otherFailures,
+  turnsAfterTheEnd,
+  unsent,
+  untold,
+} from "../checks.ts";
 import type { EventRow, OutboxRow, State, UnitRow } from "../state.ts";
 import type { SeenMessage } from "../witness.ts";
 import { markIn, type SentEvent } from "./load.ts";
@@ -40,17 +49,32 @@ export function judgeNodes(evidence: Evidence): Findings {
   const failed = (reason: string) => [...state.units.values()].filter((unit) => unit.reason === reason).length;
   return {
     checks: [
-      { rule: "every event that was sent is in the inbox, once, and every answer of a hook names it", violations: fates.flatMap(stored) },
+      {
+        rule: "every event that was sent is in the inbox, once, and every answer of a hook names it",
+        violations: fates.flatMap(stored),
+      },
       { rule: "every event has exactly one end", violations: ends({ state: settling }) },
       { rule: "no end was told twice", violations: endsToldTwice(evidence) },
       { rule: "no turn began for an event that had ended", violations: turnsAfterTheEnd(evidence) },
-      { rule: "an event fails for no other reason than being interrupted again and again", violations: otherFailures({ state: settling }) },
+      {
+        rule: "an event fails for no other reason than being interrupted again and again",
+        violations: otherFailures({ state: settling }),
+      },
       { rule: "nothing is left unsent", violations: unsent({ state }) },
       { rule: "every answer is on the platform", violations: fates.flatMap(lost) },
-      { rule: "an answer is there again only if the fate of a send was unknown, and was counted", violations: fates.flatMap(repeated) },
-      { rule: "what was recorded as sent is on the platform, as it was meant", violations: answers({ state, messages }) },
+      {
+        rule: "an answer is there again only if the fate of a send was unknown, and was counted",
+        violations: fates.flatMap(repeated),
+      },
+      {
+        rule: "what was recorded as sent is on the platform, as it was meant",
+        violations: answers({ state, messages }),
+      },
       { rule: "the answers of a lane come in the order of its events", violations: order(fates, messages) },
-      { rule: "what may have been sent twice says so in its chain of decisions", violations: untold(flagged, { state }) },
+      {
+        rule: "what may have been sent twice says so in its chain of decisions",
+        violations: untold(flagged, { state }),
+      },
       { rule: "the nodes do not end by themselves, and stop cleanly", violations: evidence.problems },
     ],
     ambiguous: {
@@ -85,15 +109,22 @@ function readFates({ state, sent, messages }: Evidence): readonly Fate[] {
 function stored({ event, stored: events }: Fate): string[] {
   const { mark, way, acknowledged } = event;
   const known = events.map(({ id }) => id);
-  const isSound = known.length === 1 && acknowledged.every((id) => id === known[0]) && (way === "chat" || acknowledged.length > 0);
-  return isSound ? [] : [`${mark}: stored as ${known.join(", ") || "nothing"}, acknowledged as ${acknowledged.join(", ") || "nothing"}`];
+  const isSound =
+    known.length === 1 && acknowledged.every((id) => id === known[0]) && (way === "chat" || acknowledged.length > 0);
+  return isSound
+    ? []
+    : [`${mark}: stored as ${known.join(", ") || "nothing"}, acknowledged as ${acknowledged.join(", ") || "nothing"}`];
 }
 
-/** An event that was interrupted in all its attempts has failed, and an answer whose sends all have an unknown fate may be nowhere. */
+/**
+ * An event that was interrupted in all its attempts has failed, and an answer whose sends all have an unknown fate may
+ * be nowhere.
+ */
 function lost({ event, unit, rows, copies }: Fate): string[] {
   const isExcused =
     unit?.outcome === "failed" &&
-    (unit.reason === "attempts_exhausted" || (unit.reason === "send_fate_unknown" && rows.some(({ doubts }) => doubts >= 2)));
+    (unit.reason === "attempts_exhausted" ||
+      (unit.reason === "send_fate_unknown" && rows.some(({ doubts }) => doubts >= 2)));
   return copies.length > 0 || isExcused ? [] : [`${event.mark}: no answer, it ended ${unit?.outcome} ${unit?.reason}`];
 }
 

@@ -1,6 +1,6 @@
 /**
- * The events of the soak: people who write to the bot, and programs that call a hook of whichever node answers. Each event has a mark, which
- * its answer repeats, and the events of a lane are numbered.
+ * The events of the soak: people who write to the bot, and programs that call a hook of whichever node answers. Each
+ * event has a mark, which its answer repeats, and the events of a lane are numbered.
  */
 import type { Platform } from "../../../plugins/playground/platform/index.ts";
 import { sentence } from "../people.ts";
@@ -102,10 +102,18 @@ export function startLoad({ platform, nodes, random, count, pace }: LoadOptions)
     sent.push(event);
     if (event.way === "chat") platform.act.say(event.chat, event.chat, text);
     else {
-      const run = { message: text, name: "Soak", channel: "botchat", to: String(event.chat), deliver: true, wakeMode: "next-heartbeat" };
+      const run = {
+        message: text,
+        name: "Soak",
+        channel: "botchat",
+        to: String(event.chat),
+        deliver: true,
+        wakeMode: "next-heartbeat",
+      };
       const body = { ...run, sessionKey: `${sessionPrefix}${event.lane}` };
       // Some repeat the call after its answer, on any node, as if that had been lost.
-      for (let times = random.chance(0.1) ? 2 : 1; times > 0; times -= 1) event.acknowledged.push(await call("agent", event.mark, body));
+      for (let times = random.chance(0.1) ? 2 : 1; times > 0; times -= 1)
+        event.acknowledged.push(await call("agent", event.mark, body));
     }
   }
 

@@ -67,7 +67,12 @@ function writeConfig(
     state: { dir, store: "postgres", url },
     session: { dmScope: "per-account-channel-peer" },
     agents: { defaults: { maxConcurrent: 16, heartbeat: { every: "0" } } },
-    hooks: { enabled: true, token: hookToken, allowRequestSessionKey: true, allowedSessionKeyPrefixes: [sessionPrefix] },
+    hooks: {
+      enabled: true,
+      token: hookToken,
+      allowRequestSessionKey: true,
+      allowedSessionKeyPrefixes: [sessionPrefix],
+    },
     channels: {
       botchat: {
         ...{ botToken, apiRoot, dmPolicy: "open", allowFrom: ["*"], ackReaction: "", streamMode: "off" },
@@ -78,7 +83,10 @@ function writeConfig(
     },
     plugins: {
       load: [join(program, "bench/soak-observer.ts")],
-      entries: { echo: { options: { delayMs: 25 } }, "soak-observer": { options: { file: join(directory, "observed") } } },
+      entries: {
+        echo: { options: { delayMs: 25 } },
+        "soak-observer": { options: { file: join(directory, "observed") } },
+      },
     },
   };
   const file = join(directory, `${name}.json`);
@@ -91,7 +99,10 @@ export async function startNode(options: NodeOptions): Promise<SoakNode> {
   const wire = await openDatabaseWire(options.databaseUrl);
   const [port, webhookPort] = [await freePort(), await freePort()];
   const prepare = (program: string) => {
-    const configFile = writeConfig({ ...options, program }, { port, webhookPort, url: `${wire.url}&lease=${options.leaseSeconds}` });
+    const configFile = writeConfig(
+      { ...options, program },
+      { port, webhookPort, url: `${wire.url}&lease=${options.leaseSeconds}` },
+    );
     return createVictims({ outfit: () => ({ configFile, program }) });
   };
   let victims = prepare(options.program ?? thisProgram);

@@ -1,4 +1,6 @@
-/** What is known about the event of a violation, in lines: its decisions, its sends, and the faults at the same time. */
+/**
+ * What is known about the event of a violation, in lines: its decisions, its sends, and the faults at the same time.
+ */
 import type { State } from "../state.ts";
 import type { SeenMessage } from "../witness.ts";
 import type { Fault } from "./faults.ts";
@@ -24,7 +26,13 @@ export interface StoryOptions {
 const timeOf = (at: number): string => new Date(at).toISOString().slice(11, 23);
 
 /** Returns the lines for a violation, which names the mark or the id of an event; none if it names neither. */
-export function createStory({ state, sent, messages, faults, query }: StoryOptions): (violation: string) => Promise<readonly string[]> {
+export function createStory({
+  state,
+  sent,
+  messages,
+  faults,
+  query,
+}: StoryOptions): (violation: string) => Promise<readonly string[]> {
   return async (violation) => {
     const mark = markIn(violation);
     const [first = ""] = violation.split(/[ :]/);
@@ -45,9 +53,13 @@ export function createStory({ state, sent, messages, faults, query }: StoryOptio
       ...(unit?.settled_at ? [{ at: unit.settled_at, text: `ended ${unit.outcome} ${unit.reason}` }] : []),
     ];
     const [from, to] = [event.accepted_at - aroundMs, Math.max(...facts.map(({ at }) => at)) + 1_000];
-    const near = faults.filter(({ at }) => at > from && at < to).map(({ at, kind, detail }) => ({ at, text: `fault: ${kind} ${detail}` }));
+    const near = faults
+      .filter(({ at }) => at > from && at < to)
+      .map(({ at, kind, detail }) => ({ at, text: `fault: ${kind} ${detail}` }));
     const call = sent.find((one) => one.mark === own);
-    const head = `${own}, event ${event.id}, lane ${unit?.lane}, ${call?.way ?? "sent by nobody"}, ${event.attempts} attempts:`;
+    const head =
+      `${own}, event ${event.id}, lane ${unit?.lane}, ${call?.way ?? "sent by nobody"}, ` +
+      `${event.attempts} attempts:`;
     const lines = [...facts, ...near].sort((a, b) => a.at - b.at).map(({ at, text }) => `    ${timeOf(at)} ${text}`);
     return [`  ${head}`, ...lines];
   };

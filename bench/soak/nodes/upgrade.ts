@@ -21,7 +21,8 @@ export async function upgradeNodes({ nodes, count, sent, schemaVersion }: Upgrad
     await node.upgrade();
     const seconds = ((performance.now() - began) / 1_000).toFixed(1);
     console.log(
-      `${node.name} was replaced in ${seconds} s, during events ${before} to ${sent()}; the schema has version ${await schemaVersion()}`,
+      `${node.name} was replaced in ${seconds} s, during events ${before} to ${sent()}; the schema has ` +
+        `version ${await schemaVersion()}`,
     );
   }
 }

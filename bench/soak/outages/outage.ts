@@ -1,4 +1,7 @@
-/** A platform fails while replies are in progress, and recovers: what became of them, according to the chats and the state. */
+/**
+ * A platform fails while replies are in progress, and recovers: what became of them, according to the chats and the
+ * state.
+ */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { defineEngine } from "service-gateway/sdk";
@@ -104,7 +107,9 @@ export async function runOutage(options: OutageOptions): Promise<OutageResult> {
       ...count(chats, relay.attempts),
       violations: [
         ...judge(chats, relay.attempts, state),
-        ...(seconds >= 3 && otherAccountMs > seconds * 1_000 ? ["another account waited for the end of the outage"] : []),
+        ...(seconds >= 3 && otherAccountMs > seconds * 1_000
+          ? ["another account waited for the end of the outage"]
+          : []),
       ],
     };
   } finally {
@@ -114,7 +119,10 @@ export async function runOutage(options: OutageOptions): Promise<OutageResult> {
   }
 }
 
-async function openGateway({ directory, channel }: OutageOptions, urls: { readonly relay: string; readonly platform: string }) {
+async function openGateway(
+  { directory, channel }: OutageOptions,
+  urls: { readonly relay: string; readonly platform: string },
+) {
   mkdirSync(directory, { recursive: true });
   const configFile = join(directory, "config.json");
   const config = {
@@ -150,13 +158,17 @@ const texts = ["answer to one", "answer to two"];
 const triesOf = (attempts: readonly Attempt[], { person }: Chat, text: string) =>
   attempts.filter((attempt) => attempt.chat === String(person) && attempt.text === text);
 
-function count(chats: readonly Chat[], attempts: readonly Attempt[]): Pick<OutageResult, "lost" | "twice" | "repeated"> {
+function count(
+  chats: readonly Chat[],
+  attempts: readonly Attempt[],
+): Pick<OutageResult, "lost" | "twice" | "repeated"> {
   const messages = chats.flatMap((chat) => texts.map((text) => ({ chat, text })));
   return {
     lost: messages.filter(({ chat, text }) => copies(chat, text) === 0).length,
     twice: messages.filter(({ chat, text }) => copies(chat, text) > 1).length,
-    repeated: messages.filter(({ chat, text }) => triesOf(attempts, chat, text).filter(({ told }) => told !== "not sent").length > 1)
-      .length,
+    repeated: messages.filter(
+      ({ chat, text }) => triesOf(attempts, chat, text).filter(({ told }) => told !== "not sent").length > 1,
+    ).length,
   };
 }
 
@@ -169,13 +181,16 @@ function judge(chats: readonly Chat[], attempts: readonly Attempt[], state: Stat
       const mayHaveArrived = tries.filter(({ told }) => told !== "not sent").length;
       if (copies(chat, text) === 0) complain(`"${text}" is lost after ${tries.length} tries`);
       if (mayHaveArrived > 2) complain(`"${text}" was sent ${mayHaveArrived} times with an unknown outcome`);
-      if (tries.slice(0, -1).some(({ told }) => told === "sent")) complain(`"${text}" was sent again although it was known to be there`);
+      if (tries.slice(0, -1).some(({ told }) => told === "sent"))
+        complain(`"${text}" was sent again although it was known to be there`);
       const rows = state.outbox.filter((row) => row.chat === String(chat.person) && row.text === text);
-      if (mayHaveArrived > 1 && !rows.some(({ doubts }) => doubts === 1)) complain(`"${text}" was repeated, and no row says so`);
+      if (mayHaveArrived > 1 && !rows.some(({ doubts }) => doubts === 1))
+        complain(`"${text}" was repeated, and no row says so`);
     }
     if (chat.said.indexOf("answer to two") < chat.said.lastIndexOf("answer to one"))
       complain(`the answers are in another order: ${chat.said}`);
   }
-  for (const unit of state.units.values()) if (unit.outcome !== "answered") violations.push(`${unit.lane}: ${unit.outcome} ${unit.reason}`);
+  for (const unit of state.units.values())
+    if (unit.outcome !== "answered") violations.push(`${unit.lane}: ${unit.outcome} ${unit.reason}`);
   return violations;
 }

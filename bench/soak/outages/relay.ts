@@ -2,8 +2,19 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { type AddressInfo, createServer as createTcpServer, type Server } from "node:net";
 
-/** `refused` and `closed` cut open connections. Then `refused` stops listening, and `closed` ends each new connection at once. */
-export const faults = ["refused", "closed", "reset after request", "reset in the answer", "502", "504", "silence"] as const;
+/**
+ * `refused` and `closed` cut open connections. Then `refused` stops listening, and `closed` ends each new connection at
+ * once.
+ */
+export const faults = [
+  "refused",
+  "closed",
+  "reset after request",
+  "reset in the answer",
+  "502",
+  "504",
+  "silence",
+] as const;
 export type Fault = (typeof faults)[number];
 
 /** One send that reached the relay. */
@@ -20,8 +31,8 @@ export interface Relay {
   readonly url: string;
   readonly attempts: readonly Attempt[];
   /**
-   * Delays this many sends, so that all of them are in progress when the fault begins, and then resolves. On a busy machine the fault
-   * begins 3 s after the first of them, before the bot gives up.
+   * Delays this many sends, so that all of them are in progress when the fault begins, and then resolves. On a busy
+   * machine the fault begins 3 s after the first of them, before the bot gives up.
    */
   breakUnder(sends: number): Promise<void>;
   mend(): Promise<void>;
@@ -83,9 +94,16 @@ export async function openRelay(platformUrl: string, fault: Fault): Promise<Rela
     return new Promise((resolve, reject) => {
       const { host: _host, connection: _connection, ...headers } = incoming.headers;
       // Uses a new connection, because the platform could close a reused one just when it is used again.
-      const onward = request(`${platformUrl}${incoming.url}`, { method: incoming.method ?? "POST", headers, agent: false }, (answer) => {
-        void read(answer).then((bytes) => resolve({ status: answer.statusCode ?? 500, headers: answer.headers, body: bytes }), reject);
-      });
+      const onward = request(
+        `${platformUrl}${incoming.url}`,
+        { method: incoming.method ?? "POST", headers, agent: false },
+        (answer) => {
+          void read(answer).then(
+            (bytes) => resolve({ status: answer.statusCode ?? 500, headers: answer.headers, body: bytes }),
+            reject,
+          );
+        },
+      );
       onward.on("error", reject);
       // The platform must not deliver updates to a poll that has been closed.
       const leave = () => onward.destroy();
@@ -109,7 +127,9 @@ export async function openRelay(platformUrl: string, fault: Fault): Promise<Rela
     const { response, incoming } = call;
     if (fault === "502" || fault === "504") {
       if (isSend(call)) note(call, { carriedOut: false, told: "not sent" });
-      response.writeHead(Number(fault), { "content-type": "text/html" }).end("<html><body><h1>Bad Gateway</h1></body></html>");
+      response
+        .writeHead(Number(fault), { "content-type": "text/html" })
+        .end("<html><body><h1>Bad Gateway</h1></body></html>");
       return;
     }
     const send = isSend(call);

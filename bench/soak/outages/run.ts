@@ -12,10 +12,22 @@ const withinMs = 120_000;
 
 const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
 
-function line({ fault, seconds: length, lost, twice, repeated, recoveredMs, otherAccountMs, violations }: OutageResult): string {
+function line({
+  fault,
+  seconds: length,
+  lost,
+  twice,
+  repeated,
+  recoveredMs,
+  otherAccountMs,
+  violations,
+}: OutageResult): string {
   const verdict = violations.length === 0 ? "ok  " : "FAIL";
   const what = `${fault.padEnd(20)} ${String(length).padStart(3)} s`;
-  return `${verdict} ${what}  ${lost} lost, ${repeated} repeated, ${twice} there twice, all there ${seconds(recoveredMs)} after its end, another account answered in ${seconds(otherAccountMs)}`;
+  return (
+    `${verdict} ${what}  ${lost} lost, ${repeated} repeated, ${twice} there twice, all there ` +
+    `${seconds(recoveredMs)} after its end, another account answered in ${seconds(otherAccountMs)}`
+  );
 }
 
 /** Resolves with the number of violated rules. */
@@ -24,7 +36,13 @@ export async function runOutages(): Promise<number> {
   console.log(`soak: ${cases.length} outages of up to ${Math.max(...lengths)} s, ${answers} answers under way in each`);
   const broken = await inWorkshop(async ({ directory }) => {
     const run = async (outage: Outage, index: number) => {
-      const result = await runOutage({ ...outage, directory: join(directory, String(index)), answers, channel, withinMs });
+      const result = await runOutage({
+        ...outage,
+        directory: join(directory, String(index)),
+        answers,
+        channel,
+        withinMs,
+      });
       console.log(line(result));
       for (const violation of result.violations.slice(0, 5)) console.log(`     ${violation}`);
       return result.violations.length;

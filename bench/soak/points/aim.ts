@@ -7,13 +7,16 @@ export interface Aim {
   /** Which write of its kind, counted from 1; default the first. */
   readonly nth?: number;
   readonly chat: string;
-  /** Breaks the store on purpose: it forgets waiting rows, or does not record sent ones. Shows that the checks notice it. */
+  /**
+   * Breaks the store on purpose: it forgets waiting rows, or does not record sent ones. Shows that the checks notice
+   * it.
+   */
   readonly spoil?: "forget" | "unrecorded";
 }
 
 /**
- * `plain`: sent as a new message. `grown`: a preview that becomes the reply. `buttons`: a preview that is removed, and a new message.
- * `album`: three pictures.
+ * `plain`: sent as a new message. `grown`: a preview that becomes the reply. `buttons`: a preview that is removed, and
+ * a new message. `album`: three pictures.
  */
 export type Shape = "plain" | "grown" | "buttons" | "album";
 
@@ -51,12 +54,29 @@ export const points: readonly Point[] = [
   { label: "before a part is recorded", write: ["sent", "before"], shapes: texts, unknown: true },
   { label: "after a part is recorded", write: ["sent", "after"], shapes: texts },
   { label: "before a refused part is recorded", write: ["unsendable", "before"], fault: "refuse", ...once },
-  { label: "after a refused part is recorded", write: ["unsendable", "after"], fault: "refuse", refused: true, ...once },
+  {
+    label: "after a refused part is recorded",
+    write: ["unsendable", "after"],
+    fault: "refuse",
+    refused: true,
+    ...once,
+  },
   { label: "before the end is written", write: ["settle", "before"], shapes: [...texts, "album"], unknown: true },
   { label: "after the end is written", write: ["settle", "after"], shapes: [...texts, "album"] },
-  { label: "before a preview is written down", write: ["setPreview", "before"], shapes: ["grown", "buttons"], strayPreview: true },
+  {
+    label: "before a preview is written down",
+    write: ["setPreview", "before"],
+    shapes: ["grown", "buttons"],
+    strayPreview: true,
+  },
   { label: "after a preview is written down", write: ["setPreview", "after"], shapes: ["grown", "buttons"] },
-  { label: "before a doubt is written down", write: ["doubted", "before"], fault: "reset-after", unknown: true, ...once },
+  {
+    label: "before a doubt is written down",
+    write: ["doubted", "before"],
+    fault: "reset-after",
+    unknown: true,
+    ...once,
+  },
   { label: "after a doubt is written down", write: ["doubted", "after"], fault: "reset-after", unknown: true, ...once },
   {
     label: "before the repetition of a doubtful part is marked",
@@ -65,14 +85,25 @@ export const points: readonly Point[] = [
     unknown: true,
     ...once,
   },
-  { label: "after the repetition of a doubtful part is marked", write: ["sending", "after"], fault: "reset-after", unknown: true, ...once },
+  {
+    label: "after the repetition of a doubtful part is marked",
+    write: ["sending", "after"],
+    fault: "reset-after",
+    unknown: true,
+    ...once,
+  },
   { label: "after the outbox is written, then after the repetition is marked", ...afterMarks },
   { label: "a message was asked for, not sent", call: ["sendMessage", "seen"], ...once },
   { label: "a message was sent, not answered", call: ["sendMessage", "done"], unknown: true, ...once },
   { label: "a message was sent and answered", call: ["sendMessage", "answered"], unknown: true, ...once },
   { label: "an edit in place was asked for, not made", call: ["editMessageText", "seen"], shapes: ["grown"] },
   { label: "an edit in place was made, not answered", call: ["editMessageText", "done"], shapes: ["grown"] },
-  { label: "an edit in place was made and answered", call: ["editMessageText", "answered"], unknown: true, shapes: ["grown"] },
+  {
+    label: "an edit in place was made and answered",
+    call: ["editMessageText", "answered"],
+    unknown: true,
+    shapes: ["grown"],
+  },
   { label: "a preview's removal was asked for, not done", call: ["deleteMessage", "seen"], shapes: ["buttons"] },
   { label: "a preview was removed, not answered", call: ["deleteMessage", "done"], shapes: ["buttons"] },
   { label: "a preview was removed, and answered", call: ["deleteMessage", "answered"], shapes: ["buttons"] },

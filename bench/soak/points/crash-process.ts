@@ -1,4 +1,6 @@
-/** Loaded before a gateway that will be killed at a labelled point: replaces its store by one that kills the process. */
+/**
+ * Loaded before a gateway that will be killed at a labelled point: replaces its store by one that kills the process.
+ */
 import { registerHooks } from "node:module";
 
 const here = (path: string) => new URL(path, import.meta.url).href;

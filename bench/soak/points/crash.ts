@@ -1,4 +1,7 @@
-/** One state directory and one platform. For each point a gateway process is killed there, and the next one repairs what it left. */
+/**
+ * One state directory and one platform. For each point a gateway process is killed there, and the next one repairs what
+ * it left.
+ */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -45,13 +48,16 @@ export async function crashAtEach(run: Run): Promise<Verdict> {
     seed: { people, groups: [] },
   });
   const place = run.place(directory);
-  const victims = createVictims({ outfit: outfits({ directory, place, apiRoot: platform.url, cases, spoil: run.spoil }) });
+  const victims = createVictims({
+    outfit: outfits({ directory, place, apiRoot: platform.url, cases, spoil: run.spoil }),
+  });
   const stray: string[] = [];
   try {
     for (const one of cases) stray.push(...(await crash(one, { victims, platform, place, run })));
     const last = await victims.start();
     await last.ready;
-    if (!(await idle(platform, place, run.withinMs))) stray.push(`${run.name}: the last process did not work everything off`);
+    if (!(await idle(platform, place, run.withinMs)))
+      stray.push(`${run.name}: the last process did not work everything off`);
     const code = await last.stop(run.withinMs);
     if (code !== 0) stray.push(`${run.name}: the last process ended with ${code}`);
     return await sum(stray, cases, { platform, place });
@@ -73,9 +79,12 @@ function plan(point: Point, index: number, { random, name }: Run): Planned {
   const label = `${name}p${index + 1}`;
   const [againWrite, againWhen] = point.again ?? [];
   const again: Pick<Planned, "again"> =
-    againWrite === undefined || againWhen === undefined ? {} : { again: { chat: String(chat), write: againWrite, when: againWhen } };
+    againWrite === undefined || againWhen === undefined
+      ? {}
+      : { again: { chat: String(chat), write: againWrite, when: againWhen } };
   // A fault affects the first message of any chat, so there is no other chat then.
-  const alone = point.fault !== undefined || point.call !== undefined || point.again !== undefined || random.chance(0.5);
+  const alone =
+    point.fault !== undefined || point.call !== undefined || point.again !== undefined || random.chance(0.5);
   const neighbour: Case = { name: `${label}b`, chat: chat + 1, shape: "plain", parts: random.whole(1, 3) };
   return { name: label, chat, point, shape, parts, aim, ...again, ...(alone ? {} : { neighbour }) };
 }
@@ -88,10 +97,16 @@ interface Outfits {
   readonly spoil: Aim["spoil"];
 }
 
-/** The processes in order: one or two for each case, and a last one that survives. A case with a preview uses a channel that shows one. */
+/**
+ * The processes in order: one or two for each case, and a last one that survives. A case with a preview uses a channel
+ * that shows one.
+ */
 function outfits({ directory, place, apiRoot, cases, spoil }: Outfits): () => Outfit | undefined {
   mkdirSync(join(directory, "state"), { recursive: true });
-  const dying = cases.flatMap(({ shape, aim, again }) => [{ shape, aim }, ...(again === undefined ? [] : [{ shape, aim: again }])]);
+  const dying = cases.flatMap(({ shape, aim, again }) => [
+    { shape, aim },
+    ...(again === undefined ? [] : [{ shape, aim: again }]),
+  ]);
   const waiting: { readonly shape?: Shape; readonly aim?: Aim }[] = [...dying, {}];
   return () => {
     const next = waiting.shift();
@@ -144,13 +159,21 @@ async function crash(one: Planned, { victims, platform, place, run }: Scene): Pr
   const complaints: string[] = [];
   const victim = await victims.start();
   await victim.ready;
-  if (!(await idle(platform, place, run.withinMs))) complaints.push(`${one.name}: what the process before left was not worked off`);
+  if (!(await idle(platform, place, run.withinMs)))
+    complaints.push(`${one.name}: what the process before left was not worked off`);
   const reached = Promise.withResolvers<void>();
   void victim.gone.then(() => reached.resolve());
   const deaf =
-    point?.call === undefined ? () => {} : killAt(point.call, one, { platform, random: run.random, kill: () => void victim.kill() });
+    point?.call === undefined
+      ? () => {}
+      : killAt(point.call, one, { platform, random: run.random, kill: () => void victim.kill() });
   if (point?.fault !== undefined)
-    platform.faults.add({ method: "sendMessage", times: 1, kind: point.fault, ...(point.fault === "flood" && { retryAfter: 1 }) });
+    platform.faults.add({
+      method: "sendMessage",
+      times: 1,
+      kind: point.fault,
+      ...(point.fault === "flood" && { retryAfter: 1 }),
+    });
   for (const { chat, shape, name, parts } of neighbour === undefined ? [one] : [neighbour, one]) {
     platform.act.say(chat, chat, `${shape} ${name} ${parts}`);
   }
@@ -181,7 +204,11 @@ interface Killing {
 const faultOf = { seen: "drop", done: "reset-after", answered: undefined } as const;
 
 /** Kills when the platform gets the call: before it reports the call, or a little later. */
-function killAt([method, when]: NonNullable<Point["call"]>, { chat }: Case, { platform, random, kill }: Killing): () => void {
+function killAt(
+  [method, when]: NonNullable<Point["call"]>,
+  { chat }: Case,
+  { platform, random, kill }: Killing,
+): () => void {
   const kind = faultOf[when];
   if (kind !== undefined) platform.faults.add({ method, times: 1, kind });
   const wait = random.whole(0, 3);
@@ -222,5 +249,5 @@ function shownIn(platform: Platform, chat: number): readonly Shown[] {
   const room = [...platform.world.rooms.values()].find((one) => one.chat.id === chat);
   return [...(room?.messages.values() ?? [])]
     .filter(({ from }) => from?.is_bot === true)
-    .map(({ text, caption, media_group_id: group }) => ({ text: text ?? caption ?? "", ...(group === undefined ? {} : { group }) }));
+    .map(({ text, caption, media_group_id: group }) => ({ text: text ?? caption ?? "", group }));
 }

@@ -4,5 +4,8 @@ import { crashingStore } from "./crashing-store.ts";
 
 export default {
   ...plugin,
-  store: { ...postgres, open: async (opening: Parameters<typeof postgres.open>[0]) => crashingStore(await postgres.open(opening)) },
+  store: {
+    ...postgres,
+    open: async (opening: Parameters<typeof postgres.open>[0]) => crashingStore(await postgres.open(opening)),
+  },
 };

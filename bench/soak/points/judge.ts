@@ -42,7 +42,8 @@ export function judge(asked: Case, shown: readonly Shown[], state: State): Verdi
     if (copies <= wanted) continue;
     repeated += copies - 1;
     if (point !== undefined && point.unknown !== true) complain(`part ${part} is repeated, though its fate was known`);
-    if (!rows.some((row) => row.doubts >= copies - 1)) complain(`part ${part} is there ${copies} times, and no row says so`);
+    if (!rows.some((row) => row.doubts >= copies - 1))
+      complain(`part ${part} is there ${copies} times, and no row says so`);
   }
   const apologies = point?.refused === true ? shown.filter(({ text }) => text.startsWith("Sorry, ")).length : 0;
   if (apologies > 1) complain(`${apologies} apologies`);
@@ -50,7 +51,8 @@ export function judge(asked: Case, shown: readonly Shown[], state: State): Verdi
   const stray = others.length;
   if (stray > (point?.strayPreview === true ? 1 : 0)) {
     complain(
-      `${stray} messages stay that are no part of the answer: ${others.map(({ text }) => JSON.stringify(text.slice(0, 80))).join()}`,
+      `${stray} messages stay that are no part of the answer: ` +
+        `${others.map(({ text }) => JSON.stringify(text.slice(0, 80))).join()}`,
     );
   }
   const units = [...state.units.values()].filter(({ lane }) => lane.endsWith(`:${chat}`));

@@ -10,7 +10,11 @@ const atOnce = 3;
 const withinMs = 30_000;
 
 /** Resolves with the number of violated rules. */
-export async function runPoints(options: { readonly seeds: number; readonly first: number; readonly store: StoreName }): Promise<number> {
+export async function runPoints(options: {
+  readonly seeds: number;
+  readonly first: number;
+  readonly store: StoreName;
+}): Promise<number> {
   const { seeds, first, store } = options;
   console.log(`soak: ${points.length} crash points, ${seeds} seeds from ${first}, on ${store}`);
   const places = await openPlaces(store);
@@ -40,7 +44,8 @@ export async function runPoints(options: { readonly seeds: number; readonly firs
   await places.close({ keep: false });
   const count = (of: (verdict: Verdict) => number) => verdicts.reduce((all, verdict) => all + of(verdict), 0);
   console.log(
-    `${verdicts.length * points.length} crashes; ambiguous: ${count(({ repeated }) => repeated)} messages that are there twice, ${count(({ stray }) => stray)} previews that stayed`,
+    `${verdicts.length * points.length} crashes; ambiguous: ${count(({ repeated }) => repeated)} messages ` +
+      `that are there twice, ${count(({ stray }) => stray)} previews that stayed`,
   );
   const broken = count(({ violations }) => violations.length);
   console.log(broken === 0 ? "1 passed, 0 failed" : `0 passed, 1 failed: ${broken} violations`);

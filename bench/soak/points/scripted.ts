@@ -17,7 +17,8 @@ async function* run(asked: string, signal: AbortSignal): AsyncGenerator<TurnEven
     if (shape === "buttons") yield { type: "buttons", buttons };
   } else yield { type: "text", delta: text };
   if (shape === "album")
-    for (const red of [255, 180, 90]) yield { type: "media", media: { data: picture(red), fileName: `disc-${red}.png` } };
+    for (const red of [255, 180, 90])
+      yield { type: "media", media: { data: picture(red), fileName: `disc-${red}.png` } };
   yield { type: "done" };
 }
 

@@ -1,4 +1,7 @@
-/** One chat of the platform in this process, behind the client's interface: with its rate limits, its waits, and random faults. */
+/**
+ * One chat of the platform in this process, behind the client's interface: with its rate limits, its waits, and random
+ * faults.
+ */
 import type { BotApi } from "../../../plugins/botchat/wire/api.ts";
 import { refusalError, wireError } from "../../../plugins/botchat/wire/platform-error.ts";
 import { WireError } from "../../../plugins/botchat/wire/wire.ts";
@@ -26,12 +29,21 @@ export interface FakeChat {
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
-export function createFakeChat(options: { readonly now: () => number; readonly latency: () => number; readonly limits: Limits }): FakeChat {
+export function createFakeChat(options: {
+  readonly now: () => number;
+  readonly latency: () => number;
+  readonly limits: Limits;
+}): FakeChat {
   const { now, latency } = options;
   const limiter = createLimiter(options.limits, now);
   let ids = 0;
 
-  function carryOut(method: string, payload: Record<string, unknown>, chat: FakeChat, unchanged: () => void): FakeMessage {
+  function carryOut(
+    method: string,
+    payload: Record<string, unknown>,
+    chat: FakeChat,
+    unchanged: () => void,
+  ): FakeMessage {
     if (method === "sendMessage") {
       ids += 1;
       const reply = payload.reply_parameters as { readonly message_id: number } | undefined;
@@ -57,7 +69,11 @@ export function createFakeChat(options: { readonly now: () => number; readonly l
   }
 
   const refused = (method: string, code: number, description: string, retryAfter?: number) =>
-    refusalError(method, { error_code: code, description, ...(retryAfter !== undefined && { parameters: { retry_after: retryAfter } }) });
+    refusalError(method, {
+      error_code: code,
+      description,
+      ...(retryAfter !== undefined && { parameters: { retry_after: retryAfter } }),
+    });
 
   const chat: FakeChat = {
     messages: new Map(),
@@ -67,7 +83,8 @@ export function createFakeChat(options: { readonly now: () => number; readonly l
       renew() {},
       async call(method, given, signal) {
         const payload = given as unknown as Record<string, unknown>;
-        const note = (fate: ChatCall["fate"], messageId?: string) => void chat.calls.push({ method, at: now(), by, fate, messageId });
+        const note = (fate: ChatCall["fate"], messageId?: string) =>
+          void chat.calls.push({ method, at: now(), by, fate, messageId });
         const fault = chat.fault(method, by);
         if (fault === "hang") {
           await new Promise<void>((resolve) => signal?.addEventListener("abort", () => resolve(), { once: true }));
@@ -89,7 +106,11 @@ export function createFakeChat(options: { readonly now: () => number; readonly l
         }
         if (method !== "deleteMessage") {
           try {
-            limiter.spend(1, String(payload.chat_id), method === "sendMessage" && String(payload.chat_id).startsWith("-"));
+            limiter.spend(
+              1,
+              String(payload.chat_id),
+              method === "sendMessage" && String(payload.chat_id).startsWith("-"),
+            );
           } catch {
             note("limited");
             throw refused(method, 429, "Too Many Requests: retry after 1", 1);

@@ -6,8 +6,8 @@ export interface ChatCall {
   readonly at: number;
   readonly by: string;
   /**
-   * `unchanged`: an edit without a change. `limited`: too fast. `flood`, `refused`, `lost`: random faults, without effect. `unknown`: done,
-   * but the caller got no answer. `unanswered`: without effect, and the caller got no answer.
+   * `unchanged`: an edit without a change. `limited`: too fast. `flood`, `refused`, `lost`: random faults, without
+   * effect. `unknown`: done, but the caller got no answer. `unanswered`: without effect, and the caller got no answer.
    */
   readonly fate: "done" | "unchanged" | "refused" | "limited" | "flood" | "lost" | "unknown" | "unanswered";
   readonly messageId: string | undefined;
@@ -35,11 +35,17 @@ export function doubtfulSends(calls: readonly ChatCall[]): number {
 
 /** Sends whose caller cannot know whether they arrived. */
 function unheardSends(calls: readonly ChatCall[], by: string): readonly ChatCall[] {
-  return calls.filter((call) => call.method === "sendMessage" && (call.fate === "unknown" || call.fate === "unanswered") && call.by === by);
+  return calls.filter(
+    (call) =>
+      call.method === "sendMessage" && (call.fate === "unknown" || call.fate === "unanswered") && call.by === by,
+  );
 }
 
 /** The number of missing messages of the reply, and of extra messages. */
-export function compare({ shown, wanted }: Pick<Outcome, "shown" | "wanted">): { readonly missing: number; readonly beyond: number } {
+export function compare({ shown, wanted }: Pick<Outcome, "shown" | "wanted">): {
+  readonly missing: number;
+  readonly beyond: number;
+} {
   const left = [...shown];
   let missing = 0;
   for (const message of wanted) {
@@ -67,17 +73,21 @@ export function judge(outcome: Outcome): readonly string[] {
   if (near > 0) violations.push(`${near} calls came less than a second after the one before`);
   const sends = calls.filter(({ method, fate }) => method === "sendMessage" && fate === "done").length;
   const apologies = failure === undefined ? 0 : 1;
-  if (sends > wanted.length + 1 + apologies) violations.push(`${sends} messages were sent for an answer of ${wanted.length}`);
+  if (sends > wanted.length + 1 + apologies)
+    violations.push(`${sends} messages were sent for an answer of ${wanted.length}`);
   const doubtful = doubtfulSends(calls);
-  if (unheardSends(calls, "preview").length > 1) violations.push("the preview sent again after a message of unknown fate");
+  if (unheardSends(calls, "preview").length > 1)
+    violations.push("the preview sent again after a message of unknown fate");
   // After two sends with an unknown outcome, a reply is not sent a third time, even if neither arrived.
   const unheard = unheardSends(calls, "outbox");
   if (failure !== undefined && unheard.length < 2) violations.push(`the answer failed: ${failure}`);
-  const givenUp = failure === undefined ? 0 : Math.floor(unheard.filter(({ fate }) => fate === "unanswered").length / 2);
+  const givenUp =
+    failure === undefined ? 0 : Math.floor(unheard.filter(({ fate }) => fate === "unanswered").length / 2);
   // The chat must contain exactly the reply, except for messages that the platform never confirmed.
   const { missing, beyond } = compare(outcome);
   if (missing > givenUp) violations.push("a message of the answer is missing");
-  else if (beyond > doubtful) violations.push(`${beyond} messages are there that are none of the answer, and ${doubtful} were in doubt`);
+  else if (beyond > doubtful)
+    violations.push(`${beyond} messages are there that are none of the answer, and ${doubtful} were in doubt`);
   else if (doubtful === 0 && missing === 0 && shown.some((message, index) => message !== wanted[index]))
     violations.push("the messages of the answer are in another order");
   return violations;

@@ -1,4 +1,7 @@
-/** A chat, an account with its rate limits, and what a turn does there: a growing preview, then the reply through the outbox. */
+/**
+ * A chat, an account with its rate limits, and what a turn does there: a growing preview, then the reply through the
+ * outbox.
+ */
 import type { Address, Reply } from "service-gateway/sdk";
 import { ChannelError, type ChannelPreview, type Part } from "service-gateway/sdk/channel";
 import { Value } from "typebox/value";
@@ -36,7 +39,9 @@ export interface Room {
   readonly address: Address;
 }
 
-export function openRoom(options: { readonly chat?: string; readonly settings?: object; readonly latency?: () => number } = {}): Room {
+export function openRoom(
+  options: { readonly chat?: string; readonly settings?: object; readonly latency?: () => number } = {},
+): Room {
   const { chat = "1001", settings = {}, latency = () => 20 } = options;
   return {
     chat: createFakeChat({ now, latency, limits }),
@@ -47,7 +52,10 @@ export function openRoom(options: { readonly chat?: string; readonly settings?: 
   };
 }
 
-export function openPreview(room: Room, more: { readonly trigger?: string; readonly thread?: string } = {}): ChannelPreview {
+export function openPreview(
+  room: Room,
+  more: { readonly trigger?: string; readonly thread?: string } = {},
+): ChannelPreview {
   const { thread, trigger } = more;
   return createPreview({
     ...room,
@@ -81,7 +89,9 @@ export async function answer(room: Room, text: string, previews: readonly string
     const ended = pace.sending(to.chat);
     return sender.send(part, to, signal).finally(ended);
   });
-  const connection = { render: (reply: Reply) => renderReply(reply, settings, address) } as unknown as ChannelConnection;
+  const connection = {
+    render: (reply: Reply) => renderReply(reply, settings, address),
+  } as unknown as ChannelConnection;
   const sayings = await renderSayings(replyOf(text), address, { connection, previews, inPlace: true });
   const rows = sayings.map(
     (saying, index): OutboxRow => ({
@@ -96,16 +106,21 @@ export async function answer(room: Room, text: string, previews: readonly string
   );
   const api = chat.api("outbox");
   const remove = async (messageId: string) => {
-    await api.call("deleteMessage", { chat_id: address.chat, message_id: Number(messageId) }).catch((error: unknown) => {
-      if (!(error instanceof ChannelError && error.reason === "message_gone")) throw error;
-    });
+    await api
+      .call("deleteMessage", { chat_id: address.chat, message_id: Number(messageId) })
+      .catch((error: unknown) => {
+        if (!(error instanceof ChannelError && error.reason === "message_gone")) throw error;
+      });
   };
   const admit: ChannelConnection["admit"] = (part, to, signal) =>
     shown.has(part, to) ? undefined : pace.admit(to.chat, part.replaces === undefined ? 1 : 0, signal);
   const account = () => ({ connection: { remove, admit }, options: settings }) as unknown as LiveAccount;
   const signal = new AbortController().signal;
   const probe = async () => ({ ok: true, detail: "" });
-  const contact = createContacts({ connection: () => ({ probe }), log: { ...log, child: () => log } as unknown as Log }).of;
+  const contact = createContacts({
+    connection: () => ({ probe }),
+    log: { ...log, child: () => log } as unknown as Log,
+  }).of;
   const sending = {
     hooks,
     store,

@@ -64,7 +64,10 @@ async function finished<Result>(work: Promise<Result>, clock: Clock): Promise<Re
   return settled;
 }
 
-export async function runStream(seed: number, clock: Clock): Promise<{ readonly stream: Stream; readonly outcome: Outcome }> {
+export async function runStream(
+  seed: number,
+  clock: Clock,
+): Promise<{ readonly stream: Stream; readonly outcome: Outcome }> {
   const random = createRandom(seed);
   const stream = drawStream(random);
   const { text, tokensPerSecond, group, mode, messageLimit, faulty } = stream;

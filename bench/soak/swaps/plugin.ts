@@ -1,6 +1,6 @@
 /**
- * The plugin that the soak replaces: a channel with a timer, an engine, a tap and a command, all of which name their version. It is copied
- * with another version for each swap.
+ * The plugin that the soak replaces: a channel with a timer, an engine, a tap and a command, all of which name their
+ * version. It is copied with another version for each swap.
  */
 import { definePlugin, type EngineDefinition, type Json, type Reply, Type } from "service-gateway/sdk";
 import type { ChannelAccount } from "service-gateway/sdk/channel";

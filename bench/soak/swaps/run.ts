@@ -1,6 +1,6 @@
 /**
- * Replaces a plugin again and again while messages are under way: each message gets one answer, and nothing of an old instance stays. The
- * gateway runs in this process, so that its heap and its timers can be counted.
+ * Replaces a plugin again and again while messages are under way: each message gets one answer, and nothing of an old
+ * instance stays. The gateway runs in this process, so that its heap and its timers can be counted.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,13 +16,17 @@ const chats = 8;
 /** Swaps before the heap is measured: modules are loaded and caches are filled by then. */
 const warmUp = 50;
 const mostHeapGrowth = 0.05;
-/** A table of weak references, such as the transpiler has, grows with what dies between two collections, and never gets smaller. */
+/**
+ * A table of weak references, such as the transpiler has, grows with what dies between two collections, and never gets
+ * smaller.
+ */
 const swapsPerCollection = 5;
 /** What the plugin reports with `watch` in one instance: its host, its account, its engine and its tap. */
 const partsOfInstance = 4;
 /**
- * The engine compiles hot functions to machine code when it has the time, several hundred of them after the first 50 swaps, and drops code
- * that was not used for a while. Without both, the heap holds the same code at both measurements, so that it shows what a swap leaves behind.
+ * The engine compiles hot functions to machine code when it has the time, several hundred of them after the first 50
+ * swaps, and drops code that was not used for a while. Without both, the heap holds the same code at both measurements,
+ * so that it shows what a swap leaves behind.
  */
 const steadyCode = ["--no-opt", "--no-maglev", "--no-sparkplug", "--no-flush-bytecode"];
 
@@ -53,7 +57,17 @@ const inMemory = (parts: readonly WeakRef<object>[]) => parts.filter((part) => p
 
 function createWorld(): World {
   const world: World = {
-    ...{ lines: [], timers: 0, instances: 0, parts: [], silence: Promise.resolve(), open: new Map(), answered: 0, mixed: 0, twice: [] },
+    ...{
+      lines: [],
+      timers: 0,
+      instances: 0,
+      parts: [],
+      silence: Promise.resolve(),
+      open: new Map(),
+      answered: 0,
+      mixed: 0,
+      twice: [],
+    },
     watch(part) {
       world.parts = [...inMemory(world.parts), new WeakRef(part)];
     },
@@ -69,7 +83,10 @@ function createWorld(): World {
   return world;
 }
 
-/** A person who writes the next message as soon as the last one is answered, and again where the channel did not take it. */
+/**
+ * A person who writes the next message as soon as the last one is answered, and again where the channel did not take
+ * it.
+ */
 async function converse(chat: string, world: World, stop: AbortSignal): Promise<number> {
   for (let count = 0; ; count += 1) {
     await world.silence;
@@ -108,7 +125,9 @@ async function heapAtRest(): Promise<Heap> {
     await giveMemoryBack();
     await sleep(50);
   }
-  const spaces = new Map(getHeapSpaceStatistics().map(({ space_name, space_used_size }) => [space_name, space_used_size]));
+  const spaces = new Map(
+    getHeapSpaceStatistics().map(({ space_name, space_used_size }) => [space_name, space_used_size]),
+  );
   const part = (...names: readonly string[]) => names.reduce((all, name) => all + (spaces.get(name) ?? 0), 0);
   return {
     used: process.memoryUsage().heapUsed,
@@ -146,7 +165,10 @@ const timersNow = () => process.getActiveResourcesInfo().filter((name) => name =
 
 const listenersNow = () => process.eventNames().reduce((all, name) => all + process.listenerCount(name), 0);
 
-/** Prints what was seen and returns how many rules were broken. The heap is judged after `warmUp` swaps, in runs that are longer. */
+/**
+ * Prints what was seen and returns how many rules were broken. The heap is judged after `warmUp` swaps, in runs that
+ * are longer.
+ */
 export async function runSwaps({ count }: { readonly count: number }): Promise<number> {
   for (const flag of steadyCode) setFlagsFromString(flag);
   const directory = mkdtempSync(join(tmpdir(), "swaps-"));
@@ -189,8 +211,10 @@ export async function runSwaps({ count }: { readonly count: number }): Promise<n
   const sorted = times.toSorted((a, b) => a - b);
   const ms = (share: number) => Math.round(sorted[Math.floor((sorted.length - 1) * share)] ?? 0);
   console.log(
-    `${count} swaps, ${written} messages, ${world.answered} answered, ${world.mixed} of them by two versions; a swap took ${ms(0.5)} ms (median), ${ms(0.95)} ms (95 %), ${ms(1)} ms (longest); ` +
-      `heap ${at.heap === undefined ? "" : `${shown(at.heap)} after ${warmUp} swaps, `}${shown(heap)} at the end; timers ${at.timers} and ${timersNow()}`,
+    `${count} swaps, ${written} messages, ${world.answered} answered, ${world.mixed} of them by two ` +
+      `versions; a swap took ${ms(0.5)} ms (median), ${ms(0.95)} ms (95 %), ${ms(1)} ms (longest); ` +
+      `heap ${at.heap === undefined ? "" : `${shown(at.heap)} after ${warmUp} swaps, `}${shown(heap)} at ` +
+      `the end; timers ${at.timers} and ${timersNow()}`,
   );
   const rules = [
     { rule: "every message is answered", ok: world.answered === written },

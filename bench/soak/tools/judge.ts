@@ -20,7 +20,9 @@ export interface ToolEvidence {
   readonly exitCode: number | string;
 }
 
-export async function judgeTools(evidence: ToolEvidence): Promise<{ readonly checks: readonly Check[]; readonly told: string }> {
+export async function judgeTools(
+  evidence: ToolEvidence,
+): Promise<{ readonly checks: readonly Check[]; readonly told: string }> {
   const { place, model, jobs, journal, texts, questions, exitCode } = evidence;
   const runs = runsIn(journal);
   const ranTimes = (tool: string, word: string) => runs.filter((run) => run.tool === tool && run.word === word).length;
@@ -34,13 +36,15 @@ export async function judgeTools(evidence: ToolEvidence): Promise<{ readonly che
 
   const twice = written.filter(({ tool, word, key }) => ranTimes(tool, word) > mayRun(key));
   const never = written.filter(
-    ({ tool, word, key }) => tool !== "danger" && isAnswered(word) && ranTimes(tool, word) === 0 && !model.unknown.has(key),
+    ({ tool, word, key }) =>
+      tool !== "danger" && isAnswered(word) && ranTimes(tool, word) === 0 && !model.unknown.has(key),
   );
   const remind = asked.filter(({ tool }) => tool === "remind");
   const twiceSet = remind.filter(({ word, key }) => setFor(word) > mayRun(key));
   const neverSet = remind.filter(({ word }) => isAnswered(word) && setFor(word) === 0);
   const falselyAllowed = questions.filter(
-    ({ word, text }) => text.includes("Allowed by") && ranTimes("danger", word) === 0 && !model.unknown.has(`danger ${word}`),
+    ({ word, text }) =>
+      text.includes("Allowed by") && ranTimes("danger", word) === 0 && !model.unknown.has(`danger ${word}`),
   );
   const stillOpen = questions.filter(({ isOpen }) => isOpen);
   const times = (code: string) => [...state.codes.values()].flat().filter((one) => one === code).length;
@@ -51,7 +55,9 @@ export async function judgeTools(evidence: ToolEvidence): Promise<{ readonly che
   return {
     checks: [
       {
-        rule: "no writing tool runs twice, unless the model asked again after it had read that the call was made before",
+        rule:
+          "no writing tool runs twice, unless the model asked again after it had read that the call was " +
+          "made before",
         violations: words(twice),
       },
       {
@@ -70,10 +76,14 @@ export async function judgeTools(evidence: ToolEvidence): Promise<{ readonly che
       { rule: "the last process ends by itself", violations: exitCode === 0 ? [] : [`it ended with ${exitCode}`] },
     ],
     told: [
-      `${jobs.length} jobs, ${jobs.filter(({ word }) => isAnswered(word)).length} answered, ${exhausted} given up after three attempts`,
-      `${runs.length} runs of writing tools, ${written.filter(({ tool, word }) => ranTimes(tool, word) > 1).length} more than once, all asked for again`,
+      `${jobs.length} jobs, ${jobs.filter(({ word }) => isAnswered(word)).length} answered, ${exhausted} ` +
+        "given up after three attempts",
+      `${runs.length} runs of writing tools, ` +
+        `${written.filter(({ tool, word }) => ranTimes(tool, word) > 1).length} more than once, all asked for ` +
+        "again",
       ...noted.map((code) => `${times(code)} ${code}`),
-      `${reminders.length} reminders, ${rows} calls in the ledger for ${model.requests()} requests, ${questions.length} questions`,
+      `${reminders.length} reminders, ${rows} calls in the ledger for ${model.requests()} requests, ` +
+        `${questions.length} questions`,
     ].join(", "),
   };
 }

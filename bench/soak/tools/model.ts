@@ -1,6 +1,7 @@
 /**
- * A model server for the soak. A message `job WORD: TOOL TOOL ...` makes it call these tools, one after the other. Half of the words are
- * called in other words each time, as a model does whose turn runs again. It keeps no state: a request says what was done.
+ * A model server for the soak. A message `job WORD: TOOL TOOL ...` makes it call these tools, one after the other. Half
+ * of the words are called in other words each time, as a model does whose turn runs again. It keeps no state: a request
+ * says what was done.
  */
 import { callTools, say } from "../../../test/openai-server/answers.ts";
 import { type ChatRequest, createOpenAiServer, type OpenAiServer } from "../../../test/openai-server/index.ts";
@@ -80,7 +81,8 @@ export async function createSoakModel(): Promise<SoakModel> {
         }
       }
       const tool = job.tools[step];
-      if (tool === undefined) return await say(`done ${job.word}, which took ${results.length} calls`, { delayMs: 5 })(exchange);
+      if (tool === undefined)
+        return await say(`done ${job.word}, which took ${results.length} calls`, { delayMs: 5 })(exchange);
       const key = `${tool} ${job.word}`;
       if (isRepeated) repeats.set(key, (repeats.get(key) ?? 0) + 1);
       await callTools([{ name: names[tool] ?? tool, args: argsOf(tool, job.word) }])(exchange);

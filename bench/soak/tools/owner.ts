@@ -27,7 +27,8 @@ export function createOwner(platform: Platform, id: number, random: Random): Own
     const room = [...platform.world.rooms.values()].find(({ chat }) => chat.id === id);
     return [...(room?.messages.values() ?? [])].filter(({ from }) => from?.is_bot === true);
   };
-  const buttonsOf = (message: ReturnType<typeof messages>[number]) => (message.reply_markup?.inline_keyboard ?? []).flat();
+  const buttonsOf = (message: ReturnType<typeof messages>[number]) =>
+    (message.reply_markup?.inline_keyboard ?? []).flat();
 
   const timer = setInterval(() => {
     if (!isAnswering) return;

@@ -6,7 +6,11 @@ import { journalRun, runsIn, toolMs } from "./journal.ts";
 interface Message {
   readonly id?: number;
   readonly method?: string;
-  readonly params?: { readonly name?: string; readonly protocolVersion?: string; readonly arguments?: { readonly word?: string } };
+  readonly params?: {
+    readonly name?: string;
+    readonly protocolVersion?: string;
+    readonly arguments?: { readonly word?: string };
+  };
 }
 
 const [, , journal = ""] = process.argv;

@@ -1,6 +1,7 @@
 /**
- * Kills the gateway while tools run that write, of an MCP program and of a plugin, with questions to an owner, reminders and a schedule; then
- * counts what ran twice, what was never recorded, and what the owner was told that did not happen.
+ * Kills the gateway while tools run that write, of an MCP program and of a plugin, with questions to an owner,
+ * reminders and a schedule; then counts what ran twice, what was never recorded, and what the owner was told that did
+ * not happen.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -81,7 +82,7 @@ function writeConfig(
     },
     plugins: {
       load: [here("plugin.ts")],
-      entries: { "soak-tools": { options: { journal }, ...(isolation !== undefined && { isolation }) } },
+      entries: { "soak-tools": { options: { journal }, isolation } },
     },
   };
   writeFileSync(file, JSON.stringify(config, null, 2));
@@ -105,8 +106,16 @@ const textsOf = (platform: Platform): string => {
 };
 
 function write({ random, platform, jobs }: Pick<Scene, "random" | "platform" | "jobs">): void {
-  const tools = ["note", "stamp", ...(random.chance(0.35) ? ["danger"] : []), ...(random.chance(0.3) ? ["remind"] : [])];
-  const job = { word: `W${jobs.length}`, tools: tools.toSorted(() => random.next() - 0.5).slice(0, random.whole(1, tools.length)) };
+  const tools = [
+    "note",
+    "stamp",
+    ...(random.chance(0.35) ? ["danger"] : []),
+    ...(random.chance(0.3) ? ["remind"] : []),
+  ];
+  const job = {
+    word: `W${jobs.length}`,
+    tools: tools.toSorted(() => random.next() - 0.5).slice(0, random.whole(1, tools.length)),
+  };
   const person = random.pick(people);
   jobs.push(job);
   platform.act.say(person, person, `job ${job.word}: ${job.tools.join(" ")}`);
@@ -132,7 +141,8 @@ async function cycle({ victims, random, model, place, ...scene }: Scene): Promis
   for (let calls = random.whole(0, 3); calls > 0; calls -= 1) await nextCall(model, 1_500);
   await sleep(random.pick([0, 5, 20, 60, 150, 300, 600]));
   // An event whose every attempt is killed shows little of what a turn that runs again does.
-  if (random.chance(0.35)) for (const end = Date.now() + 4_000; Date.now() < end && (await unsettled(place)) > 0; ) await sleep(50);
+  if (random.chance(0.35))
+    for (const end = Date.now() + 4_000; Date.now() < end && (await unsettled(place)) > 0; ) await sleep(50);
   await victim.kill();
 }
 
@@ -145,7 +155,9 @@ const heldJobs: readonly Job[] = ["in the same words", "in other words"].map((wo
 
 /** Questions must outlive more kills than an event has attempts; then their calls run, unless the owner denies them. */
 async function holdQuestions({ random, victims, platform, owner, place, jobs, journal }: Scene): Promise<Check> {
-  const rule = `a question to an owner survives ${killsOfQuestion} kills, in the same words and in others, and is then answered`;
+  const rule =
+    `a question to an owner survives ${killsOfQuestion} kills, in the same words and in others, ` +
+    "and is then answered";
   owner.answers(false);
   for (const [index, job] of heldJobs.entries()) {
     const person = people[index + 1] ?? 0;
@@ -161,7 +173,8 @@ async function holdQuestions({ random, victims, platform, owner, place, jobs, jo
     const victim = await victims.start();
     await victim.ready;
     await untilAsked();
-    // The turn that runs again waits a moment later. With other words, the earlier question ends before the new one is sent.
+    // The turn that runs again waits a moment later. With other words, the earlier question ends before the new one is
+    // sent.
     await sleep(random.pick([200, 500, 1_000, 2_000]));
     await untilAsked();
     const missing = unasked();
@@ -176,7 +189,8 @@ async function holdQuestions({ random, victims, platform, owner, place, jobs, jo
   for (let tries = 0; tries < 1_200 && (await unsettled(place)) > 0; tries += 1) await sleep(50);
   await victim.kill();
   const isDone = (word: string) =>
-    runsIn(journal).some((run) => run.word === word) || questionsOf(word).some(({ text }) => text.includes("Denied by"));
+    runsIn(journal).some((run) => run.word === word) ||
+    questionsOf(word).some(({ text }) => text.includes("Denied by"));
   const violations = heldJobs.flatMap(({ word }) => {
     if (!textsOf(platform).includes(`done ${word},`)) return [`${word} was never answered`];
     return isDone(word) ? [] : [`the call of ${word} was neither made nor denied`];
@@ -208,11 +222,22 @@ export async function runTools({ kills, first, store, minutes }: ToolSoak): Prom
   const platform = await createPlatform({ bots, seed: { people: persons, groups: [] }, now: Date.now });
   const model = await createSoakModel();
   const setting: Setting = { directory, journal, place, platform, model, port: await freePort() };
-  const files = ["partial", "off"].flatMap((mode) => [undefined, "worker"].map((isolation) => writeConfig(setting, mode, isolation)));
+  const files = ["partial", "off"].flatMap((mode) =>
+    [undefined, "worker"].map((isolation) => writeConfig(setting, mode, isolation)),
+  );
   const victims = createVictims({ outfit: () => ({ configFile: random.pick(files) }) });
   // The platform lets a bot write only to people who have written to it.
   platform.act.say(owner, owner, "/whoami");
-  const scene: Scene = { victims, platform, model, owner: createOwner(platform, owner, random), random, place, jobs: [], journal };
+  const scene: Scene = {
+    victims,
+    platform,
+    model,
+    owner: createOwner(platform, owner, random),
+    random,
+    place,
+    jobs: [],
+    journal,
+  };
   const began = Date.now();
   let broken = 1;
   try {
@@ -226,10 +251,17 @@ export async function runTools({ kills, first, store, minutes }: ToolSoak): Prom
       }
       await cycle(scene);
       if (count % 25 === 0)
-        console.log(`${count} of ${kills} kills, ${scene.jobs.length} jobs, ${Math.round((Date.now() - began) / count)} ms each`);
+        console.log(
+          `${count} of ${kills} kills, ${scene.jobs.length} jobs, ${Math.round((Date.now() - began) / count)} ms each`,
+        );
     }
     const exitCode = await drain(scene);
-    const judged = await judgeTools({ ...scene, texts: textsOf(platform), questions: scene.owner.questions(), exitCode });
+    const judged = await judgeTools({
+      ...scene,
+      texts: textsOf(platform),
+      questions: scene.owner.questions(),
+      exitCode,
+    });
     const checks = [...(kept === undefined ? [] : [kept]), ...judged.checks];
     console.log(`${judged.told}, ${Math.round((Date.now() - began) / 1_000)} s`);
     for (const check of checks) printCheck(check);

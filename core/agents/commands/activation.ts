@@ -1,6 +1,6 @@
 /**
- * `/activation` sets whether a group session answers every message or only mentions. The setting lasts until the gateway stops. The other
- * nodes of a store that run at the time follow it.
+ * `/activation` sets whether a group session answers every message or only mentions. The setting lasts until the
+ * gateway stops. The other nodes of a store that run at the time follow it.
  */
 import type { CommandDefinition } from "../../sdk/contract.ts";
 import type { NodeNote, Store } from "../../state/index.ts";
@@ -68,7 +68,8 @@ export function activationCommand(activation: Activation): CommandDefinition {
     args: "[always|mention]",
     role: "allowed",
     async run({ args, route, inbound }) {
-      if (inbound.chat.kind === "direct") return "This works in groups only. In a direct chat I reply to every message.";
+      if (inbound.chat.kind === "direct")
+        return "This works in groups only. In a direct chat I reply to every message.";
       const asked = args.toLowerCase();
       if (asked === "always" || asked === "mention") {
         await activation.set(route.sessionKey, asked);
@@ -76,7 +77,9 @@ export function activationCommand(activation: Activation): CommandDefinition {
       }
       if (asked !== "") return "Use `/activation always` or `/activation mention`.";
       const now = activation.of(route.sessionKey);
-      return now === undefined ? "As set in the configuration. Change it with `/activation always|mention`." : words[now];
+      return now === undefined
+        ? "As set in the configuration. Change it with `/activation always|mention`."
+        : words[now];
     },
   };
 }

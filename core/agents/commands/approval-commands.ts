@@ -4,8 +4,8 @@ import type { CommandDefinition } from "../../sdk/contract.ts";
 import type { Approvals } from "../tools/approvals.ts";
 
 /**
- * The command behind a press of a button of a request. An agent can give its own buttons any value, and an owner who presses "Show the
- * weather" approves nothing: `Approvals.answer` takes a press only from a message of the request.
+ * The command behind a press of a button of a request. An agent can give its own buttons any value, and an owner who
+ * presses "Show the weather" approves nothing: `Approvals.answer` takes a press only from a message of the request.
  */
 const pressed = /^callback_data: (\/(?:approve|deny) [A-Z2-9]{8}(?: session)?)$/;
 
@@ -34,7 +34,8 @@ export function approvalCommands(approvals: Pick<Approvals, "answer">): readonly
       args: "CODE",
       role: "owner",
       control: true,
-      run: ({ args, inbound }) => (args === "" ? "Write /deny and the code of the request." : approvals.answer(args, "deny", inbound)),
+      run: ({ args, inbound }) =>
+        args === "" ? "Write /deny and the code of the request." : approvals.answer(args, "deny", inbound),
     },
   ];
 }

@@ -8,7 +8,9 @@ import type { Period } from "../spending/periods.ts";
 import type { Spending } from "../spending/spending.ts";
 import { periodWords, renderAmount, renderShare } from "../spending/wording.ts";
 
-const form = "Write `/budget add 2 today` for US dollars, or `/budget add 50000 tokens today`; `month` instead of `today` for this month.";
+const form =
+  "Write `/budget add 2 today` for US dollars, or `/budget add 50000 tokens today`; `month` instead of " +
+  "`today` for this month.";
 
 interface Addition {
   readonly amount: number;
@@ -19,18 +21,27 @@ interface Addition {
 /** `add 2 today`, `add $2`, `add 50000 tokens month`. */
 function parseAddition(args: string): Addition | undefined {
   const [, dollar, number = "", word = "", period = "today"] =
-    /^add\s+(\$)?(\d{1,12}(?:\.\d{1,6})?)(?:\s+(usd|dollars?|tokens?))?(?:\s+(today|day|month))?$/i.exec(args.trim()) ?? [];
+    /^add\s+(\$)?(\d{1,12}(?:\.\d{1,6})?)(?:\s+(usd|dollars?|tokens?))?(?:\s+(today|day|month))?$/i.exec(args.trim()) ??
+    [];
   const amount = Number(number);
   const isTokens = /^tokens?$/i.test(word);
-  if (number === "" || amount <= 0 || (isTokens && (dollar !== undefined || !Number.isInteger(amount)))) return undefined;
+  if (number === "" || amount <= 0 || (isTokens && (dollar !== undefined || !Number.isInteger(amount))))
+    return undefined;
   return { amount, unit: isTokens ? "tokens" : "usd", period: period.toLowerCase() === "month" ? "month" : "day" };
 }
 
-const owners: Readonly<Record<Balance["limit"]["scope"], string>> = { agent: "this agent", all: "all agents", sender: "your messages" };
+const owners: Readonly<Record<Balance["limit"]["scope"], string>> = {
+  agent: "this agent",
+  all: "all agents",
+  sender: "your messages",
+};
 
 function balanceLine({ limit, used }: Balance): string {
   const percent = limit.total === 0 ? 100 : Math.round((100 * used) / limit.total);
-  return `- ${owners[limit.scope]}, ${periodWords[limit.period]}: ${renderShare(used, limit.total, limit.unit)} (${percent} %)`;
+  return (
+    `- ${owners[limit.scope]}, ${periodWords[limit.period]}: ` +
+    `${renderShare(used, limit.total, limit.unit)} (${percent} %)`
+  );
 }
 
 export function budgetCommands(options: {
@@ -44,7 +55,10 @@ export function budgetCommands(options: {
     const { tokens, usd } = await spending.today(askerOf(inbound, route), owner ? "everyone" : "asker");
     const cost = usd > 0 ? `, ${renderAmount(usd, "usd")}` : "";
     const whose = owner ? "All agents" : "Your messages";
-    return `${whose}, today: ${renderAmount(tokens, "tokens")}${cost}. There is no budget here${owner ? "" : " that you can see"}.`;
+    return (
+      `${whose}, today: ${renderAmount(tokens, "tokens")}${cost}. There is no budget ` +
+      `here${owner ? "" : " that you can see"}.`
+    );
   }
 
   async function usage(call: CommandCall): Promise<string> {
@@ -58,11 +72,15 @@ export function budgetCommands(options: {
 
   async function budget({ args, inbound, route }: CommandCall): Promise<string> {
     const addition = parseAddition(args);
-    if (addition === undefined) return args.trim() === "" ? `${await usage({ name: "usage", args, inbound, route })}\n\n${form}` : form;
+    if (addition === undefined)
+      return args.trim() === "" ? `${await usage({ name: "usage", args, inbound, route })}\n\n${form}` : form;
     const raised = await spending.add(askerOf(inbound, route), addition);
     const added = renderAmount(addition.amount, addition.unit);
     if (raised.length === 0)
-      return `No budget in ${addition.unit === "usd" ? "US dollars" : "tokens"} applies here ${periodWords[addition.period]}.`;
+      return (
+        `No budget in ${addition.unit === "usd" ? "US dollars" : "tokens"} applies here ` +
+        `${periodWords[addition.period]}.`
+      );
     return [`Added ${added} ${periodWords[addition.period]}:`, ...raised.map(balanceLine)].join("\n");
   }
 

@@ -23,26 +23,38 @@ export function choiceCommands({
         return `- \`${name}\`${alias === undefined ? "" : ` (\`${alias}\`)`}`;
       });
       const listed = names.length === 0 ? "" : `\n\nTo choose from:\n${names.join("\n")}`;
-      return `Model: ${await choices.answering(agent, current)}.${listed}\n\n\`/model NAME\` sets it for this conversation, \`/model default\` resets it.`;
+      return (
+        `Model: ${await choices.answering(agent, current)}.${listed}\n\n\`/model NAME\` sets it for ` +
+        `this conversation, \`/model default\` resets it.`
+      );
     }
     if (call.args.toLowerCase() === "default") {
       await choices.set(call, "model", null);
       return `Back to the default: ${await choices.answering(agent, undefined)}.`;
     }
     const chosen = resolveModel(call.args, agent.models);
-    if (chosen === undefined) return "The model is unknown. /model lists the available ones; write it as `provider/model`, or as an alias.";
+    if (chosen === undefined)
+      return "The model is unknown. /model lists the available ones; write it as `provider/model`, or as an alias.";
     await choices.set(call, "model", chosen);
     const [provider = ""] = chosen.split("/", 1);
     const known = Object.hasOwn(config().models?.providers ?? {}, provider);
-    const doubt = known ? "" : ` \`models.providers\` has no \`${provider}\`: if no answer comes, \`/model default\` resets it.`;
+    const doubt = known
+      ? ""
+      : ` \`models.providers\` has no \`${provider}\`: if no answer comes, \`/model default\` resets it.`;
     return `This conversation now uses \`${chosen}\`.${doubt}`;
   }
 
   /** A setting with a few words for values. */
-  async function choose(call: CommandCall, key: "thinking" | "reasoning", words: readonly string[], current: string): Promise<string> {
+  async function choose(
+    call: CommandCall,
+    key: "thinking" | "reasoning",
+    words: readonly string[],
+    current: string,
+  ): Promise<string> {
     const asked = call.args.toLowerCase();
     const usage = `\`/${call.name} ${words.join("|")}\``;
-    if (asked === "") return `${call.name === "think" ? "Thinking" : "Reasoning shown"}: ${current}. Change it with ${usage}.`;
+    if (asked === "")
+      return `${call.name === "think" ? "Thinking" : "Reasoning shown"}: ${current}. Change it with ${usage}.`;
     if (!words.includes(asked)) return `I know ${usage}.`;
     await choices.set(call, key, asked);
     return `${call.name === "think" ? "Thinking" : "Reasoning shown"}: ${asked}.`;
@@ -56,7 +68,12 @@ export function choiceCommands({
       args: `[${thinkingLevels.join("|")}]`,
       role: "allowed",
       run: async (call) =>
-        choose(call, "thinking", thinkingLevels, (await choices.made(call)).thinking ?? choices.agentOf(call).thinking ?? "off"),
+        choose(
+          call,
+          "thinking",
+          thinkingLevels,
+          (await choices.made(call)).thinking ?? choices.agentOf(call).thinking ?? "off",
+        ),
     },
     {
       name: "reasoning",

@@ -16,14 +16,18 @@ export interface ParsedCommand {
   readonly bot?: string;
 }
 
-/** Parses `/name`, `/name@bot` and `/name: rest`, ignoring case. Only the first line is parsed. `undefined` for any other text. */
+/**
+ * Parses `/name`, `/name@bot` and `/name: rest`, ignoring case. Only the first line is parsed. `undefined` for any
+ * other text.
+ */
 export function parseCommand(text: string): ParsedCommand | undefined {
   const trimmed = text.trimStart();
   // This runs several times for every message, so most texts must be dismissed cheaply.
   if (!trimmed.startsWith("/")) return undefined;
   const [line = ""] = trimmed.split(/[\r\n\u0085\u2028\u2029]/, 1);
   // Channels pass text as Markdown, in which an underscore may be escaped.
-  const [, name, bot, rest = ""] = /^\/((?:[a-z0-9_]|\\_){1,64})(?:@((?:[a-z0-9_]|\\_)+))?(?:(?::|(?=\s)|$)\s*(.*))?$/i.exec(line) ?? [];
+  const [, name, bot, rest = ""] =
+    /^\/((?:[a-z0-9_]|\\_){1,64})(?:@((?:[a-z0-9_]|\\_)+))?(?:(?::|(?=\s)|$)\s*(.*))?$/i.exec(line) ?? [];
   if (name === undefined) return undefined;
   const plain = name.replaceAll("\\", "").toLowerCase();
   if (!validName.test(plain)) return undefined;
@@ -34,7 +38,9 @@ export function parseCommand(text: string): ParsedCommand | undefined {
 function withoutName(text: string, botUsername: string | undefined): string {
   if (botUsername === undefined || !text.trimStart().startsWith("@")) return text;
   const [before = "", name = ""] = nameBefore.exec(text) ?? [];
-  return name.replaceAll("\\", "").toLowerCase() === botUsername.replace(/^@/, "").toLowerCase() ? text.slice(before.length) : text;
+  return name.replaceAll("\\", "").toLowerCase() === botUsername.replace(/^@/, "").toLowerCase()
+    ? text.slice(before.length)
+    : text;
 }
 
 /** Platforms send `/start` when a user opens a chat with the bot. */
@@ -50,7 +56,9 @@ function abortIn(text: string, words: readonly string[], botUsername: string | u
     .split(/\s+/)
     .filter((word) => word !== "" && (name === undefined || word !== `@${name}`));
   const said = spoken.join(" ").replace(/[.!]+$/, "");
-  return words.some((word) => word.trim().toLowerCase() === said) && said !== "" ? { name: "stop", args: "" } : undefined;
+  return words.some((word) => word.trim().toLowerCase() === said) && said !== ""
+    ? { name: "stop", args: "" }
+    : undefined;
 }
 
 export interface CommandMatch {
@@ -63,8 +71,8 @@ export interface CommandMatch {
 }
 
 /**
- * Whether a message can be a command. Edits and forwarded messages cannot: an owner who forwards a stranger's `/config set` to the agent
- * does not request that change.
+ * Whether a message can be a command. Edits and forwarded messages cannot: an owner who forwards a stranger's `/config
+ * set` to the agent does not request that change.
  */
 function mayCommand({ kind, forward }: Pick<Inbound, "kind" | "forward">): boolean {
   return kind === "message" && forward === undefined;
@@ -98,15 +106,21 @@ export interface ListedCommand {
 export interface Commands {
   /** Registers a command. Throws `PluginError` `plugin_invalid` if the name is invalid or taken. */
   add(plugin: string, definition: CommandDefinition): void;
-  /** Checks other commands of a plugin as `add` does. The function that it returns puts them in the place of those that it has. */
+  /**
+   * Checks other commands of a plugin as `add` does. The function that it returns puts them in the place of those that
+   * it has.
+   */
   renew(plugin: string, definitions: readonly CommandDefinition[]): () => void;
   /** The event keeps the commands that there are now: `match` and `run` with its visit find these. */
   keep(visit: Visit): void;
-  /** Finds the registered command that a text calls; `undefined` for other text, unknown commands and commands for another bot. */
+  /**
+   * Finds the registered command that a text calls; `undefined` for other text, unknown commands and commands for
+   * another bot.
+   */
   match(text: string, botUsername?: string, visit?: Visit): CommandMatch | undefined;
   /**
-   * Runs a command and returns its answer as Markdown. The gate has already checked the permission. Throws `PluginError` if the command
-   * fails.
+   * Runs a command and returns its answer as Markdown. The gate has already checked the permission. Throws
+   * `PluginError` if the command fails.
    */
   run(call: CommandCall, visit?: Visit): Promise<string>;
   /** All commands: built-in ones first, then those of plugins. */
@@ -118,7 +132,9 @@ export interface Commands {
 const metCommands = carried<ReadonlyMap<string, ListedCommand>>("metCommands");
 
 export function createCommands(options: {
-  /** Creates the built-in commands, see `nativeCommands`. They receive the registry because `/help` lists every command. */
+  /**
+   * Creates the built-in commands, see `nativeCommands`. They receive the registry because `/help` lists every command.
+   */
   readonly native: (commands: Pick<Commands, "list">) => readonly CommandDefinition[];
   /** `commands.native`. When false, the built-in commands disappear from menus and are treated as ordinary text. */
   readonly nativeEnabled?: () => boolean;
@@ -136,9 +152,14 @@ export function createCommands(options: {
   const list = () => [...added.values()].filter(exists);
   for (const definition of options.native({ list })) enter(definition.name, { plugin: "core", definition });
 
-  function check(plugin: string, { name }: CommandDefinition, others: (name: string) => ListedCommand | undefined): void {
+  function check(
+    plugin: string,
+    { name }: CommandDefinition,
+    others: (name: string) => ListedCommand | undefined,
+  ): void {
     const invalid = (reason: string) => new PluginError("plugin_invalid", { plugin, reason });
-    if (!validName.test(name)) throw invalid(`the command name "${name}" must have 1 to 32 characters of a-z, 0-9 and _`);
+    if (!validName.test(name))
+      throw invalid(`the command name "${name}" must have 1 to 32 characters of a-z, 0-9 and _`);
     const other = others(name);
     if (other !== undefined) throw invalid(`the command /${name} is already provided by ${other.plugin}`);
   }
@@ -151,7 +172,8 @@ export function createCommands(options: {
     renew(plugin, definitions) {
       const fresh = new Map<string, ListedCommand>();
       for (const definition of definitions) {
-        const others = (name: string) => (added.get(name)?.plugin === plugin ? undefined : added.get(name)) ?? fresh.get(name);
+        const others = (name: string) =>
+          (added.get(name)?.plugin === plugin ? undefined : added.get(name)) ?? fresh.get(name);
         check(plugin, definition, others);
         fresh.set(definition.name, { plugin, definition });
       }
@@ -166,13 +188,21 @@ export function createCommands(options: {
       const found = parsed === undefined ? undefined : (known.get(parsed.name) ?? known.get(sameAs[parsed.name] ?? ""));
       if (parsed === undefined || found === undefined || !exists(found)) return undefined;
       const forAnother =
-        parsed.bot !== undefined && botUsername !== undefined && parsed.bot.toLowerCase() !== botUsername.replace(/^@/, "").toLowerCase();
+        parsed.bot !== undefined &&
+        botUsername !== undefined &&
+        parsed.bot.toLowerCase() !== botUsername.replace(/^@/, "").toLowerCase();
       if (forAnother) return undefined;
-      return { name: found.definition.name, args: parsed.args, role: found.definition.role, control: found.definition.control === true };
+      return {
+        name: found.definition.name,
+        args: parsed.args,
+        role: found.definition.role,
+        control: found.definition.control === true,
+      };
     },
     async run(call, visit) {
       const found = knownTo(visit).get(call.name);
-      if (found === undefined) throw new EngineError("command_unknown", { detail: `There is no command /${call.name}` });
+      if (found === undefined)
+        throw new EngineError("command_unknown", { detail: `There is no command /${call.name}` });
       const asked = { plugin: found.plugin, doing: `/${call.name}` };
       const answer: unknown = await callPlugin(asked, pluginDeadlines.command, () => found.definition.run(call));
       if (answer === undefined || answer === null) return "";

@@ -24,20 +24,23 @@ export function configCommand({ editor, enabled, forbidden }: ConfigCommandOptio
     const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);
     if (text.length <= longest) return fenced(text);
     const keys = typeof value === "object" && value !== null ? Object.keys(value) : [];
-    return `The value is long. Ask for a part of it: ${keys.map((key) => `\`${path === "" ? "" : `${path}.`}${key}\``).join(", ")}`.slice(
-      0,
-      longest,
-    );
+    return (
+      "The value is long. Ask for a part of it: " +
+      `${keys.map((key) => `\`${path === "" ? "" : `${path}.`}${key}\``).join(", ")}`
+    ).slice(0, longest);
   }
 
   async function change(call: CommandCall, path: string, text: string | undefined): Promise<string> {
     const { inbound } = call;
     const forbids = forbidden(call);
     if (forbids !== undefined) return `Changes from this chat are switched off, by \`${forbids}\`.`;
-    const { changed, problems } = text === undefined ? await editor.unset(path, inbound) : await editor.set(path, text, inbound);
-    if (!changed) return text === undefined ? `\`${path}\` is not set in the file.` : `\`${path}\` already has this value.`;
+    const { changed, problems } =
+      text === undefined ? await editor.unset(path, inbound) : await editor.set(path, text, inbound);
+    if (!changed)
+      return text === undefined ? `\`${path}\` is not set in the file.` : `\`${path}\` already has this value.`;
     const later = waitsForStart(path);
-    const done = text === undefined ? `\`${path}\` is removed${later ? "." : "; its default applies."}` : `\`${path}\` is set.`;
+    const done =
+      text === undefined ? `\`${path}\` is removed${later ? "." : "; its default applies."}` : `\`${path}\` is set.`;
     return [
       later ? `${done} It takes effect after a restart.` : done,
       ...problems.map((problem) => `- ${escapeMarkdown(renderProblem(problem))}`),
@@ -45,7 +48,8 @@ export function configCommand({ editor, enabled, forbidden }: ConfigCommandOptio
   }
 
   async function run(call: CommandCall): Promise<string> {
-    if (!enabled()) return "`/config` is switched off. `commands.config: true` in the configuration file switches it on.";
+    if (!enabled())
+      return "`/config` is switched off. `commands.config: true` in the configuration file switches it on.";
     const [word = "", rest] = split(call.args);
     const [path, text] = split(rest);
     switch (word.toLowerCase()) {

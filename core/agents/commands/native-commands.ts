@@ -40,7 +40,9 @@ function commandLine({ name, args, summary }: CommandDefinition): string {
   return `- /${name}${args === undefined ? "" : ` \`${args}\``}: ${summary}`;
 }
 
-export function nativeCommands(options: NativeCommandsOptions): (commands: Pick<Commands, "list">) => readonly CommandDefinition[] {
+export function nativeCommands(
+  options: NativeCommandsOptions,
+): (commands: Pick<Commands, "list">) => readonly CommandDefinition[] {
   const { config, store, turns, isOwner, forget, stopElsewhere, runningNow, waits, now } = options;
   const choices = createSessionChoices(options);
 

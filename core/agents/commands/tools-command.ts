@@ -29,7 +29,9 @@ export function toolsCommand(turns: Pick<AgentTurns, "tools">): CommandDefinitio
             `- \`${name}\`${asks ? " (asks an owner first)" : ""}: ${escapeMarkdown(firstSentence(description))}`,
         );
         const notes = found.notes.length === 0 ? [] : ["", ...found.notes.map(escapeMarkdown)];
-        return lines.length === 0 ? ["I have no tools here.", ...notes].join("\n") : ["**Tools**", ...lines, ...notes].join("\n");
+        return lines.length === 0
+          ? ["I have no tools here.", ...notes].join("\n")
+          : ["**Tools**", ...lines, ...notes].join("\n");
       } catch (error) {
         if (error instanceof EngineError) return `${escapeMarkdown(error.message)}.`;
         throw error;

@@ -1,5 +1,6 @@
 /**
- * Facts about the current message. Operators insert them as `{{Field}}` in the `systemPrompt` of a group or topic and in `responsePrefix`.
+ * Facts about the current message. Operators insert them as `{{Field}}` in the `systemPrompt` of a group or topic and
+ * in `responsePrefix`.
  */
 import type { Inbound, Route } from "../../contract/index.ts";
 import { compileInsertion, type Piece } from "../../reply/index.ts";
@@ -42,8 +43,9 @@ export function fieldsOf(inbound: Inbound, route: Route): ContextFields {
 const field = /\{\{\{\s*([A-Za-z.]+)\s*\}\}\}|\{\{\s*([A-Za-z.]+)\s*\}\}/g;
 
 /**
- * Inserts field values into a text for the model. Unknown names stay as written, so that mistakes are visible; missing fields become empty.
- * Inserted values are not expanded again. Values chosen by users are in quotation marks, so that the model can recognize them.
+ * Inserts field values into a text for the model. Unknown names stay as written, so that mistakes are visible; missing
+ * fields become empty. Inserted values are not expanded again. Values chosen by users are in quotation marks, so that
+ * the model can recognize them.
  */
 export function renderPrompt(template: string, fields: ContextFields): string {
   return template.replace(field, (written, triple: string | undefined, double: string | undefined) => {
@@ -55,8 +57,8 @@ export function renderPrompt(template: string, fields: ContextFields): string {
 }
 
 /**
- * Inserts field values into Markdown that people read. `{{Field}}` shows the value letter by letter, on one line; `{{{Field}}}` inserts it as
- * Markdown.
+ * Inserts field values into Markdown that people read. `{{Field}}` shows the value letter by letter, on one line;
+ * `{{{Field}}}` inserts it as Markdown.
  */
 export function renderShown(template: string, fields: ContextFields): string {
   const pieces: Piece[] = [];
@@ -75,5 +77,7 @@ export function renderShown(template: string, fields: ContextFields): string {
 /** A value on one line, with all of its visible characters. */
 function oneLine(value: string): string {
   const characters = [...value.replace(/[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ").trim()];
-  return characters.length > maxCharacters ? `${characters.slice(0, maxCharacters - 1).join("")}…` : characters.join("");
+  return characters.length > maxCharacters
+    ? `${characters.slice(0, maxCharacters - 1).join("")}…`
+    : characters.join("");
 }

@@ -8,14 +8,15 @@ const lineBreaks = /\r\n|[\r\n\v\f\u0085\u2028\u2029]/;
 const brackets = "\\[［【〔〖〘〚⟦⟨⟪⁅❲❴﹝﹇⦋⦍⦏⦗⎡⌈⌊「『";
 
 /**
- * Matches an opening bracket at the beginning of a line, even behind invisible characters, quote marks or emphasis. Task boxes (`[x]`) are
- * exempt. Applied line by line, because the `m` flag would take quadratic time on a text of blank lines.
+ * Matches an opening bracket at the beginning of a line, even behind invisible characters, quote marks or emphasis.
+ * Task boxes (`[x]`) are exempt. Applied line by line, because the `m` flag would take quadratic time on a text of
+ * blank lines.
  */
 const lineBracket = new RegExp(`^([\\s\\p{Cf}\\p{Zs}\\p{Cc}>*_~\`"'#|+-]*)(?!\\[[ xX]\\] )([${brackets}])`, "u");
 
 /**
- * A link of the sender, such as the headline of a forwarded post. No line of the gateway continues with an address. A label that names facts
- * as the gateway does is escaped all the same.
+ * A link of the sender, such as the headline of a forwarded post. No line of the gateway continues with an address. A
+ * label that names facts as the gateway does is escaped all the same.
  */
 const link = /^\[([^[\]\n]{1,300})\]\((?:https?:\/\/|tg:\/\/|mailto:)[^\s()<>]{1,2000}\)/;
 const likeFacts = /\bid:|\bUTC\b|^\W*(?:reply|forwarded|attached|media|used|tool|end|context|instructions|system)\b/iu;
@@ -28,7 +29,9 @@ function isLink(line: string): boolean {
 /** Fast path: most texts contain no bracket and no unusual line break. */
 const harmlessAlready = new RegExp(`^[^\\r\\v\\f\\u0085\\u2028\\u2029${brackets}]*$`);
 
-/** Escapes lines in a sender's text that could be mistaken for lines of the gateway, by a backslash before the bracket. */
+/**
+ * Escapes lines in a sender's text that could be mistaken for lines of the gateway, by a backslash before the bracket.
+ */
 export function defuseLines(text: string): string {
   if (harmlessAlready.test(text)) return text;
   return text
@@ -66,14 +69,22 @@ export function plainId(id: string): string {
 export function renderSender(sender: InboundSender): string {
   const name = plainName(sender.name ?? "");
   const username = plainId(sender.username ?? "").replace(/^@/, "");
-  return [name, username === "" ? "" : `(@${username})`, sender.isBot === true ? "(bot)" : "", `id:${plainId(sender.id)}`]
+  return [
+    name,
+    username === "" ? "" : `(@${username})`,
+    sender.isBot === true ? "(bot)" : "",
+    `id:${plainId(sender.id)}`,
+  ]
     .filter((piece) => piece !== "")
     .join(" ");
 }
 
 const weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"] as const;
 
-/** Formats a time as `Fri 2026-11-20 14:09 UTC`. Minutes are precise enough, and the weekday saves a model from computing it. */
+/**
+ * Formats a time as `Fri 2026-11-20 14:09 UTC`. Minutes are precise enough, and the weekday saves a model from
+ * computing it.
+ */
 export function renderTime(at: number): string {
   const date = new Date(at);
   const iso = date.toISOString();
@@ -81,12 +92,16 @@ export function renderTime(at: number): string {
 }
 
 function renderSize(bytes: number): string {
-  return bytes < 1_024 ? `${bytes} B` : bytes < 1_048_576 ? `${Math.round(bytes / 1_024)} kB` : `${(bytes / 1_048_576).toFixed(1)} MB`;
+  return bytes < 1_024
+    ? `${bytes} B`
+    : bytes < 1_048_576
+      ? `${Math.round(bytes / 1_024)} kB`
+      : `${(bytes / 1_048_576).toFixed(1)} MB`;
 }
 
 /**
- * Describes a file of the message, or says why it is unavailable. `where` distinguishes files of a quoted message; empty for the message's
- * own files.
+ * Describes a file of the message, or says why it is unavailable. `where` distinguishes files of a quoted message;
+ * empty for the message's own files.
  */
 function renderMediaNote(media: InboundMedia, where = ""): string {
   if (media.unavailable !== undefined) return `[media unavailable${where}: ${plainName(media.unavailable, 240)}]`;
@@ -127,22 +142,27 @@ function renderReply(replyTo: NonNullable<Inbound["replyTo"]>): string {
 }
 
 /**
- * Renders `[<channel> <chat or sender> <time>] text` and the blocks that belong to it. A text that did not come from a channel is returned
- * unchanged.
+ * Renders `[<channel> <chat or sender> <time>] text` and the blocks that belong to it. A text that did not come from a
+ * channel is returned unchanged.
  */
 export function renderEnvelope(inbound: Inbound): string {
   if (inbound.authority !== "channel") return inbound.text;
   const { chat, sender } = inbound;
   const channel = plainId(inbound.channel);
   const time = renderTime(inbound.timestamp);
-  const thread = chat.thread === undefined ? "" : ` ${chat.kind === "direct" ? "thread" : "topic"}:${plainId(chat.thread)}`;
+  const thread =
+    chat.thread === undefined ? "" : ` ${chat.kind === "direct" ? "thread" : "topic"}:${plainId(chat.thread)}`;
   const text = defuseLines(inbound.text);
   const who = renderSender(sender);
   const edited = inbound.kind === "edit" ? " edited" : "";
-  const place = [plainName(chat.title ?? ""), chat.kind, `id:${plainId(chat.id)}`].filter((piece) => piece !== "").join(" ");
+  const place = [plainName(chat.title ?? ""), chat.kind, `id:${plainId(chat.id)}`]
+    .filter((piece) => piece !== "")
+    .join(" ");
   const when = `${time}${edited}`;
   const isDirect = chat.kind === "direct";
-  const head = isDirect ? `[${channel} ${who}${thread} ${when}] ${text}` : `[${channel} ${place}${thread} ${when}] ${who}: ${text}`;
+  const head = isDirect
+    ? `[${channel} ${who}${thread} ${when}] ${text}`
+    : `[${channel} ${place}${thread} ${when}] ${who}: ${text}`;
   const blocks = [head];
   if (inbound.forward !== undefined) {
     const sent = inbound.forward.timestamp === undefined ? "" : ` ${renderTime(inbound.forward.timestamp)}`;

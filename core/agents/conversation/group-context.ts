@@ -31,7 +31,8 @@ export interface GroupContext {
 }
 
 export function createGroupContext({ store, parse, limit, now }: GroupContextOptions): GroupContext {
-  const isGroup = ({ authority, chat }: Inbound) => authority === "channel" && (chat.kind === "group" || chat.kind === "channel");
+  const isGroup = ({ authority, chat }: Inbound) =>
+    authority === "channel" && (chat.kind === "group" || chat.kind === "channel");
   return {
     async before(inbound, sessionKey) {
       const most = isGroup(inbound) ? limit(inbound) : 0;
@@ -42,7 +43,9 @@ export function createGroupContext({ store, parse, limit, now }: GroupContextOpt
         limit: most,
         ...(typeof after === "string" ? { after } : {}),
       });
-      const parsed = await Promise.all(units.map((events) => (events[0] === undefined ? undefined : parse(events[0], events))));
+      const parsed = await Promise.all(
+        units.map((events) => (events[0] === undefined ? undefined : parse(events[0], events))),
+      );
       return parsed.flatMap((one) => (one === null || one === undefined || "silent" in one ? [] : [one]));
     },
     markSeen: async (inbound, sessionKey) => {
@@ -50,12 +53,15 @@ export function createGroupContext({ store, parse, limit, now }: GroupContextOpt
     },
     async move(from, to) {
       const last = await store.get(namespace, from);
-      if (last !== null && (await store.get(namespace, to)) === null) await store.set(namespace, to, last, { expiresAt: now() + keepMs });
+      if (last !== null && (await store.get(namespace, to)) === null)
+        await store.set(namespace, to, last, { expiresAt: now() + keepMs });
     },
   };
 }
 
-/** Renders each message behind a line with verified facts, like the current message. Empty when there are no messages. */
+/**
+ * Renders each message behind a line with verified facts, like the current message. Empty when there are no messages.
+ */
 export function renderGroupContext(messages: readonly Inbound[]): string {
   const lines: string[] = [];
   let left = maxCharacters;
@@ -69,7 +75,10 @@ export function renderGroupContext(messages: readonly Inbound[]): string {
   return ["[context: said here since your last turn, and not addressed to you]", ...lines].join("\n");
 }
 
-/** Names the author of forwarded text and the message that is answered. Otherwise a forward would read as the sender's own words. */
+/**
+ * Names the author of forwarded text and the message that is answered. Otherwise a forward would read as the sender's
+ * own words.
+ */
 function renderOrigin({ forward, replyTo }: Inbound): string {
   const from = forward === undefined ? "" : `, forwarded from ${plainName(forward.from)}`;
   return replyTo === undefined ? from : `${from}, ${renderAnswered(replyTo)}`;
@@ -78,7 +87,12 @@ function renderOrigin({ forward, replyTo }: Inbound): string {
 function renderMessage(message: Inbound): string {
   const { sender, messageId, timestamp, kind, text } = message;
   const characters = [...text];
-  const cut = characters.length > maxMessageCharacters ? `${characters.slice(0, maxMessageCharacters - 1).join("")}…` : text;
+  const cut =
+    characters.length > maxMessageCharacters ? `${characters.slice(0, maxMessageCharacters - 1).join("")}…` : text;
   const which = messageId === undefined ? "" : ` message:${plainId(messageId)}`;
-  return `[context ${renderSender(sender)}${which} ${renderTime(timestamp)}${kind === "edit" ? " edited" : ""}${renderOrigin(message)}] ${defuseLines(cut)}`;
+  return (
+    `[context ${renderSender(sender)}${which} ` +
+    `${renderTime(timestamp)}${kind === "edit" ? " edited" : ""}${renderOrigin(message)}] ` +
+    `${defuseLines(cut)}`
+  );
 }

@@ -12,20 +12,27 @@ interface LimitOptions {
 }
 
 /**
- * Number of user turns that the model receives. A direct chat uses its own limit, else the limit for direct chats; a webhook session uses
- * `hooks` (`hooks.historyLimit`). When `undefined`, the agent's `historyTurns` applies.
+ * Number of user turns that the model receives. A direct chat uses its own limit, else the limit for direct chats; a
+ * webhook session uses `hooks` (`hooks.historyLimit`). When `undefined`, the agent's `historyTurns` applies.
  */
 export function historyLimit(inbound: Inbound, options: LimitOptions | undefined, hooks: number): number | undefined {
   if (inbound.kind === "hook") return hooks;
   // A plugin whose turns continue a conversation of its own would otherwise pay for a hundred earlier ones each time.
-  if (isPluginTurn(inbound) && inbound.request?.sessionKey !== undefined && inbound.chat.kind === "system") return ownTurns;
+  if (isPluginTurn(inbound) && inbound.request?.sessionKey !== undefined && inbound.chat.kind === "system")
+    return ownTurns;
   if (inbound.chat.kind !== "direct") return undefined;
   const people = options?.dms as Readonly<Record<string, { readonly historyLimit?: unknown }>> | undefined;
-  const own = people !== undefined && Object.hasOwn(people, inbound.sender.id) ? people[inbound.sender.id]?.historyLimit : undefined;
+  const own =
+    people !== undefined && Object.hasOwn(people, inbound.sender.id)
+      ? people[inbound.sender.id]?.historyLimit
+      : undefined;
   return number(own) ?? number(options?.dmHistoryLimit);
 }
 
-/** How many group messages that did not address the bot are passed to the next turn. This does not limit the conversation itself. */
+/**
+ * How many group messages that did not address the bot are passed to the next turn. This does not limit the
+ * conversation itself.
+ */
 export function groupHistoryLimit(options: LimitOptions | undefined, groupDefault: number): number {
   return number(options?.historyLimit) ?? groupDefault;
 }

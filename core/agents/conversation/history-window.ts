@@ -1,6 +1,6 @@
 /**
- * Chooses where the history begins that a model reads. If it began one turn later with every turn, no request would begin like the one
- * before, and neither providers nor local servers could reuse what they have read.
+ * Chooses where the history begins that a model reads. If it began one turn later with every turn, no request would
+ * begin like the one before, and neither providers nor local servers could reuse what they have read.
  */
 import type { SessionMessage } from "../../state/index.ts";
 
@@ -13,9 +13,9 @@ function mixed(text: string): number {
 }
 
 /**
- * Leaves out up to a quarter of the oldest turns. Of those, the history begins with the one whose id has the smallest number: as the
- * window moves on, this stays the same turn for about half of the quarter, and every process chooses the same. `messages` are the last
- * `userTurns` turns; a conversation that has fewer stays whole.
+ * Leaves out up to a quarter of the oldest turns. Of those, the history begins with the one whose id has the smallest
+ * number: as the window moves on, this stays the same turn for about half of the quarter, and every process chooses the
+ * same. `messages` are the last `userTurns` turns; a conversation that has fewer stays whole.
  */
 export function steadyHistory(messages: readonly SessionMessage[], userTurns: number): readonly SessionMessage[] {
   const quarter = Math.floor(userTurns / 4);

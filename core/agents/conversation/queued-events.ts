@@ -8,7 +8,9 @@ const maxEventChars = 20_000;
 
 export function cut(text: string, max: number): string {
   const characters = text.length > max ? [...text] : [];
-  return characters.length > max ? `${characters.slice(0, max).join("")}… [cut: ${characters.length} characters]` : text;
+  return characters.length > max
+    ? `${characters.slice(0, max).join("")}… [cut: ${characters.length} characters]`
+    : text;
 }
 
 export function eventText(event: StoredEvent): string {
@@ -21,10 +23,15 @@ function isForeign({ authority, body }: StoredEvent): boolean {
   return authority === "hook" && (body as { readonly unwrapped?: unknown } | null)?.unwrapped !== true;
 }
 
-/** The operator's instructions for an event, outside the wrapper. They come from the configuration, never from the HTTP request. */
+/**
+ * The operator's instructions for an event, outside the wrapper. They come from the configuration, never from the HTTP
+ * request.
+ */
 function instructionsOf({ authority, body }: StoredEvent): string {
   const { instructions } = (authority === "hook" ? body : {}) as { readonly instructions?: unknown };
-  return typeof instructions === "string" ? `The operator's instructions for this event:\n${defuseLines(instructions.trim())}\n\n` : "";
+  return typeof instructions === "string"
+    ? `The operator's instructions for this event:\n${defuseLines(instructions.trim())}\n\n`
+    : "";
 }
 
 /** Verified facts about the sender, also outside the wrapper. */
@@ -38,7 +45,10 @@ export function renderQueued(events: readonly StoredEvent[], leftOut = 0): strin
   const items = events.map((event, index) => {
     const text = cut(eventText(event), maxEventChars);
     const shown = isForeign(event) ? wrapExternal({ text, source: event.source }) : defuseLines(text);
-    return `${index + 1}. ${renderTime(event.acceptedAt)}, ${event.kind}:\n${instructionsOf(event)}${originOf(event)}${shown}`;
+    return (
+      `${index + 1}. ${renderTime(event.acceptedAt)}, ` +
+      `${event.kind}:\n${instructionsOf(event)}${originOf(event)}${shown}`
+    );
   });
   if (leftOut > 0) items.unshift(`${leftOut} earlier ${leftOut === 1 ? "event was" : "events were"} left out.`);
   return items.length === 0 ? "" : `Events since the last turn, oldest first:\n\n${items.join("\n\n")}`;

@@ -7,11 +7,16 @@ import type { Store } from "../../state/index.ts";
 export type ReactionNotifications = "off" | "own" | "all";
 
 /**
- * For the `gating` station, after the gate: the reason why the agent ignores a reaction. `path` is the configuration path of the option.
+ * For the `gating` station, after the gate: the reason why the agent ignores a reaction. `path` is the configuration
+ * path of the option.
  */
 export async function unheardReaction(
   inbound: Inbound,
-  options: { readonly notifications: ReactionNotifications; readonly path: string; readonly findSent: Store["findSent"] },
+  options: {
+    readonly notifications: ReactionNotifications;
+    readonly path: string;
+    readonly findSent: Store["findSent"];
+  },
 ): Promise<Refusal | undefined> {
   const { notifications, path, findSent } = options;
   if (inbound.kind !== "reaction" || notifications === "all") return undefined;

@@ -44,14 +44,24 @@ export function movedSessions(
   { agentIds, knownKeys }: { readonly agentIds: readonly string[]; readonly knownKeys: readonly string[] },
 ): readonly { readonly from: string; readonly to: string }[] {
   return agentIds.flatMap((agentId) => {
-    const [old, next] = [move.from, move.to].map((id) => `${chatPrefix(agentId, move)}:group:${part(id)}`) as [string, string];
+    const [old, next] = [move.from, move.to].map((id) => `${chatPrefix(agentId, move)}:group:${part(id)}`) as [
+      string,
+      string,
+    ];
     const topics = knownKeys.filter((key) => key.startsWith(`${old}:topic:`));
     return [old, ...topics].map((from) => ({ from, to: `${next}${from.slice(old.length)}` }));
   });
 }
 
-/** The session key of a message. A message that no person wrote uses the session that it names, else the agent's main session. */
-export function sessionKeyFor(options: { readonly agentId: string; readonly inbound: Inbound; readonly dmScope?: DmScope }): string {
+/**
+ * The session key of a message. A message that no person wrote uses the session that it names, else the agent's main
+ * session.
+ */
+export function sessionKeyFor(options: {
+  readonly agentId: string;
+  readonly inbound: Inbound;
+  readonly dmScope?: DmScope;
+}): string {
   const { agentId, inbound, dmScope = "main" } = options;
   const { chat } = inbound;
   if (inbound.request?.sessionKey !== undefined) return inbound.request.sessionKey;
@@ -65,8 +75,8 @@ export function sessionKeyFor(options: { readonly agentId: string; readonly inbo
 }
 
 /**
- * How specifically a binding matches the message; -1 when it does not match. A topic is more specific than a chat, a chat than an account,
- * and an account than a channel.
+ * How specifically a binding matches the message; -1 when it does not match. A topic is more specific than a chat, a
+ * chat than an account, and an account than a channel.
  */
 function closeness({ match }: Binding, inbound: Inbound): number {
   if (match.channel !== inbound.channel) return -1;
@@ -77,10 +87,17 @@ function closeness({ match }: Binding, inbound: Inbound): number {
     const ids = kind === "direct" ? [inbound.chat.id, inbound.sender.id] : [inbound.chat.id];
     if (kind !== inbound.chat.kind || !ids.includes(String(match.peer.id))) return -1;
   }
-  return (match.peer === undefined ? 0 : 4) + (match.threadId === undefined ? 0 : 2) + (match.accountId === undefined ? 0 : 1);
+  return (
+    (match.peer === undefined ? 0 : 4) +
+    (match.threadId === undefined ? 0 : 2) +
+    (match.accountId === undefined ? 0 : 1)
+  );
 }
 
-/** The agent named by the request, else the agent of the most specific binding (the first one on a tie), else the default agent. */
+/**
+ * The agent named by the request, else the agent of the most specific binding (the first one on a tie), else the
+ * default agent.
+ */
 export function agentFor(config: AgentsView, inbound: Inbound): string {
   if (inbound.request?.agentId !== undefined) return knownAgentId(config, inbound.request.agentId);
   let best: { readonly agentId: string; readonly score: number } | undefined;
@@ -91,11 +108,13 @@ export function agentFor(config: AgentsView, inbound: Inbound): string {
   return knownAgentId(config, best?.agentId);
 }
 
-/** Where a person wrote, to be stored as the main session's last recipient; `undefined` unless it is a direct message. */
+/**
+ * Where a person wrote, to be stored as the main session's last recipient; `undefined` unless it is a direct message.
+ */
 export function recipientOf(inbound: Inbound): LastRecipient | undefined {
   if (inbound.authority !== "channel" || inbound.chat.kind !== "direct") return undefined;
   const { channel, account, chat, sender } = inbound;
-  return { channel, account, chat: chat.id, ...(chat.thread === undefined ? {} : { thread: chat.thread }), senderId: sender.id };
+  return { channel, account, chat: chat.id, thread: chat.thread, senderId: sender.id };
 }
 
 /** Begins a new conversation. The old transcript remains stored, and the session's settings still apply. */

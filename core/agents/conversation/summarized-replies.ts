@@ -1,4 +1,7 @@
-/** Summaries of replies that were delivered to the chat of the heartbeat. Its reader knows them, so they alone start no turn. */
+/**
+ * Summaries of replies that were delivered to the chat of the heartbeat. Its reader knows them, so they alone start no
+ * turn.
+ */
 import type { Address, Route, Silent } from "../../contract/index.ts";
 import type { Store, StoredEvent } from "../../state/index.ts";
 import { carried, type Visit } from "../../stations/index.ts";
@@ -18,7 +21,11 @@ function replyOf({ source, kind, body }: StoredEvent): SummarizedReply | undefin
 }
 
 /** For the `ingress` station. A tick asks for a turn only if there are notes to read. */
-export function noteSummarized(events: readonly StoredEvent[], visit: Visit, { hasNotes }: { readonly hasNotes: boolean }): void {
+export function noteSummarized(
+  events: readonly StoredEvent[],
+  visit: Visit,
+  { hasNotes }: { readonly hasNotes: boolean },
+): void {
   const asking = hasNotes ? events : events.filter(({ source }) => source !== "heartbeat");
   const replies = asking.flatMap((event) => replyOf(event) ?? []);
   if (replies.length > 0 && replies.length === asking.length) visit.set(summarized, replies);
@@ -27,8 +34,15 @@ export function noteSummarized(events: readonly StoredEvent[], visit: Visit, { h
 const isSamePlace = (a: Address, b: Address) =>
   a.channel === b.channel && a.account === b.account && a.chat === b.chat && a.thread === b.thread;
 
-/** For the `turn` station: the heartbeat ends here if its reader has all the replies. A reply on its way counts as delivered. */
-export function deliveredAlready(visit: Visit, { to }: Route, store: Pick<Store, "event">): Promise<Silent | undefined> | undefined {
+/**
+ * For the `turn` station: the heartbeat ends here if its reader has all the replies. A reply on its way counts as
+ * delivered.
+ */
+export function deliveredAlready(
+  visit: Visit,
+  { to }: Route,
+  store: Pick<Store, "event">,
+): Promise<Silent | undefined> | undefined {
   const replies = visit.get(summarized);
   if (replies === undefined || to === null || !replies.every((reply) => isSamePlace(reply.to, to))) return undefined;
   return Promise.all(replies.map(({ event }) => store.event(event))).then((runs) =>

@@ -29,8 +29,11 @@ export function heartbeatGather(sessionKey: string, due: number | null): NonNull
 export function hookSummary(run: { readonly name: string; readonly status: string; readonly text: string }): string {
   const name = plainName(run.name, 200);
   const characters = [...run.text.trim()];
-  const summary = characters.length > maxSummaryChars ? `${characters.slice(0, maxSummaryChars - 1).join("")}…` : characters.join("");
-  return `Hook${name === "" || name === "Hook" ? "" : ` ${name}`}${run.status === "ok" ? "" : ` (${plainName(run.status)})`}: ${summary === "" ? "no reply" : summary}`;
+  const summary =
+    characters.length > maxSummaryChars ? `${characters.slice(0, maxSummaryChars - 1).join("")}…` : characters.join("");
+  const named = name === "" || name === "Hook" ? "Hook" : `Hook ${name}`;
+  const status = run.status === "ok" ? "" : ` (${plainName(run.status)})`;
+  return `${named}${status}: ${summary === "" ? "no reply" : summary}`;
 }
 
 /** The system event that a finished hook run adds to its agent's main session. */
@@ -51,13 +54,24 @@ export function hookSummaryEvent(run: {
     lane,
     authority: "hook",
     gather: heartbeatGather(lane, run.wakeMode === "now" ? run.now + gatherMs : null),
-    body: { text: hookSummary(run), mode: run.wakeMode, ...(run.reply !== undefined && { reply: run.reply as unknown as Json }) },
+    body: {
+      text: hookSummary(run),
+      mode: run.wakeMode,
+      ...(run.reply !== undefined && { reply: run.reply as unknown as Json }),
+    },
   };
 }
 
 /** An event by which the gateway itself requests a heartbeat of a session. */
 export function tickEvent(sessionKey: string, now: number): RawEvent {
-  return { source: "heartbeat", kind: "tick", lane: sessionKey, authority: "operator", gather: heartbeatGather(sessionKey, now), body: {} };
+  return {
+    source: "heartbeat",
+    kind: "tick",
+    lane: sessionKey,
+    authority: "operator",
+    gather: heartbeatGather(sessionKey, now),
+    body: {},
+  };
 }
 
 /** The events that the end of a turn produces, once: a hook run adds its summary to its agent's main session. */

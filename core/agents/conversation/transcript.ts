@@ -36,11 +36,14 @@ export function turnMessages(options: {
   readonly tools?: readonly ToolUse[];
 }): readonly SessionMessage[] {
   const { inbound, reply, at } = options;
-  // Dozens of heartbeats a day without result would push the conversation out of the history. A heartbeat that read events is stored.
+  // Dozens of heartbeats a day without result would push the conversation out of the history. A heartbeat that read
+  // events is stored.
   if (inbound.request?.heartbeat?.events.length === 0 && isHeartbeatAck(reply.text, options.ackMaxChars)) return [];
   const unitId = inbound.id;
   const calls = (options.tools ?? []).filter(({ summary }) => summary !== undefined).slice(0, mostCalls);
-  const words = [renderAsked(inbound, options.context), returnedWords(calls)].filter((piece) => piece !== "").join("\n\n");
+  const words = [renderAsked(inbound, options.context), returnedWords(calls)]
+    .filter((piece) => piece !== "")
+    .join("\n\n");
   const asked: SessionMessage = { role: "user", content: words, at: inbound.timestamp, unitId };
   const used = calls.map(({ name, summary }) => `[used ${name} ${summary}]`);
   const notes = reply.media.map((media) => `[sent ${media.fileName ?? media.path ?? media.url ?? "a file"}]`);
@@ -48,10 +51,14 @@ export function turnMessages(options: {
   return said === "" ? [asked] : [asked, { role: "assistant", content: said, at, unitId }];
 }
 
-/** What tools returned is not the agent's own account, so it precedes the answer, on the user's side and in a wrapper. */
+/**
+ * What tools returned is not the agent's own account, so it precedes the answer, on the user's side and in a wrapper.
+ */
 function returnedWords(calls: readonly ToolUse[]): string {
   const lines = calls.flatMap(({ name, returned }) => (returned === undefined ? [] : [`${name}: ${returned}`]));
-  return lines.length === 0 ? "" : wrapToolText({ text: lines.join("\n"), source: "tools used for the answer, beginnings of results" });
+  return lines.length === 0
+    ? ""
+    : wrapToolText({ text: lines.join("\n"), source: "tools used for the answer, beginnings of results" });
 }
 
 /** The text of a stored message; the text parts are joined if the message has parts. */

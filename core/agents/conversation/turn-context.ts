@@ -54,7 +54,8 @@ export function createTurnContext({
 }): TurnContext {
   /** Only main sessions have queued events. A heartbeat already contains its own. */
   async function take(inbound: Inbound, { agentId, sessionKey }: Route): Promise<readonly StoredEvent[]> {
-    if (sessionKey !== mainSessionKey(agentId) || inbound.request?.heartbeat !== undefined || isPluginTurn(inbound)) return [];
+    if (sessionKey !== mainSessionKey(agentId) || inbound.request?.heartbeat !== undefined || isPluginTurn(inbound))
+      return [];
     return await store.takeQueued(inbound.id, { queue: eventQueue(sessionKey), now: now() });
   }
 
@@ -91,7 +92,10 @@ export function createTurnContext({
   };
 }
 
-/** One line for each event, in the gateway's own brackets. Names in the text were chosen by users, so the brackets identify the sender. */
+/**
+ * One line for each event, in the gateway's own brackets. Names in the text were chosen by users, so the brackets
+ * identify the sender.
+ */
 function renderEvents(events: readonly WaitingEvent[]): string {
   return events
     .map(({ at, text, senderId }) => {

@@ -1,6 +1,6 @@
 /**
- * Events of a conversation that need no answer, such as a reaction. They are stored until the session's next turn mentions them. They do
- * not wait in the inbox, because their own events have ended. Without another turn they expire.
+ * Events of a conversation that need no answer, such as a reaction. They are stored until the session's next turn
+ * mentions them. They do not wait in the inbox, because their own events have ended. Without another turn they expire.
  */
 
 import type { Json } from "../../contract/index.ts";
@@ -41,7 +41,7 @@ export function createWaitingEvents({
   const fresh = (value: Json | null) => readEvents(value).filter(({ at }) => at > now() - keepMs);
   const waiting: WaitingEvents = {
     add(sessionKey, { id, at, text, senderId }) {
-      const added = { id, at, text: text.slice(0, maxCharacters), ...(senderId === undefined ? {} : { senderId }) };
+      const added = { id, at, text: text.slice(0, maxCharacters), senderId };
       return store.update(
         waitingEventsNamespace,
         sessionKey,

@@ -14,20 +14,23 @@ function minuteOfDay(clock: string): number {
   return Number(hours) * 60 + Number(minutes);
 }
 
-/** The minute of the day at `at` in a time zone; without one, in the host's zone. Throws `RangeError` for an unknown zone. */
+/**
+ * The minute of the day at `at` in a time zone; without one, in the host's zone. Throws `RangeError` for an unknown
+ * zone.
+ */
 function localMinute(at: number, timezone: string | undefined): number {
   const format = new Intl.DateTimeFormat("en-GB", {
     hour: "2-digit",
     minute: "2-digit",
     hourCycle: "h23",
-    ...(timezone === undefined ? {} : { timeZone: timezone }),
+    timeZone: timezone,
   });
   return minuteOfDay(format.format(at));
 }
 
 /**
- * Whether `at` is within the active hours. `start` is inclusive, `end` exclusive. `end` may be past midnight. Equal times mean the whole
- * day.
+ * Whether `at` is within the active hours. `start` is inclusive, `end` exclusive. `end` may be past midnight. Equal
+ * times mean the whole day.
  */
 export function isActive(
   at: number,

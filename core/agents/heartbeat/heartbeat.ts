@@ -1,6 +1,6 @@
 /**
- * Heartbeats: turns of the main session that no user message started. A timer accepts ticks. Wakes, hook summaries and ticks gather under
- * one key, and a unit of such events becomes one turn.
+ * Heartbeats: turns of the main session that no user message started. A timer accepts ticks. Wakes, hook summaries and
+ * ticks gather under one key, and a unit of such events becomes one turn.
  */
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
@@ -24,7 +24,8 @@ const maxNotesBytes = 262_144;
 const maxTimerMs = 2_000_000_000;
 
 const defaultPrompt =
-  "This is a heartbeat. No person wrote to you. Read the notes and events below, act on them, and report what people should know. If nothing needs attention, answer HEARTBEAT_OK.";
+  "This is a heartbeat. No person wrote to you. Read the notes and events below, act on them, and report " +
+  "what people should know. If nothing needs attention, answer HEARTBEAT_OK.";
 
 export interface HeartbeatContext {
   readonly visit: Visit;
@@ -41,9 +42,15 @@ function leastAuthority(events: readonly StoredEvent[]): Authority {
 }
 
 /** The notes in `HEARTBEAT.md`; empty when there are none, or only headings and comments. */
-async function readNotes(workspace: string | undefined, { directory, log }: Pick<HeartbeatContext, "directory" | "log">): Promise<string> {
+async function readNotes(
+  workspace: string | undefined,
+  { directory, log }: Pick<HeartbeatContext, "directory" | "log">,
+): Promise<string> {
   if (workspace === undefined) return "";
-  const folder = workspace === "~" || workspace.startsWith("~/") ? join(homedir(), workspace.slice(1)) : resolve(directory, workspace);
+  const folder =
+    workspace === "~" || workspace.startsWith("~/")
+      ? join(homedir(), workspace.slice(1))
+      : resolve(directory, workspace);
   const file = join(folder, "HEARTBEAT.md");
   const text = await readInside(folder, file, maxNotesBytes).catch((error: unknown) => {
     log.warn({ file, error: reasonOf(error) }, "the notes of a heartbeat are left out: their file cannot be read");
@@ -54,17 +61,26 @@ async function readNotes(workspace: string | undefined, { directory, log }: Pick
 }
 
 /**
- * For the `ingress` station: turns gathered system events into a message. `null` when there is nothing to do, so that no model is called;
- * `undefined` for other events.
+ * For the `ingress` station: turns gathered system events into a message. `null` when there is nothing to do, so that
+ * no model is called; `undefined` for other events.
  */
-export function parseHeartbeat(events: readonly StoredEvent[], context: HeartbeatContext): Promise<Inbound | null> | undefined {
+export function parseHeartbeat(
+  events: readonly StoredEvent[],
+  context: HeartbeatContext,
+): Promise<Inbound | null> | undefined {
   const leader = events[0];
   const sessionKey = heartbeatSession(leader?.gather?.key);
-  return leader === undefined || sessionKey === undefined ? undefined : readHeartbeat({ leader, sessionKey, events }, context);
+  return leader === undefined || sessionKey === undefined
+    ? undefined
+    : readHeartbeat({ leader, sessionKey, events }, context);
 }
 
 async function readHeartbeat(
-  { leader, sessionKey, events }: { readonly leader: StoredEvent; readonly sessionKey: string; readonly events: readonly StoredEvent[] },
+  {
+    leader,
+    sessionKey,
+    events,
+  }: { readonly leader: StoredEvent; readonly sessionKey: string; readonly events: readonly StoredEvent[] },
   context: HeartbeatContext,
 ): Promise<Inbound | null> {
   const agent = agentSettings(context.config, knownAgentId(context.config, agentOfKey(sessionKey)));
@@ -97,7 +113,7 @@ async function readHeartbeat(
       sessionMode: "persistent",
       deliver: target !== "none",
       ...(target === "none" ? {} : { channel: target }),
-      ...(agent.heartbeat.to === undefined ? {} : { to: agent.heartbeat.to }),
+      to: agent.heartbeat.to,
       heartbeat: { events: withText.map(eventText), scheduled: events.every((event) => event.source === "heartbeat") },
     },
   };
@@ -134,14 +150,18 @@ export function createHeartbeat(options: {
   /** Includes every agent: hook runs leave summaries for agents without heartbeat settings, too. */
   function wanted(): ReadonlyMap<string, number> {
     const view = config();
-    const pairs = agentIds(view).map((id) => [id, parseDuration(agentSettings(view, id).heartbeat.every ?? "30m") ?? 0] as const);
+    const pairs = agentIds(view).map(
+      (id) => [id, parseDuration(agentSettings(view, id).heartbeat.every ?? "30m") ?? 0] as const,
+    );
     return new Map(pairs.filter(([, everyMs]) => everyMs > 0));
   }
 
   /** Heartbeat notes are read for the default agent and for every agent with heartbeat settings of its own. */
   function looksAtNotes(agentId: string): boolean {
     const view = config();
-    return agentId === defaultAgentId(view) || view.agents?.list?.find(({ id }) => id === agentId)?.heartbeat !== undefined;
+    return (
+      agentId === defaultAgentId(view) || view.agents?.list?.find(({ id }) => id === agentId)?.heartbeat !== undefined
+    );
   }
 
   function active(agentId: string): boolean {
@@ -149,7 +169,10 @@ export function createHeartbeat(options: {
       return isActive(now(), agentSettings(config(), agentId).heartbeat.activeHours);
     } catch (thrown) {
       // A time zone that this runtime does not know must not stop the heartbeat silently.
-      log.warn({ agent: agentId, reason: reasonOf(thrown) }, "heartbeat.activeHours.timezone is unknown and is ignored");
+      log.warn(
+        { agent: agentId, reason: reasonOf(thrown) },
+        "heartbeat.activeHours.timezone is unknown and is ignored",
+      );
       return true;
     }
   }
@@ -165,7 +188,9 @@ export function createHeartbeat(options: {
       log.debug({ agent: agentId }, "heartbeat outside its active hours");
       return;
     }
-    ask(agentId).catch((thrown: unknown) => log.warn({ agent: agentId, reason: reasonOf(thrown) }, "a heartbeat could not be stored"));
+    ask(agentId).catch((thrown: unknown) =>
+      log.warn({ agent: agentId, reason: reasonOf(thrown) }, "a heartbeat could not be stored"),
+    );
   }
 
   function arm(agentId: string, everyMs: number, due: number): void {

@@ -19,7 +19,8 @@ export interface Balance {
   readonly used: number;
 }
 
-export const usedOf = ({ unit }: Pick<Limit, "unit">, { tokens, usd }: Spent): number => (unit === "tokens" ? tokens : usd);
+export const usedOf = ({ unit }: Pick<Limit, "unit">, { tokens, usd }: Spent): number =>
+  unit === "tokens" ? tokens : usd;
 
 export function createApplied(options: {
   readonly grants: Pick<Grants, "of">;
@@ -40,8 +41,10 @@ export function createApplied(options: {
         total,
         asked: {
           since: span.start,
-          ...(limit.agentId === undefined ? {} : { agentId: limit.agentId }),
-          ...(limit.scope === "sender" && sender !== undefined && channel !== undefined ? { sender: { channel, id: sender } } : {}),
+          agentId: limit.agentId,
+          ...(limit.scope === "sender" && sender !== undefined && channel !== undefined
+            ? { sender: { channel, id: sender } }
+            : {}),
           ...(limit.unit === "tokens" ? { tokens: total } : { usd: total }),
         },
       };
@@ -49,7 +52,10 @@ export function createApplied(options: {
   };
 }
 
-export async function balancesOf(store: Pick<Store, "spent">, limits: readonly AppliedLimit[]): Promise<readonly Balance[]> {
+export async function balancesOf(
+  store: Pick<Store, "spent">,
+  limits: readonly AppliedLimit[],
+): Promise<readonly Balance[]> {
   const spent = limits.length === 0 ? [] : await store.spent(limits.map(({ asked }) => asked));
   return limits.map((limit, index) => ({ limit, used: usedOf(limit, spent[index] ?? { tokens: 0, usd: 0 }) }));
 }

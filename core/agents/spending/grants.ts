@@ -24,7 +24,9 @@ export function createGrants(store: Pick<Store, "list" | "update">): Grants {
   return {
     async of(limits) {
       if (limits.length === 0) return [];
-      const added = new Map((await store.list(budgetNamespace, { prefix })).map(({ key, value }) => [key, amountOf(value)]));
+      const added = new Map(
+        (await store.list(budgetNamespace, { prefix })).map(({ key, value }) => [key, amountOf(value)]),
+      );
       return limits.map((each) => added.get(keyOf(each)) ?? 0);
     },
     async add(to, amount) {

@@ -47,16 +47,23 @@ const keys = {
 
 type LimitKey = keyof typeof keys;
 
-/** The zone of an agent's days: that of its budget, of the top-level budget, of the agents; `undefined` is the host's. */
+/**
+ * The zone of an agent's days: that of its budget, of the top-level budget, of the agents; `undefined` is the host's.
+ */
 export function dayZone(config: AgentsView, agentId: string): string | undefined {
   return budgetOf(config, agentId).settings.timezone ?? totalZone(config);
 }
 
-const totalZone = ({ budget, agents }: AgentsView): string | undefined => budget?.timezone ?? agents?.defaults?.timezone;
+const totalZone = ({ budget, agents }: AgentsView): string | undefined =>
+  budget?.timezone ?? agents?.defaults?.timezone;
 
 function limitsOf(
   budget: BudgetSettings,
-  { agentId, pathOf, zone }: { readonly agentId?: string; readonly pathOf: (key: LimitKey) => string; readonly zone: string | undefined },
+  {
+    agentId,
+    pathOf,
+    zone,
+  }: { readonly agentId?: string; readonly pathOf: (key: LimitKey) => string; readonly zone: string | undefined },
 ): readonly Limit[] {
   const { warnAt = defaultWarnAt, onUnpriced = "refuse" } = budget;
   const timezone = budget.timezone ?? zone;
@@ -67,7 +74,7 @@ function limitsOf(
     return [
       {
         scope: each ? "sender" : agentId === undefined ? "all" : "agent",
-        ...(agentId === undefined ? {} : { agentId }),
+        agentId,
         ...{ period, unit, amount, warnAt, path: pathOf(key), refusesUnpriced: onUnpriced === "refuse" },
         ...(timezone === undefined ? {} : { timezone }),
       },
@@ -83,11 +90,13 @@ function readLimits(config: AgentsView, agentId: string): Limits {
     ...limitsOf(total, { pathOf: (key) => `budget.${key}`, zone: totalZone(config) }),
   ];
   const runs: readonly RunLimit[] = [
-    ...(own.settings.perRunTokens === undefined ? [] : [{ tokens: own.settings.perRunTokens, path: own.pathOf("perRunTokens") }]),
+    ...(own.settings.perRunTokens === undefined
+      ? []
+      : [{ tokens: own.settings.perRunTokens, path: own.pathOf("perRunTokens") }]),
     ...(total.perRunTokens === undefined ? [] : [{ tokens: total.perRunTokens, path: "budget.perRunTokens" }]),
   ];
   const [run] = runs.toSorted((one, other) => one.tokens - other.tokens);
-  return { periodic, ...(run === undefined ? {} : { run }), needsPrices: periodic.some(({ unit }) => unit === "usd") };
+  return { periodic, run, needsPrices: periodic.some(({ unit }) => unit === "usd") };
 }
 
 /** Reads the limits of each agent once for each configuration. */

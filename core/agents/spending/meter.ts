@@ -47,7 +47,8 @@ interface Open {
 
 const nothing: TokenCounts = { inputTokens: 0, outputTokens: 0, cacheRead: 0, cacheWrite: 0, reasoning: 0 };
 
-const count = (value: number | undefined): number => (value === undefined || !Number.isFinite(value) ? 0 : Math.max(0, Math.round(value)));
+const count = (value: number | undefined): number =>
+  value === undefined || !Number.isFinite(value) ? 0 : Math.max(0, Math.round(value));
 
 /** Whatever an engine says: whole numbers that are not negative. */
 function countsOf({ inputTokens, outputTokens, cacheRead, cacheWrite, reasoning }: Used): TokenCounts {
@@ -61,7 +62,11 @@ function countsOf({ inputTokens, outputTokens, cacheRead, cacheWrite, reasoning 
 }
 
 /** What a run may still use: `last` if it is too little for another step. Throws `budget_run_exceeded`. */
-function roomInRun(run: RunLimit | undefined, used: number, { inputTokens, outputTokens }: TokenCounts): { readonly last?: number } {
+function roomInRun(
+  run: RunLimit | undefined,
+  used: number,
+  { inputTokens, outputTokens }: TokenCounts,
+): { readonly last?: number } {
   if (run === undefined) return {};
   const left = run.tokens - used - inputTokens;
   if (left < shortReply) throw runExceeded(run, used);
@@ -77,7 +82,18 @@ export function createMeter(asker: Asker, options: MeterOptions): Meter {
 
   const callOf = (model: string, tokens: TokenCounts, of: Price, estimated: boolean): ModelCall => {
     const { agentId, purpose, ...rest } = asker;
-    return { id: newId(), at: now(), agentId, model, purpose, ...rest, ...tokens, usd: of.usd, priceSource: of.source, estimated };
+    return {
+      id: newId(),
+      at: now(),
+      agentId,
+      model,
+      purpose,
+      ...rest,
+      ...tokens,
+      usd: of.usd,
+      priceSource: of.source,
+      estimated,
+    };
   };
 
   /** The limits in US dollars need a price. */
@@ -117,7 +133,10 @@ export function createMeter(asker: Asker, options: MeterOptions): Meter {
     }
   }
 
-  /** A call that is cut off must be in the ledger, with or without a budget. Only a budget needs to know before it is made. */
+  /**
+   * A call that is cut off must be in the ledger, with or without a budget. Only a budget needs to know before it is
+   * made.
+   */
   async function reserve(call: ModelCall, concerned: readonly AppliedLimit[]): Promise<Balance | null> {
     if (concerned.length > 0) return await options.reserve(call, concerned);
     await options.reserve(call, concerned).catch((error: unknown) => options.onLost(call.model, error));
@@ -141,7 +160,10 @@ export function createMeter(asker: Asker, options: MeterOptions): Meter {
     const tokens = countsOf(used);
     inRun += tokens.inputTokens + tokens.outputTokens;
     const { usd, source } = await price(call.model, tokens);
-    await options.record({ ...call, ...tokens, usd, priceSource: source, estimated: used.estimated === true }, concerned);
+    await options.record(
+      { ...call, ...tokens, usd, priceSource: source, estimated: used.estimated === true },
+      concerned,
+    );
   }
 
   async function reported({ model, ...used }: Used & { readonly model: string }): Promise<void> {

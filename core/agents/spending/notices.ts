@@ -20,7 +20,10 @@ export interface Notices {
   reached(balance: Balance, of: { readonly sender?: string | undefined }): Promise<void>;
   /** Reports that a limit which is not used up has refused a call for its size. Never rejects. */
   tooLarge(balance: Balance, needed: number): Promise<void>;
-  /** Whether this is the first refusal of its kind in an hour, for these words. It stays so for the event, which may run again. */
+  /**
+   * Whether this is the first refusal of its kind in an hour, for these words. It stays so for the event, which may run
+   * again.
+   */
   isFirst(who: readonly string[], refused: { readonly event: string; readonly at: number }): Promise<boolean>;
 }
 
@@ -63,7 +66,9 @@ export function createNotices({ store, notifyOwner, log }: NoticeOptions): Notic
 
   function state(balance: Balance, isReached: boolean, sender: string | undefined): Promise<void> {
     const of = balance.limit.scope === "sender" ? { of: [sender ?? ""] } : {};
-    return safely(notify(balance, { kind: isReached ? "reached" : "warned", text: noticeOf(balance, isReached), ...of }));
+    return safely(
+      notify(balance, { kind: isReached ? "reached" : "warned", text: noticeOf(balance, isReached), ...of }),
+    );
   }
 
   async function safely(work: Promise<void>): Promise<void> {
@@ -84,7 +89,8 @@ export function createNotices({ store, notifyOwner, log }: NoticeOptions): Notic
       }
     },
     reached: (balance, { sender }) => state(balance, true, sender),
-    tooLarge: (balance, needed) => safely(notify(balance, { kind: "too large", text: tooLargeNotice(balance, needed) })),
+    tooLarge: (balance, needed) =>
+      safely(notify(balance, { kind: "too large", text: tooLargeNotice(balance, needed) })),
     async isFirst(who, { event, at }) {
       const key = `refused:${JSON.stringify(who)}`;
       const add = (value: Json | null) => (value === null ? event : undefined);

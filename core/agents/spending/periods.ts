@@ -21,7 +21,7 @@ function dateIn(timezone: string | undefined): DateAt {
     year: "numeric",
     month: "2-digit",
     day: "2-digit",
-    ...(timezone === undefined ? {} : { timeZone: timezone }),
+    timeZone: timezone,
   });
   return (at) => {
     const fields = Object.fromEntries(format.formatToParts(at).map(({ type, value }) => [type, value]));

@@ -23,7 +23,8 @@ function configured(config: AgentsView, model: string): ModelPrices | undefined 
 
 function priced(tokens: TokenCounts, { input, output, cacheRead = input, cacheWrite = input }: ModelPrices): Price {
   const plain = Math.max(0, tokens.inputTokens - tokens.cacheRead - tokens.cacheWrite);
-  const sum = plain * input + tokens.cacheRead * cacheRead + tokens.cacheWrite * cacheWrite + tokens.outputTokens * output;
+  const sum =
+    plain * input + tokens.cacheRead * cacheRead + tokens.cacheWrite * cacheWrite + tokens.outputTokens * output;
   return { usd: sum / 1_000_000, source: "config" };
 }
 

@@ -1,4 +1,7 @@
-/** Distinguishes a limit that is used up from one that has refused a large call and has room for others. Kept in memory: a restart learns it again. */
+/**
+ * Distinguishes a limit that is used up from one that has refused a large call and has room for others. Kept in memory:
+ * a restart learns it again.
+ */
 import type { ModelCall, Spent } from "../../state/index.ts";
 import { type AppliedLimit, type Balance, usedOf } from "./applied.ts";
 
@@ -8,7 +11,10 @@ export interface BudgetRoom {
   refused(limit: AppliedLimit): void;
   /** Whether the limit has refused a call in its period. */
   hasRefused(limit: AppliedLimit): boolean;
-  /** Not even the smallest call of the agent so far would fit. While none is known, a limit counts as used up from `warnAt` on. */
+  /**
+   * Not even the smallest call of the agent so far would fit. While none is known, a limit counts as used up from
+   * `warnAt` on.
+   */
   isUsedUp(balance: Balance, agentId: string): boolean;
 }
 

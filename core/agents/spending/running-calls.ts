@@ -1,6 +1,7 @@
 /**
- * The model calls that this gateway has announced and that have not ended. They have set room aside, and give back most of it, so what a
- * budget has used is known without them. Calls that broke off, and those of servers that report no usage, count by their estimate.
+ * The model calls that this gateway has announced and that have not ended. They have set room aside, and give back most
+ * of it, so what a budget has used is known without them. Calls that broke off, and those of servers that report no
+ * usage, count by their estimate.
  */
 import type { ModelCall, Store } from "../../state/index.ts";
 import { type AppliedLimit, type Balance, balancesOf, usedOf } from "./applied.ts";
@@ -20,13 +21,20 @@ function isOf({ since, agentId, sender }: AppliedLimit["asked"], call: ModelCall
   return sender === undefined || (call.channel === sender.channel && call.sender === sender.id);
 }
 
-export function createRunningCalls({ store, now }: { readonly store: Pick<Store, "spent">; readonly now: () => number }): RunningCalls {
+export function createRunningCalls({
+  store,
+  now,
+}: {
+  readonly store: Pick<Store, "spent">;
+  readonly now: () => number;
+}): RunningCalls {
   const running = new Map<string, ModelCall>();
 
   const heldOf = (limit: AppliedLimit, calls: Iterable<ModelCall>): number => {
     let held = 0;
     for (const call of calls) {
-      if (isOf(limit.asked, call)) held += usedOf(limit, { tokens: call.inputTokens + call.outputTokens, usd: call.usd ?? 0 });
+      if (isOf(limit.asked, call))
+        held += usedOf(limit, { tokens: call.inputTokens + call.outputTokens, usd: call.usd ?? 0 });
     }
     return held;
   };
@@ -41,7 +49,8 @@ export function createRunningCalls({ store, now }: { readonly store: Pick<Store,
     },
     end: (id) => void running.delete(id),
     async settled(limits) {
-      // A call that begins or ends while the store is asked may be in its sums or not. Rather too little is reported: its end asks again.
+      // A call that begins or ends while the store is asked may be in its sums or not. Rather too little is reported:
+      // its end asks again.
       const before = new Map(running);
       const balances = await balancesOf(store, limits);
       const calls = new Map([...before, ...running]);

@@ -18,21 +18,31 @@ import { exceeded, refusal, shortRefusal } from "./wording.ts";
 export interface Spending {
   /** Counts the calls of one turn, or of one description of an image. */
   meter(asker: Asker): Meter;
-  /** Throws `budget_exceeded` if a limit is used up, so that nothing is begun for it. `undefined` if there is no limit. */
+  /**
+   * Throws `budget_exceeded` if a limit is used up, so that nothing is begun for it. `undefined` if there is no limit.
+   */
   admit(asker: Asker): Promise<void> | undefined;
   /**
-   * From when on an agent may run whose budget is used up, or has no room for a call, epoch milliseconds; resolves with `undefined` if it
-   * may now. `undefined` without a promise if there is no limit.
+   * From when on an agent may run whose budget is used up, or has no room for a call, epoch milliseconds; resolves with
+   * `undefined` if it may now. `undefined` without a promise if there is no limit.
    */
   usedUpUntil(asker: Asker): Promise<{ readonly until: number } | undefined> | undefined;
-  /** What a person reads whose message was refused: the whole sentence once an hour, a short one in between. `undefined` for others. */
+  /**
+   * What a person reads whose message was refused: the whole sentence once an hour, a short one in between. `undefined`
+   * for others.
+   */
   tell(inbound: Inbound, route: Route): Promise<{ readonly text: string; readonly isShort?: true } | undefined>;
   /** What has been used today of models, with a budget or without: by the person who asks, or by everyone. */
   today(asker: Asker, whose: "everyone" | "asker"): Promise<Spent>;
   /** The limits that apply, and what is used of them. */
   balances(asker: Asker): Promise<readonly Balance[]>;
-  /** Adds to the limits of an agent and of all agents in the current period. Resolves with the limits that it raised. */
-  add(asker: Asker, more: { readonly amount: number; readonly unit: Unit; readonly period: Period }): Promise<readonly Balance[]>;
+  /**
+   * Adds to the limits of an agent and of all agents in the current period. Resolves with the limits that it raised.
+   */
+  add(
+    asker: Asker,
+    more: { readonly amount: number; readonly unit: Unit; readonly period: Period },
+  ): Promise<readonly Balance[]>;
 }
 
 export interface SpendingOptions extends NoticeOptions {
@@ -81,10 +91,15 @@ export function createSpending(options: SpendingOptions): Spending {
     return found === undefined ? undefined : { until: found.limit.span.end };
   }
 
-  const lost = (model: string, error: unknown): void => log.warn({ model, error: reasonOf(error) }, "a model call could not be recorded");
+  const lost = (model: string, error: unknown): void =>
+    log.warn({ model, error: reasonOf(error) }, "a model call could not be recorded");
 
   /** The ledger must not hold up a turn, and a lost row must not end it. */
-  async function record(call: Parameters<ModelCalls["recordCall"]>[0], limits: readonly AppliedLimit[], asker: Asker): Promise<void> {
+  async function record(
+    call: Parameters<ModelCalls["recordCall"]>[0],
+    limits: readonly AppliedLimit[],
+    asker: Asker,
+  ): Promise<void> {
     try {
       await store.recordCall(call).finally(() => running.end(call.id));
       if (limits.length > 0) await notices.report(await running.settled(limits), asker);
@@ -111,7 +126,9 @@ export function createSpending(options: SpendingOptions): Spending {
             running.add(call);
             room.admitted(call);
           }
-          return limit === undefined ? null : { limit, used: usedOf(limit, spent[refusedBy ?? 0] ?? { tokens: 0, usd: 0 }) };
+          return limit === undefined
+            ? null
+            : { limit, used: usedOf(limit, spent[refusedBy ?? 0] ?? { tokens: 0, usd: 0 }) };
         },
         record: (call, concerned) => record(call, concerned, asker),
         release: (id) => store.releaseCall(id).finally(() => running.end(id)),
@@ -156,7 +173,8 @@ export function createSpending(options: SpendingOptions): Spending {
       return spent;
     },
     async add(asker, { amount, unit, period }) {
-      const isMeant = (limit: AppliedLimit) => limit.scope !== "sender" && limit.unit === unit && limit.period === period;
+      const isMeant = (limit: AppliedLimit) =>
+        limit.scope !== "sender" && limit.unit === unit && limit.period === period;
       for (const limit of (await applied(asker)).filter(isMeant)) await grants.add({ limit, span: limit.span }, amount);
       return (await balances(asker)).filter(({ limit }) => isMeant(limit));
     },

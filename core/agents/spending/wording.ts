@@ -21,7 +21,9 @@ export function renderAmount(amount: number, unit: Unit): string {
 
 /** `12,000 of 50,000 tokens`. */
 export function renderShare(used: number, total: number, unit: Unit): string {
-  return unit === "usd" ? `${renderUsd(used)} of ${renderUsd(total)}` : `${renderTokens(used)} of ${renderTokens(total)} tokens`;
+  return unit === "usd"
+    ? `${renderUsd(used)} of ${renderUsd(total)}`
+    : `${renderTokens(used)} of ${renderTokens(total)} tokens`;
 }
 
 export const periodWords = { day: "today", month: "this month" } as const;
@@ -44,7 +46,8 @@ const decidedBy = (path: string, error: EngineError): EngineError => Object.assi
 /** A call that a limit refuses. `needed`: what the call would have added. */
 export function exceeded({ limit, used }: Balance, needed: number): EngineError {
   const share = `${renderShare(used, limit.total, limit.unit)} are used ${periodWords[limit.period]}`;
-  const more = needed > 0 && used < limit.total ? `, and the next call may need ${renderAmount(needed, limit.unit)}` : "";
+  const more =
+    needed > 0 && used < limit.total ? `, and the next call may need ${renderAmount(needed, limit.unit)}` : "";
   const error = new EngineError(budgetExceeded, {
     detail: `${limit.path}: ${share}${more}; the limit is renewed at ${untilWhen(limit)}`,
     hint: limit.scope === "sender" ? `Raise ${limit.path}.` : raising(limit),
@@ -54,7 +57,9 @@ export function exceeded({ limit, used }: Balance, needed: number): EngineError 
 
 export function runExceeded({ path, tokens }: RunLimit, used: number): EngineError {
   const error = new EngineError("budget_run_exceeded", {
-    detail: `${path}: ${renderShare(used, tokens, "tokens")} are used in this run, and the next call needs more than the rest`,
+    detail:
+      `${path}: ${renderShare(used, tokens, "tokens")} are used in this run, and the next call needs ` +
+      "more than the rest",
     hint: `Ask for less at once, or raise ${path}.`,
   });
   return decidedBy(path, error);
@@ -74,25 +79,41 @@ const whose = ({ scope, agentId }: Limit): string => (scope === "all" ? "all age
 export function noticeOf({ limit, used }: Balance, isReached: boolean): string {
   const share = renderShare(used, limit.total, limit.unit);
   if (limit.scope === "sender") {
-    return `A person has reached the budget of each person: ${share} ${periodWords[limit.period]} (${limit.path}). Until ${untilWhen(limit)} that person gets no replies.`;
+    return (
+      `A person has reached the budget of each person: ${share} ${periodWords[limit.period]} ` +
+      `(${limit.path}). Until ${untilWhen(limit)} that person gets no replies.`
+    );
   }
   const percent = Math.floor((100 * used) / Math.max(limit.total, Number.MIN_VALUE));
-  if (!isReached) return `The budget of ${whose(limit)} is used to ${percent} %: ${share} ${periodWords[limit.period]} (${limit.path}).`;
-  return `The budget of ${whose(limit)} is used up: ${share} ${periodWords[limit.period]} (${limit.path}). Until ${untilWhen(limit)} no more models are called. ${raising(limit)}`;
+  if (!isReached)
+    return (
+      `The budget of ${whose(limit)} is used to ${percent} %: ${share} ${periodWords[limit.period]} ` +
+      `(${limit.path}).`
+    );
+  return (
+    `The budget of ${whose(limit)} is used up: ${share} ${periodWords[limit.period]} (${limit.path}). ` +
+    `Until ${untilWhen(limit)} no more models are called. ${raising(limit)}`
+  );
 }
 
 /** For the owner: a call was refused that alone needs more than the rest. */
 export function tooLargeNotice({ limit, used }: Balance, needed: number): string {
   const share = `${renderShare(used, limit.total, limit.unit)} are used ${periodWords[limit.period]}`;
   const how = limit.scope === "sender" ? `To allow it, raise ${limit.path}.` : raising(limit);
-  return `A model was not called: the call may need ${renderAmount(needed, limit.unit)}, and ${share} (${limit.path}). Smaller calls are still made. ${how}`;
+  return (
+    `A model was not called: the call may need ${renderAmount(needed, limit.unit)}, and ${share} ` +
+    `(${limit.path}). Smaller calls are still made. ${how}`
+  );
 }
 
 /** For a person whose message gets no reply. */
 export const refusal = {
-  busy: "I am working on several requests, and one more could exceed what I may spend. Please send your message again in a moment.",
+  busy:
+    "I am working on several requests, and one more could exceed what I may spend. Please send your " +
+    "message again in a moment.",
   large:
-    "Replying to this needs more than I may still spend. A shorter message may fit, or a new conversation: `/new` leaves out what was said before.",
+    "Replying to this needs more than I may still spend. A shorter message may fit, or a new conversation: " +
+    "`/new` leaves out what was said before.",
   sender: "I have used up what I may spend on your messages today. Please write again tomorrow.",
   day: "I have used up what I may spend today. Please write again tomorrow; the owner of this bot can raise the limit.",
   month: "I have used up what I may spend this month. The owner of this bot can raise the limit.",

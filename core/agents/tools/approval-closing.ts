@@ -1,6 +1,7 @@
 /**
- * Closes requests for approval and shows the owners how each ended: after an answer, with the end of the turn, and after a crash in between.
- * What is shown is noted in the request, so that the next process shows what this one could not.
+ * Closes requests for approval and shows the owners how each ended: after an answer, with the end of the turn, and
+ * after a crash in between. What is shown is noted in the request, so that the next process shows what this one could
+ * not.
  */
 import type { Address } from "../../contract/index.ts";
 import type { PluginLog } from "../../sdk/contract.ts";
@@ -9,7 +10,10 @@ import { endText } from "./approval-ends.ts";
 import type { ApprovalRequest, ApprovalRequests } from "./approval-requests.ts";
 import { approvalEnded, type approvalQuestion } from "./approval-texts.ts";
 
-/** When it is looked again whether a question that is still being sent has arrived. After that, the next start closes it. */
+/**
+ * When it is looked again whether a question that is still being sent has arrived. After that, the next start closes
+ * it.
+ */
 const looksMs = [250, 500, 1_000, 2_000, 5_000, 15_000, 60_000];
 
 export interface Closing {
@@ -19,17 +23,23 @@ export interface Closing {
   began(key: string): Promise<void>;
   /** Whether an owner can still answer a question of the event's turn. */
   isOpen(event: string): Promise<boolean>;
-  /** The turn of an event has ended: no question of it stays open, and none that was answered without effect looks as if it had one. */
+  /**
+   * The turn of an event has ended: no question of it stays open, and none that was answered without effect looks as if
+   * it had one.
+   */
   ended(event: string): Promise<void>;
   /** The same if the event of the request has ended, and the process did too before it closed the request. */
   endedEarlier(request: ApprovalRequest): Promise<boolean>;
   /** The same for all requests. Call once, at the start. Never rejects. */
   mend(): Promise<void>;
   /**
-   * A run asks a new question about a tool. What an earlier run has asked about it is void: the model has found other words for the call,
-   * and an owner would allow both.
+   * A run asks a new question about a tool. What an earlier run has asked about it is void: the model has found other
+   * words for the call, and an owner would allow both.
    */
-  replace(event: string, asks: { readonly tool: string; readonly plugin: string; hasAsked(key: string): boolean }): Promise<void>;
+  replace(
+    event: string,
+    asks: { readonly tool: string; readonly plugin: string; hasAsked(key: string): boolean },
+  ): Promise<void>;
 }
 
 export interface ClosingOptions {
@@ -65,7 +75,10 @@ export function createClosing({ requests, store, say, edits, ask, makeRoom, log,
     return { messageId: last.messageId, isOnly: messages.length === 1 };
   }
 
-  /** Puts the end in the place of every message of the question, so that no dead buttons stay. False: one is still being sent. */
+  /**
+   * Puts the end in the place of every message of the question, so that no dead buttons stay. False: one is still being
+   * sent.
+   */
   async function tryShow(key: string, request: ApprovalRequest, text: string): Promise<boolean> {
     const { at, call, code } = request;
     const events = request.events.length > 0 ? request.events : await ask(request);
@@ -75,7 +88,8 @@ export function createClosing({ requests, store, say, edits, ask, makeRoom, log,
       const message = event !== undefined && edits(address) ? await messageOf(event) : undefined;
       if (message === "on its way") isComplete = false;
       if (message === undefined || message === "on its way") continue;
-      // The buttons are below the last message of a long question; what it is about stays above. An empty row removes them.
+      // The buttons are below the last message of a long question; what it is about stays above. An empty row removes
+      // them.
       const shown = message.isOnly ? approvalEnded(call, text) : text;
       await say({ address, text: shown, buttons: [[]], replaces: message.messageId }, `approval-end:${code}:${index}`);
     }
@@ -89,7 +103,10 @@ export function createClosing({ requests, store, say, edits, ask, makeRoom, log,
     try {
       if (await tryShow(key, request, text)) return;
     } catch (error) {
-      log.warn({ tool: request.call.tool, error: String(error) }, "the message of a request for approval could not be updated");
+      log.warn(
+        { tool: request.call.tool, error: String(error) },
+        "the message of a request for approval could not be updated",
+      );
       return;
     }
     const [nextMs, ...more] = looks;
@@ -133,7 +150,10 @@ export function createClosing({ requests, store, say, edits, ask, makeRoom, log,
         }
         for (const request of left.values()) await endedEarlier(request);
       } catch (error) {
-        log.warn({ error: String(error) }, "requests for approval that an earlier process left open could not be closed");
+        log.warn(
+          { error: String(error) },
+          "requests for approval that an earlier process left open could not be closed",
+        );
       }
     },
     async replace(event, { tool, plugin, hasAsked }) {

@@ -1,6 +1,6 @@
 /**
- * Presses of the buttons of a question, and copies of it that the gateway does not know: a process that ends while it sends the question may
- * leave one, with buttons that an owner sees and presses.
+ * Presses of the buttons of a question, and copies of it that the gateway does not know: a process that ends while it
+ * sends the question may leave one, with buttons that an owner sees and presses.
  */
 import type { Inbound } from "../../contract/index.ts";
 import type { Store } from "../../state/index.ts";
@@ -26,8 +26,8 @@ export function createCopies({
   readonly question: (request: ApprovalRequest) => ReturnType<typeof approvalQuestion>;
 }): Copies {
   /**
-   * The message gets the question, or its end, in place of whatever it shows. Only after that does a press of it count, because an agent
-   * can give a button of its own any value, and the outcome of its sends may be unknown as well.
+   * The message gets the question, or its end, in place of whatever it shows. Only after that does a press of it count,
+   * because an agent can give a button of its own any value, and the outcome of its sends may be unknown as well.
    */
   async function takeUp(key: string, request: ApprovalRequest, by: Inbound): Promise<string> {
     const { channel, account, chat, messageId = "" } = by;
@@ -43,7 +43,10 @@ export function createCopies({
     );
     if (end !== undefined) return "";
     await requests.addCopy(key, address, event);
-    return `I did not know that copy of the question, because its sending was interrupted. It is up to date now: press again. ${typed}`;
+    return (
+      "I did not know that copy of the question, because its sending was interrupted. It is up to date " +
+      `now: press again. ${typed}`
+    );
   }
 
   return {

@@ -3,9 +3,11 @@ import type { ApprovalRequest } from "./approval-requests.ts";
 import { answeredText, grantedText, inSentence } from "./approval-texts.ts";
 
 /** To whom the tool is allowed until /new; empty if the call alone is allowed. */
-const lastingText = ({ lasting, holder }: ApprovalRequest): string => (lasting === true && holder !== undefined ? grantedText(holder) : "");
+const lastingText = ({ lasting, holder }: ApprovalRequest): string =>
+  lasting === true && holder !== undefined ? grantedText(holder) : "";
 
-export const allowedText = (request: ApprovalRequest): string => `Allowed${lastingText(request)}; the call begins when the turn resumes.`;
+export const allowedText = (request: ApprovalRequest): string =>
+  `Allowed${lastingText(request)}; the call begins when the turn resumes.`;
 
 export const overText = (request: ApprovalRequest): string => `That request is over: ${endOf(request)}.`;
 
@@ -26,7 +28,11 @@ export function endText(request: ApprovalRequest): string | undefined {
   if (state !== "withdrawn") return undefined;
   if (why === "stopped") return "The turn was stopped, so the question is void.";
   const again = "The turn was interrupted, and asks again in other words.";
-  if (by === "") return why === "replaced" ? `${again} This question is void.` : "The turn has ended, so the question is void.";
+  if (by === "")
+    return why === "replaced" ? `${again} This question is void.` : "The turn has ended, so the question is void.";
   // Allowed, but the turn never made the call.
-  return `${inSentence(by)} allowed it, but ${why === "replaced" ? `no call had begun. ${again}` : "the turn ended before the call began."}`;
+  return (
+    `${inSentence(by)} allowed it, but ` +
+    `${why === "replaced" ? `no call had begun. ${again}` : "the turn ended before the call began."}`
+  );
 }

@@ -1,6 +1,6 @@
 /**
- * How many questions people cause and owners get. The counts are in the store, so that they hold over a restart and on all nodes, and each
- * is changed in one step, so that two questions at the same moment cannot take one place.
+ * How many questions people cause and owners get. The counts are in the store, so that they hold over a restart and on
+ * all nodes, and each is changed in one step, so that two questions at the same moment cannot take one place.
  */
 import type { Address, Json } from "../../contract/index.ts";
 import type { Store } from "../../state/index.ts";
@@ -23,12 +23,15 @@ export interface AskedPlace {
 }
 
 export interface ApprovalLimits {
-  /** Takes a place among the requester's open questions, until `close` or the given time. The same question takes one place only. */
+  /**
+   * Takes a place among the requester's open questions, until `close` or the given time. The same question takes one
+   * place only.
+   */
   open(requester: Person, question: { readonly key: string; readonly until: number }): Promise<boolean>;
   close(requester: Person, key: string): Promise<void>;
   /**
-   * Counts a question to an owner. `full`: they had too many in the last hour. The first time in that hour, `notice` says until when, for
-   * the one notice.
+   * Counts a question to an owner. `full`: they had too many in the last hour. The first time in that hour, `notice`
+   * says until when, for the one notice.
    */
   ask(place: AskedPlace, key: string): Promise<"asked" | "full" | { readonly notice: number }>;
 }
@@ -55,7 +58,8 @@ export function createApprovalLimits({
   readonly store: Pick<Store, "update">;
   readonly now: () => number;
 }): ApprovalLimits {
-  const openIn = (value: Json | null) => ((value as unknown as OpenQuestions | null)?.open ?? []).filter(({ until }) => until > now());
+  const openIn = (value: Json | null) =>
+    ((value as unknown as OpenQuestions | null)?.open ?? []).filter(({ until }) => until > now());
 
   return {
     async open(requester, { key, until }) {

@@ -18,22 +18,31 @@ export interface ApprovalPlacesOptions {
 }
 
 export interface ApprovalPlaces {
-  /** Empty if no owner can be asked. A turn that no person has just begun asks at the place that the configuration names. */
+  /**
+   * Empty if no owner can be asked. A turn that no person has just begun asks at the place that the configuration
+   * names.
+   */
   of(turn: ToolTurn, place: string | undefined): Promise<readonly AskedPlace[]>;
   /** Those whose owners have not been asked too often. An owner who had enough questions is notified once. */
   withRoom(places: readonly AskedPlace[], key: string): Promise<readonly Address[]>;
 }
 
-export function createApprovalPlaces(options: ApprovalPlacesOptions, limits: Pick<ApprovalLimits, "ask">): ApprovalPlaces {
+export function createApprovalPlaces(
+  options: ApprovalPlacesOptions,
+  limits: Pick<ApprovalLimits, "ask">,
+): ApprovalPlaces {
   return {
     async of({ inbound, to }, place) {
       const named = place === undefined ? undefined : await options.placeAt(place);
       const atNamed = named === undefined ? [] : [{ address: named, owner: named.chat, own: false }];
       const { channel, account, authority, request, sender } = inbound;
       if (authority !== "channel" || (request !== undefined && named !== undefined)) return atNamed;
-      if (to !== null && (await options.isOwner(inbound))) return [{ address: to, owner: sender.id, own: request === undefined }];
+      if (to !== null && (await options.isOwner(inbound)))
+        return [{ address: to, owner: sender.id, own: request === undefined }];
       const owners = await options.owners(inbound);
-      const direct = owners.slice(0, mostOwners).map((owner) => ({ address: { channel, account, chat: owner }, owner, own: false }));
+      const direct = owners
+        .slice(0, mostOwners)
+        .map((owner) => ({ address: { channel, account, chat: owner }, owner, own: false }));
       return direct.length > 0 ? direct : atNamed;
     },
     async withRoom(places, key) {

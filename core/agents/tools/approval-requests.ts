@@ -1,6 +1,6 @@
 /**
- * The requests for approval in the store. A request has the key of its call, so that a turn that a crash repeats finds it again, and any
- * node can take its answer.
+ * The requests for approval in the store. A request has the key of its call, so that a turn that a crash repeats finds
+ * it again, and any node can take its answer.
  */
 import { randomInt } from "node:crypto";
 import type { Address, Json } from "../../contract/index.ts";
@@ -58,16 +58,25 @@ export interface ApprovalRequests {
   read(key: string): Promise<ApprovalRequest | null>;
   /** The key of the request with this code. */
   keyOf(code: string): Promise<string | undefined>;
-  open(key: string, request: Omit<ApprovalRequest, "code" | "generation" | "events" | "state">): Promise<ApprovalRequest>;
+  open(
+    key: string,
+    request: Omit<ApprovalRequest, "code" | "generation" | "events" | "state">,
+  ): Promise<ApprovalRequest>;
   /** Notes which events send the question. */
   asked(key: string, events: readonly string[]): Promise<unknown>;
   /** Notes a further message of the question. */
   addCopy(key: string, address: Address, event: string): Promise<unknown>;
   /** The first to end a request ends it; resolves with how it has ended. */
-  end(key: string, how: Pick<ApprovalRequest, "state" | "by" | "byOwner" | "answer" | "lasting" | "why">): Promise<ApprovalRequest | null>;
+  end(
+    key: string,
+    how: Pick<ApprovalRequest, "state" | "by" | "byOwner" | "answer" | "lasting" | "why">,
+  ): Promise<ApprovalRequest | null>;
   /** Notes that the allowed call has begun. */
   begun(key: string): Promise<ApprovalRequest | null>;
-  /** Voids a request that is open, or that was allowed without effect. Resolves with it; `null` if there was nothing to void. */
+  /**
+   * Voids a request that is open, or that was allowed without effect. Resolves with it; `null` if there was nothing to
+   * void.
+   */
   withdraw(key: string, why?: ApprovalRequest["why"]): Promise<ApprovalRequest | null>;
   /** Notes that the messages of the request with this code say how it ended. */
   shown(key: string, code: string): Promise<unknown>;
@@ -100,7 +109,8 @@ export function createApprovalRequests({
     (await store.update(
       namespace,
       requestKey(key),
-      (value) => (value === null ? undefined : (changed(value as unknown as ApprovalRequest) as unknown as Json | undefined)),
+      (value) =>
+        value === null ? undefined : (changed(value as unknown as ApprovalRequest) as unknown as Json | undefined),
       kept(),
     )) as ApprovalRequest | null;
 
@@ -117,7 +127,9 @@ export function createApprovalRequests({
     asked: (key, events) => change(key, (request) => ({ ...request, events })),
     addCopy: (key, address, event) =>
       change(key, (request) =>
-        request.events.includes(event) ? undefined : { ...request, at: [...request.at, address], events: [...request.events, event] },
+        request.events.includes(event)
+          ? undefined
+          : { ...request, at: [...request.at, address], events: [...request.events, event] },
       ),
     async end(key, how) {
       const ended = await change(key, (request) => (request.state === "waiting" ? { ...request, ...how } : undefined));
@@ -125,7 +137,9 @@ export function createApprovalRequests({
       return ended;
     },
     begun: (key) =>
-      change(key, (request) => (request.state === "allowed" && request.begun !== true ? { ...request, begun: true } : undefined)),
+      change(key, (request) =>
+        request.state === "allowed" && request.begun !== true ? { ...request, begun: true } : undefined,
+      ),
     async withdraw(key, why) {
       let withdrawn: ApprovalRequest | null = null;
       await change(key, (request) => {

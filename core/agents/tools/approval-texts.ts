@@ -6,7 +6,10 @@ import type { NamedRequester } from "./requester.ts";
 export interface AskedCall extends NamedRequester {
   readonly tool: string;
   readonly plugin: string;
-  /** Distinguishes the tool from another one with its name, and from what it becomes when its plugin describes it differently. */
+  /**
+   * Distinguishes the tool from another one with its name, and from what it becomes when its plugin describes it
+   * differently.
+   */
   readonly definition: string;
   readonly args: Json;
   /** Their text, where `args` has lost digits of it. */
@@ -27,7 +30,8 @@ const deceptive = /(?![ \n])[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/g
 const codeUnit = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
 /** An owner must see every character of what they allow, in its order. In JSON, an escape means the same character. */
-const visible = (text: string): string => text.replace(deceptive, (character) => character.split("").map(codeUnit).join(""));
+const visible = (text: string): string =>
+  text.replace(deceptive, (character) => character.split("").map(codeUnit).join(""));
 
 const longestInSentence = 500;
 
@@ -38,8 +42,10 @@ export const inSentence = (text: string): string =>
 /** Words that came from outside, on a line of their own and in quotes, so that they cannot read as the gateway's. */
 const quotedLine = (label: string, text: string): string => `${label}: "${inSentence(text.replaceAll('"', "'"))}"`;
 
-export const writtenArguments = ({ args, written = JSON.stringify(args, null, 2) }: Pick<AskedCall, "args" | "written">): string =>
-  visible(written);
+export const writtenArguments = ({
+  args,
+  written = JSON.stringify(args, null, 2),
+}: Pick<AskedCall, "args" | "written">): string => visible(written);
 
 /** A fence that the arguments cannot close. */
 function fenced(text: string): string {
@@ -62,19 +68,23 @@ export function approvalQuestion(
     "",
     fenced(written),
     "",
-    `Answer with a button, or with \`/approve ${code}\` or \`/deny ${code}\`. Without an answer within ${minutes} minutes, the agent must do without.`,
+    `Answer with a button, or with \`/approve ${code}\` or \`/deny ${code}\`. Without an answer within ` +
+      `${minutes} minutes, the agent must do without.`,
   ].join("\n");
   const deny: Button = { text: "Deny", value: `/deny ${code}` };
   if (!short) return { text, buttons: [[deny]] };
-  const lasting = holder === undefined ? [] : [[{ text: `Allow for ${holder} until /new`, value: `/approve ${code} session` }]];
+  const lasting =
+    holder === undefined ? [] : [[{ text: `Allow for ${holder} until /new`, value: `/approve ${code} session` }]];
   return { text, buttons: [[{ text: "Allow once", value: `/approve ${code}` }, deny], ...lasting] };
 }
 
-export const answeredText = (verdict: "Allowed" | "Denied", by: string, until = ""): string => `${verdict} by ${inSentence(by)}${until}.`;
+export const answeredText = (verdict: "Allowed" | "Denied", by: string, until = ""): string =>
+  `${verdict} by ${inSentence(by)}${until}.`;
 
 /** To whom a tool is allowed for the rest of a conversation. */
 export const grantedText = ({ name, senderId }: { readonly name: string; readonly senderId: string }): string =>
-  ` for ${inSentence(name === senderId ? senderId : `${name} (${senderId})`)} until /new in that conversation, whatever its arguments`;
+  ` for ${inSentence(name === senderId ? senderId : `${name} (${senderId})`)} until /new in that ` +
+  "conversation, whatever its arguments";
 
 /** The message of the request, once it is answered or over. */
 export const approvalEnded = ({ tool, agentId, ...asked }: AskedCall, end: string): string =>
@@ -82,4 +92,5 @@ export const approvalEnded = ({ tool, agentId, ...asked }: AskedCall, end: strin
 
 /** For an owner who was asked too often. */
 export const tooOftenText = (most: number, until: string): string =>
-  `I have asked you ${most} times within an hour whether a tool may run. Until ${until}, I deny further calls of others without a question.`;
+  `I have asked you ${most} times within an hour whether a tool may run. Until ${until}, I deny further ` +
+  "calls of others without a question.";

@@ -49,7 +49,10 @@ export interface Approvals extends Pick<Closing, "began" | "isOpen" | "ended" | 
 
 export interface ApprovalsOptions extends ApprovalPlacesOptions {
   readonly store: Pick<Store, "get" | "set" | "update" | "list" | "session" | "sentBy" | "findSent" | "event">;
-  /** Sends a text through the outbox; of two with one key, one. Resolves with the id of the event. `replaces`: the message that it edits. */
+  /**
+   * Sends a text through the outbox; of two with one key, one. Resolves with the id of the event. `replaces`: the
+   * message that it edits.
+   */
   readonly say: (
     saying: {
       readonly address: Address;
@@ -81,10 +84,15 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
   const closing = createClosing({ ...{ requests, store, say, edits, log, now }, ask: sayQuestion, makeRoom });
   const copies = createCopies({ ...{ requests, store, say, edits }, question: questionOf });
 
-  /** Who may be allowed to call the tool until /new. Another person could take over an id that is weak, and the grant with it. */
+  /**
+   * Who may be allowed to call the tool until /new. Another person could take over an id that is weak, and the grant
+   * with it.
+   */
   async function holderOf({ turn: { inbound }, visit }: CallToAllow): Promise<GrantHolder | undefined> {
     const person = personOf(inbound, visit);
-    return person === undefined || (await options.hasWeakId(inbound)) ? undefined : { ...person, name: shortName(inbound) };
+    return person === undefined || (await options.hasWeakId(inbound))
+      ? undefined
+      : { ...person, name: shortName(inbound) };
   }
 
   /** Who allowed the tool to the person of the turn. A grant ends with the right of the owner who gave it. */
@@ -106,7 +114,10 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
     const until = now() + minutes * 60_000;
     const requester = countedAs(turn.inbound);
     if (!(await limits.open(requester, { key, until })))
-      return verdictOf("approval_limited", `${mostOpen} questions of this requester already wait for an owner's answer`);
+      return verdictOf(
+        "approval_limited",
+        `${mostOpen} questions of this requester already wait for an owner's answer`,
+      );
     const at = await places.withRoom(all, key);
     if (at.length === 0) {
       await limits.close(requester, key);
@@ -189,7 +200,8 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
     async answer(code, verdict, by) {
       const key = await requests.keyOf(code);
       const request = key === undefined ? null : await requests.read(key);
-      const isHere = request?.at.some(({ channel, account }) => channel === by.channel && account === by.account) === true;
+      const isHere =
+        request?.at.some(({ channel, account }) => channel === by.channel && account === by.account) === true;
       if (key === undefined || request === null || !isHere) return `There is no request ${code} here.`;
       const isOver = request.shown !== true && (await closing.endedEarlier(request));
       const current = isOver ? ((await requests.read(key)) ?? request) : request;
@@ -199,12 +211,21 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       // If the gateway did not run when the time was up, nothing has ended the request.
       if (request.state === "waiting" && now() >= request.until) return overText((await expire(key)) ?? request);
       if (verdict === "session" && request.state === "waiting" && request.holder === undefined)
-        return `That call can be allowed once only, with \`/approve ${request.code}\`: a tool is allowed until /new to a person, for what that person writes.`;
+        return (
+          `That call can be allowed once only, with \`/approve ${request.code}\`: a tool is allowed ` +
+          "until /new to a person, for what that person writes."
+        );
       const owner = nameOf(by);
       const state = verdict === "deny" ? "denied" : "allowed";
       const byOwner: Person = { channel: by.channel, account: by.account, senderId: by.sender.id };
       // The turn that waits closes the question: its reply must not overtake this one.
-      const ended = await requests.end(key, { state, by: owner, byOwner, answer: by.id, ...(verdict === "session" && { lasting: true }) });
+      const ended = await requests.end(key, {
+        state,
+        by: owner,
+        byOwner,
+        answer: by.id,
+        ...(verdict === "session" && { lasting: true }),
+      });
       if (ended?.answer !== by.id) return overText(ended ?? request);
       log.info({ tool: ended.call.tool, request: ended.code, verdict }, "an owner has answered whether a tool may run");
       const text = verdict === "deny" ? answeredText("Denied", owner) : allowedText(ended);
@@ -215,17 +236,23 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
   };
 }
 
-/** Sends a question, after a crash the same again: the outbox knows what it has already taken. Resolves with the events that send it. */
+/**
+ * Sends a question, after a crash the same again: the outbox knows what it has already taken. Resolves with the events
+ * that send it.
+ */
 function questionBy(say: ApprovalsOptions["say"]): (request: ApprovalRequest) => Promise<readonly string[]> {
   return (request) =>
-    Promise.all(request.at.map((address, index) => say({ address, ...questionOf(request) }, `approval:${request.code}:${index}`)));
+    Promise.all(
+      request.at.map((address, index) => say({ address, ...questionOf(request) }, `approval:${request.code}:${index}`)),
+    );
 }
 
-const questionOf = ({ code, call, holder }: ApprovalRequest) => approvalQuestion(code, call, { minutes, holder: holder?.name });
+const questionOf = ({ code, call, holder }: ApprovalRequest) =>
+  approvalQuestion(code, call, { minutes, holder: holder?.name });
 
 /**
- * No owner can be reached, such as people on a platform where they have to write to the bot first. A question whose sends had an unknown
- * outcome may be there, so it waits for an answer.
+ * No owner can be reached, such as people on a platform where they have to write to the bot first. A question whose
+ * sends had an unknown outcome may be there, so it waits for an answer.
  */
 async function isUndelivered(store: Pick<Store, "event">, { events }: ApprovalRequest): Promise<boolean> {
   const ends = await Promise.all(events.map((event) => store.event(event)));
@@ -237,11 +264,17 @@ async function isUndelivered(store: Pick<Store, "event">, { events }: ApprovalRe
 function verdictOn(ended: ApprovalRequest | null): Verdict {
   if (ended?.state === "allowed") return verdictOf("approval_allowed", `allowed by ${ended.by}`);
   if (ended?.state === "denied") return verdictOf("approval_denied", `denied by ${ended.by}`);
-  if (ended?.state === "undelivered") return verdictOf("approval_unasked", "the question could not be delivered to an owner");
+  if (ended?.state === "undelivered")
+    return verdictOf("approval_unasked", "the question could not be delivered to an owner");
   return verdictOf("approval_expired", "there was no answer in time");
 }
 
-const verdictOf = (code: Verdict["code"], detail: string): Verdict => ({ allowed: code === "approval_allowed", code, detail });
+const verdictOf = (code: Verdict["code"], detail: string): Verdict => ({
+  allowed: code === "approval_allowed",
+  code,
+  detail,
+});
 
 /** A request that was withdrawn is none: an event that an operator runs again asks again. */
-const notWithdrawn = (request: ApprovalRequest | null): ApprovalRequest | null => (request?.state === "withdrawn" ? null : request);
+const notWithdrawn = (request: ApprovalRequest | null): ApprovalRequest | null =>
+  request?.state === "withdrawn" ? null : request;

@@ -1,6 +1,6 @@
 /**
- * Calls of tools as the store keeps them: written before a call begins, and again with its result. A turn that an interruption cut off finds
- * here what its earlier run has called.
+ * Calls of tools as the store keeps them: written before a call begins, and again with its result. A turn that an
+ * interruption cut off finds here what its earlier run has called.
  */
 import { type Json, parseExactJson } from "../../contract/index.ts";
 import type { Store } from "../../state/index.ts";
@@ -28,11 +28,14 @@ export interface CallRecord {
   readonly code?: string;
 }
 
-/** `exact`: the JSON text of the arguments and the result. A store takes no raw JSON, which keeps all digits of a number. */
+/**
+ * `exact`: the JSON text of the arguments and the result. A store takes no raw JSON, which keeps all digits of a
+ * number.
+ */
 type StoredRecord = CallRecord | (Omit<CallRecord, "args" | "result"> & { readonly exact: string });
 
 function stored({ args, result, ...record }: CallRecord): StoredRecord {
-  const values = { args, ...(result !== undefined && { result }) };
+  const values = { args, result };
   return placeOfRaw(values) === undefined ? { ...record, ...values } : { ...record, exact: JSON.stringify(values) };
 }
 
@@ -62,10 +65,15 @@ export function createCallRecords({
   return {
     async of(event) {
       const found = await store.list(namespace, { prefix: `${event}:` });
-      return found.map(({ value }) => recordOf(value as unknown as StoredRecord)).sort((one, other) => one.at - other.at);
+      return found
+        .map(({ value }) => recordOf(value as unknown as StoredRecord))
+        .sort((one, other) => one.at - other.at);
     },
     write: (event, record) =>
-      store.set(namespace, keyOf(event, record), stored(record) as unknown as Json, { durable: true, expiresAt: now() + keepMs }),
+      store.set(namespace, keyOf(event, record), stored(record) as unknown as Json, {
+        durable: true,
+        expiresAt: now() + keepMs,
+      }),
     remove: (event, records) => Promise.all(records.map((record) => store.delete(namespace, keyOf(event, record)))),
   };
 }

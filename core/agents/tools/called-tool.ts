@@ -53,7 +53,9 @@ async function askedReason(
 ): Promise<{ readonly reason?: string } | undefined> {
   const asked = { plugin, doing: `needsApproval of the tool ${name}` };
   const needed =
-    typeof needsApproval === "function" ? await callPlugin(asked, pluginDeadlines.check, () => needsApproval(args)) : needsApproval;
+    typeof needsApproval === "function"
+      ? await callPlugin(asked, pluginDeadlines.check, () => needsApproval(args))
+      : needsApproval;
   if (typeof needed === "string" && needed !== "") return { reason: needed };
   // Anything but a clear no asks.
   return needed !== false || isNamed(approve, name) ? {} : undefined;
@@ -109,19 +111,24 @@ interface Answered extends Returned {
 export function calledTool(tool: OwnedTool, calls: CallsOf): EngineTool {
   const { turn, visit, made, settings, log, now } = calls;
   const { name, description, parameters, plugin, timeoutSeconds = defaultTimeoutSeconds, words = "gateway" } = tool;
-  const note = (use: Omit<ToolUse, "name">) => visit.set(toolCalls, [...(visit.get(toolCalls) ?? []), { name, ...use }]);
+  const note = (use: Omit<ToolUse, "name">) =>
+    visit.set(toolCalls, [...(visit.get(toolCalls) ?? []), { name, ...use }]);
   /** Arguments that were denied. The same call again is denied without a question. */
   const denied = new Set<string>();
 
   /** What the model reads of an error. Throws it if the turn has ended. */
   function failure(thrown: unknown, signal: AbortSignal): Json {
     signal.throwIfAborted();
-    const reason = thrown instanceof PluginError && thrown.cause !== undefined ? reasonOf(thrown.cause) : reasonOf(thrown);
+    const reason =
+      thrown instanceof PluginError && thrown.cause !== undefined ? reasonOf(thrown.cause) : reasonOf(thrown);
     log.warn({ plugin, tool: name, session: turn.sessionKey, error: reason }, "a tool failed");
     return refusal("tool_failed", reason);
   }
 
-  /** The refusal, if an owner has to be asked and does not allow it, the milliseconds of the wait, and the key of the question. */
+  /**
+   * The refusal, if an owner has to be asked and does not allow it, the milliseconds of the wait, and the key of the
+   * question.
+   */
   async function ask(args: Json, signal: AbortSignal): Promise<Asked> {
     const asked = await askedReason(tool, args, settings);
     if (asked === undefined) return { waited: 0 };
@@ -130,7 +137,13 @@ export function calledTool(tool: OwnedTool, calls: CallsOf): EngineTool {
     const began = now();
     const { approveAt: place } = settings;
     const about = { tool: name, plugin, definition: definitionOf(tool) };
-    const call = { ...about, ...storableArguments(args), agentId: turn.agentId, ...requesterOf(turn.inbound), ...asked };
+    const call = {
+      ...about,
+      ...storableArguments(args),
+      agentId: turn.agentId,
+      ...requesterOf(turn.inbound),
+      ...asked,
+    };
     const questions = visit.get(askedQuestions) ?? { count: 0 };
     visit.set(askedQuestions, questions);
     const key = made.approvalKey(name, args);
@@ -141,7 +154,8 @@ export function calledTool(tool: OwnedTool, calls: CallsOf): EngineTool {
     note({ plugin: "core", ms: waited, code, detail });
     if (allowed) return { waited, key };
     // The same call may be asked about once earlier questions are answered.
-    if (code === "approval_limited") return { refused: refusal(code, `It was not allowed: ${detail}. ${limitedAdvice}`), waited };
+    if (code === "approval_limited")
+      return { refused: refusal(code, `It was not allowed: ${detail}. ${limitedAdvice}`), waited };
     denied.add(written);
     const text = code === "approval_denied" ? deniedText : `It was not allowed: ${detail}. Do not try it again.`;
     return { refused: refusal("denied", text), waited };
@@ -154,7 +168,9 @@ export function calledTool(tool: OwnedTool, calls: CallsOf): EngineTool {
     const { value, problems } = validateSection(tool.schema, given, "arguments");
     const wrong = problems.filter(({ severity }) => severity === "error");
     if (wrong.length === 0) return { args: value as Json };
-    return { refused: refusal("invalid_arguments", `${wrong.map(({ path, message }) => `${path} ${message}`).join("; ")}.`) };
+    return {
+      refused: refusal("invalid_arguments", `${wrong.map(({ path, message }) => `${path} ${message}`).join("; ")}.`),
+    };
   }
 
   async function run(args: Json, key: string, signal: AbortSignal): Promise<Returned> {
@@ -163,7 +179,10 @@ export function calledTool(tool: OwnedTool, calls: CallsOf): EngineTool {
     try {
       const asked = { plugin, doing: `the tool ${name}` };
       const running = async () => await tool.run({ args, turn, signal: both, key });
-      return { words, result: shown(await callPlugin(asked, timeoutSeconds * 1_000 + graceMs, running, { signal: both })) };
+      return {
+        words,
+        result: shown(await callPlugin(asked, timeoutSeconds * 1_000 + graceMs, running, { signal: both })),
+      };
     } catch (thrown) {
       const result = failure(thrown, signal);
       if (!timeout.aborted) return { words, result };
@@ -176,12 +195,17 @@ export function calledTool(tool: OwnedTool, calls: CallsOf): EngineTool {
     try {
       return shownResult(result);
     } catch (thrown) {
-      log.warn({ plugin, tool: name, session: turn.sessionKey, error: reasonOf(thrown) }, "the result of a tool cannot be read");
+      log.warn(
+        { plugin, tool: name, session: turn.sessionKey, error: reasonOf(thrown) },
+        "the result of a tool cannot be read",
+      );
       return refusal("tool_unreadable", reasonOf(thrown), "unreadable");
     }
   }
 
-  /** A call that may change something: it is written down before it begins, and its result before the model reads it. */
+  /**
+   * A call that may change something: it is written down before it begins, and its result before the model reads it.
+   */
   async function runRecorded(args: Json, { record, approval }: Permission, signal: AbortSignal): Promise<Returned> {
     const began = now();
     let begun: BegunCall;
@@ -189,18 +213,30 @@ export function calledTool(tool: OwnedTool, calls: CallsOf): EngineTool {
       begun = await made.begin(tool, args, { record, approval, signal });
     } catch (thrown) {
       signal.throwIfAborted();
-      log.warn({ plugin, tool: name, session: turn.sessionKey, error: reasonOf(thrown) }, "a call of a tool could not be recorded");
+      log.warn(
+        { plugin, tool: name, session: turn.sessionKey, error: reasonOf(thrown) },
+        "a call of a tool could not be recorded",
+      );
       const error = "The call was not made, because it could not be recorded first. Try again later.";
       return ours(refusal("tool_unrecorded", error, "refused"));
     }
     if (approval !== undefined) void calls.approvals.began(approval);
     const returned = await whileWorking(visit, () => run(args, begun.key, signal)).catch((thrown: unknown) => {
       // The turn ends while the call is under way.
-      note({ plugin, ms: now() - began, code: "outcome_unknown", effect: "unknown", ...callNote(args, undefined, "outcome_unknown") });
+      note({
+        plugin,
+        ms: now() - began,
+        code: "outcome_unknown",
+        effect: "unknown",
+        ...callNote(args, undefined, "outcome_unknown"),
+      });
       throw thrown;
     });
     await begun.end(returned, codeOf(returned.result)).catch((thrown: unknown) => {
-      log.warn({ plugin, tool: name, session: turn.sessionKey, error: reasonOf(thrown) }, "the result of a tool could not be recorded");
+      log.warn(
+        { plugin, tool: name, session: turn.sessionKey, error: reasonOf(thrown) },
+        "the result of a tool could not be recorded",
+      );
     });
     return returned;
   }
@@ -233,14 +269,15 @@ export function calledTool(tool: OwnedTool, calls: CallsOf): EngineTool {
     async run(received, signal, written) {
       const began = now();
       const { args: given, problem } = exactArguments(received ?? {}, written, tool.exactNumbers === true);
-      const checked = problem === undefined ? check(given) : { refused: refusal("invalid_arguments", problem, "refused") };
+      const checked =
+        problem === undefined ? check(given) : { refused: refusal("invalid_arguments", problem, "refused") };
       const answered = "refused" in checked ? ours(checked.refused) : await answer(checked.args, signal);
       const { result, code = codeOf(result), detail, waited = 0, effect, summarized = true }: Answered = answered;
       const ms = now() - began - waited;
       const facts = {
-        ...(code !== undefined && { code }),
-        ...(detail !== undefined && { detail }),
-        ...(effect !== undefined && { effect }),
+        code,
+        detail,
+        effect,
       };
       note({ plugin, ms, ...facts, ...(summarized && callNote(given, result, code)) });
       log.debug({ plugin, tool: name, session: turn.sessionKey, ms, code: code ?? "done" }, "a tool was called");

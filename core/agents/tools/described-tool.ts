@@ -1,4 +1,7 @@
-/** What models read of a tool of a source: without what a person who looks at it does not see, and without imitations of the gateway. */
+/**
+ * What models read of a tool of a source: without what a person who looks at it does not see, and without imitations of
+ * the gateway.
+ */
 import type { Json } from "../../contract/index.ts";
 import type { SourcedTool } from "../../sdk/contract.ts";
 import { cleanExternal, mapTexts } from "../../untrusted/index.ts";

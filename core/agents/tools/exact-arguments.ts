@@ -1,4 +1,7 @@
-/** The arguments of a call with the digits that the model wrote. A call whose numbers are not what was written must not run. */
+/**
+ * The arguments of a call with the digits that the model wrote. A call whose numbers are not what was written must not
+ * run.
+ */
 import { exactDigits, inexactNumber, type Json, parseExactJson } from "../../contract/index.ts";
 
 export interface ExactArguments {
@@ -17,7 +20,9 @@ export function exactArguments(given: Json, written: string | undefined, isExact
   if (place === undefined) return { args };
   return {
     args,
-    problem: `${place} is a number with more digits than this tool takes exactly. Pass it as a text if the parameters allow that.`,
+    problem:
+      `${place} is a number with more digits than this tool takes exactly. Pass it as a text if the ` +
+      "parameters allow that.",
   };
 }
 
@@ -30,13 +35,18 @@ function parsed(written: string, given: Json): Json {
   }
 }
 
-/** Fractions with more digits than a number holds are rounded, as by every parser. Whole numbers are often ids, so they stay exact. */
+/**
+ * Fractions with more digits than a number holds are rounded, as by every parser. Whole numbers are often ids, so they
+ * stay exact.
+ */
 function roundedFractions(value: Json): Json {
   if (placeOfRaw(value) === undefined) return value;
   const digits = exactDigits(value);
   if (digits !== undefined) {
     const rounded = Number(digits);
-    return Number.isFinite(rounded) && (!Number.isInteger(rounded) || Number.isSafeInteger(rounded)) && /[.eE]/.test(digits)
+    return Number.isFinite(rounded) &&
+      (!Number.isInteger(rounded) || Number.isSafeInteger(rounded)) &&
+      /[.eE]/.test(digits)
       ? rounded
       : value;
   }

@@ -1,4 +1,6 @@
-/** The tools of one turn: the gateway's own, those of plugins and those of their sources, as far as the agent has them. */
+/**
+ * The tools of one turn: the gateway's own, those of plugins and those of their sources, as far as the agent has them.
+ */
 import { type AgentsView, agentSettings } from "../../config/index.ts";
 import { EngineError, type Json, reasonOf, type TurnRecord } from "../../contract/index.ts";
 import { callPlugin, isObject, kindOf, pluginDeadlines, type Registry, registeredProblem } from "../../host/index.ts";
@@ -27,7 +29,10 @@ export interface PluginTools {
 }
 
 export interface OfferedTools {
-  /** What plugins offer. Throws `EngineError` (`tool_source_down`) where the turn cannot be done without a source that is away. */
+  /**
+   * What plugins offer. Throws `EngineError` (`tool_source_down`) where the turn cannot be done without a source that
+   * is away.
+   */
   ofPlugins(turn: ToolTurn): Promise<PluginTools>;
   /** The tools that the agent has of all these. Of two with one name the first is taken. */
   had(all: readonly OwnedTool[], agentId: string): readonly OwnedTool[];
@@ -91,18 +96,24 @@ export function createOfferedTools({
     try {
       const answer = offer(turn);
       // Most sources answer at once, and a time limit for each turn has its price.
-      const late = () => callPlugin({ plugin, doing: `offer of ${id}` }, pluginDeadlines.offer, async () => await answer);
+      const late = () =>
+        callPlugin({ plugin, doing: `offer of ${id}` }, pluginDeadlines.offer, async () => await answer);
       offered = isThenable(answer) ? await late() : answer;
-      if (!isObject(offered) || !Array.isArray(offered.tools)) throw new TypeError(`it returned ${kindOf(offered)} instead of an offer`);
+      if (!isObject(offered) || !Array.isArray(offered.tools))
+        throw new TypeError(`it returned ${kindOf(offered)} instead of an offer`);
     } catch (thrown) {
-      log.warn({ plugin, source: id, error: reasonOf(thrown) }, "a source of tools failed; the turn begins without its tools");
+      log.warn(
+        { plugin, source: id, error: reasonOf(thrown) },
+        "a source of tools failed; the turn begins without its tools",
+      );
       return none;
     }
     const { tools, notes, context, refused } = offered;
-    const sentences = (given: readonly string[] = []) => given.filter((each) => typeof each === "string").map(cleanExternal);
+    const sentences = (given: readonly string[] = []) =>
+      given.filter((each) => typeof each === "string").map(cleanExternal);
     if (refused !== undefined) {
       const { reason, hint } = refused;
-      throw new EngineError("tool_source_down", { detail: reason, ...(hint !== undefined && { hint }) });
+      throw new EngineError("tool_source_down", { detail: reason, hint });
     }
     const usable = tools.filter((tool) => {
       const problem = registeredProblem.tool(tool);
@@ -161,9 +172,19 @@ export function createOfferedTools({
         const { agents, parameters, ...tool } = definition;
         if (agents !== undefined && !agents.includes(turn.agentId)) return [];
         const { words = "own" } = tool;
-        return [{ ...tool, words, plugin, schema: parameters, parameters: JSON.parse(JSON.stringify(parameters)) } as OwnedTool];
+        return [
+          {
+            ...tool,
+            words,
+            plugin,
+            schema: parameters,
+            parameters: JSON.parse(JSON.stringify(parameters)),
+          } as OwnedTool,
+        ];
       });
-      const sources = await Promise.all(registry.toolSources.map(({ plugin, definition }) => offerOf(plugin, definition, turn)));
+      const sources = await Promise.all(
+        registry.toolSources.map(({ plugin, definition }) => offerOf(plugin, definition, turn)),
+      );
       return {
         tools: [...own, ...sources.flatMap(({ tools }) => tools)],
         notes: sources.flatMap(({ notes }) => notes),

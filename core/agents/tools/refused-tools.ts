@@ -27,7 +27,8 @@ const mostEntries = 1_000;
 
 type Entry = RefusedTool & { readonly definition: string };
 
-const definitionOf = ({ plugin, description, parameters }: OwnedTool): string => JSON.stringify([plugin, description, parameters]);
+const definitionOf = ({ plugin, description, parameters }: OwnedTool): string =>
+  JSON.stringify([plugin, description, parameters]);
 
 export function createRefusedTools({
   registry,
@@ -40,7 +41,10 @@ export function createRefusedTools({
   /** The newest of each name. */
   const known = new Map<string, OwnedTool>();
 
-  function report(plugin: string, refusal: { readonly model: string; readonly name: string; readonly reason: string | null }): void {
+  function report(
+    plugin: string,
+    refusal: { readonly model: string; readonly name: string; readonly reason: string | null },
+  ): void {
     for (const { plugin: owner, definition } of registry.toolSources) {
       if (owner !== plugin) continue;
       try {
@@ -89,7 +93,8 @@ export function createRefusedTools({
           note(event);
         } else if (event.type === "done" && model !== undefined && entries.size > 0)
           // The model has answered with all other tools, such as after an update of its server.
-          for (const [key, entry] of entries) if (entry.model === model && !refused.has(key) && known.has(entry.name)) forget(key, entry);
+          for (const [key, entry] of entries)
+            if (entry.model === model && !refused.has(key) && known.has(entry.name)) forget(key, entry);
       };
     },
     all: () => [...entries.values()].map(({ definition: _, ...entry }) => entry),

@@ -1,4 +1,6 @@
-/** Who caused the call of a tool: whose grant it may use, whose open questions are counted, and how an owner reads it. */
+/**
+ * Who caused the call of a tool: whose grant it may use, whose open questions are counted, and how an owner reads it.
+ */
 import type { Inbound } from "../../contract/index.ts";
 import type { Visit } from "../../stations/index.ts";
 import { plainId, plainName } from "../conversation/envelope.ts";
@@ -20,15 +22,18 @@ export interface NamedRequester {
 }
 
 /**
- * The person whose own words, and nothing else, began the turn; `undefined` if there is none. Only that person's grants apply to the turn.
+ * The person whose own words, and nothing else, began the turn; `undefined` if there is none. Only that person's grants
+ * apply to the turn.
  *
- * - A message or its edit is the person's own. A forwarded message has the words of another person. The value of a button is the model's,
+ * - A message or its edit is the person's own. A forwarded message has the words of another person. The value of a
+ * button is the model's,
  *   and others may have caused it.
  * - `request` is set for webhooks, heartbeats and events of plugins, which no person has just written.
  * - A turn that also reads queued system events, such as a wake, has two causes. It has the rights of the lesser one.
  * - Neither a bot nor a sender on behalf of a chat is a person.
  *
- * Replies, quotes, earlier messages of a group and reactions are context, like the rest of the conversation. They begin no turn.
+ * Replies, quotes, earlier messages of a group and reactions are context, like the rest of the conversation. They begin
+ * no turn.
  */
 export function personOf(inbound: Inbound, visit?: Visit): Person | undefined {
   const { channel, account, authority, request, kind, forward, sender } = inbound;
@@ -62,8 +67,12 @@ export function nameOf({ sender, authority, request }: Inbound): string {
 
 export function requesterOf(inbound: Inbound): NamedRequester {
   const { authority, request, sender } = inbound;
-  const named = (requester: string, name: string): NamedRequester => ({ requester, ...(name !== "" && { requesterName: name }) });
-  if (request?.hook !== undefined) return named(`the webhook "${plainName(request.hook)}"`, plainName(request.name ?? "", 200));
+  const named = (requester: string, name: string): NamedRequester => ({
+    requester,
+    ...(name !== "" && { requesterName: name }),
+  });
+  if (request?.hook !== undefined)
+    return named(`the webhook "${plainName(request.hook)}"`, plainName(request.name ?? "", 200));
   if (request?.heartbeat !== undefined) return { requester: "a heartbeat" };
   if (authority !== "channel") return named("a turn that no person began", plainName(request?.name ?? "", 200));
   const id = plainId(sender.id);

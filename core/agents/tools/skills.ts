@@ -1,6 +1,6 @@
 /**
- * Skills: folders in an agent's workspace with instructions for certain tasks, `skills/<name>/SKILL.md`. The prompt lists their names and
- * purposes. The model reads a skill when a task calls for it.
+ * Skills: folders in an agent's workspace with instructions for certain tasks, `skills/<name>/SKILL.md`. The prompt
+ * lists their names and purposes. The model reads a skill when a task calls for it.
  */
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -23,9 +23,13 @@ export interface Skill {
 
 export interface Skills {
   /**
-   * The agent's skills that this group or topic allows; `place` lists their names (absent: all). An edited file applies from the next turn.
+   * The agent's skills that this group or topic allows; `place` lists their names (absent: all). An edited file applies
+   * from the next turn.
    */
-  of(agent: Pick<AgentSettings, "workspace" | "skills">, place: readonly string[] | undefined): Promise<readonly Skill[]>;
+  of(
+    agent: Pick<AgentSettings, "workspace" | "skills">,
+    place: readonly string[] | undefined,
+  ): Promise<readonly Skill[]>;
 }
 
 const mostSkills = 100;
@@ -88,7 +92,9 @@ export function createSkills({
       if (known.size > 10 * mostFolders) known = new Map();
       const found = new Map<string, Skill>();
       for (const skill of await Promise.all(folders.map((folder) => read(folder, directoryOfAgent)))) {
-        const isMeant = skill !== undefined && [allowed, placeSkills].every((names) => names === undefined || names.includes(skill.name));
+        const isMeant =
+          skill !== undefined &&
+          [allowed, placeSkills].every((names) => names === undefined || names.includes(skill.name));
         if (isMeant && !found.has(skill.name)) found.set(skill.name, skill);
       }
       if (found.size > most && !crowded.has(root)) {
@@ -142,13 +148,14 @@ function fieldOf(head: string, key: string): string | undefined {
 export function skillsHint(skills: readonly Skill[]): string | undefined {
   if (skills.length === 0) return undefined;
   const rule =
-    "You have skills: instructions for certain tasks. When a task fits one of them, read it with the tool read_skill first, and follow it.";
+    "You have skills: instructions for certain tasks. When a task fits one of them, read it with the tool " +
+    "read_skill first, and follow it.";
   return [rule, ...skills.map(({ name, description }) => `- ${name}: ${description}`)].join("\n");
 }
 
 /**
- * The skill that a message calls by beginning with `/name`, in groups also with the bot's name before it. Menus and phone keyboards often
- * replace a hyphen by an underscore.
+ * The skill that a message calls by beginning with `/name`, in groups also with the bot's name before it. Menus and
+ * phone keyboards often replace a hyphen by an underscore.
  */
 export function namedSkill(text: string, skills: readonly Skill[]): string | undefined {
   const plain = (name: string) => name.toLowerCase().replaceAll("_", "-");
@@ -170,13 +177,14 @@ export function skillTools(skills: readonly Skill[]): readonly OwnTool[] {
         required: ["name"],
         additionalProperties: false,
       },
-      async run(args) {
+      async run(args): Promise<Json> {
         const { name } = (typeof args === "object" && args !== null ? args : {}) as { readonly name?: Json };
         const skill = skills.find((one) => one.name === name);
         if (skill === undefined)
           return { ok: false, error: `There is no such skill. Available: ${names.join(", ")}.`, code: "skill_unknown" };
         const text = await readText(skill.file, skill.workspace).catch(() => undefined);
-        if (text === undefined) return { ok: false, error: "The skill can no longer be read.", code: "skill_unreadable" };
+        if (text === undefined)
+          return { ok: false, error: "The skill can no longer be read.", code: "skill_unreadable" };
         return { ok: true, name: skill.name, text };
       },
     },

@@ -45,7 +45,7 @@ export function createToolGrants({
     async give({ sessionKey, generation, call, holder, by = "", byOwner }) {
       if (holder === undefined) return;
       const { channel, account, senderId } = holder;
-      const grant: Grant = { channel, account, senderId, sessionKey, tool: call.tool, by, ...(byOwner !== undefined && { byOwner }) };
+      const grant: Grant = { channel, account, senderId, sessionKey, tool: call.tool, by, byOwner };
       const key = keyOf(holder, { ...call, sessionKey, generation });
       await store.set(namespace, key, grant as unknown as Json, { expiresAt: now() + grantMs });
     },
@@ -58,10 +58,13 @@ export function createToolGrants({
 }
 
 /**
- * Withdraws the grants that `matches` names: those of a conversation that is deleted, whose number a new one would take, and those of a
- * person who may no longer write.
+ * Withdraws the grants that `matches` names: those of a conversation that is deleted, whose number a new one would
+ * take, and those of a person who may no longer write.
  */
-export async function withdrawGrants(store: Pick<Store, "list" | "delete">, matches: (grant: Grant) => boolean): Promise<void> {
+export async function withdrawGrants(
+  store: Pick<Store, "list" | "delete">,
+  matches: (grant: Grant) => boolean,
+): Promise<void> {
   for (const { key, value } of await store.list(namespace, { prefix }))
     if (matches(value as unknown as Grant)) await store.delete(namespace, key);
 }

@@ -20,7 +20,9 @@ function isOutput(value: unknown): value is ToolOutput {
 function cut(text: string): string {
   if (text.length <= mostCharacters) return text;
   const half = mostCharacters / 2;
-  return `${text.slice(0, half)}\n[${text.length - mostCharacters} characters left out]\n${text.slice(-half)}`.toWellFormed();
+  return (
+    `${text.slice(0, half)}\n[${text.length - mostCharacters} characters left ` + `out]\n${text.slice(-half)}`
+  ).toWellFormed();
 }
 
 function shortened(json: Json): Json {
@@ -41,7 +43,8 @@ export function shownResult(result: ToolResult | undefined): Json {
     typeof data === "string" && typeof mimeType === "string" && data.length <= mostFileCharacters;
   const shown = media.filter(isShown).slice(0, mostFiles);
   const left = media.length - shown.length;
-  const note = left === 0 ? [] : [`[${left} of ${media.length} files left out: at most ${mostFiles} of 5 MB each are shown]`];
+  const note =
+    left === 0 ? [] : [`[${left} of ${media.length} files left out: at most ${mostFiles} of 5 MB each are shown]`];
   const said = [...(text === undefined ? [] : [cut(text)]), ...note].join("\n");
   if (shown.length === 0 && json === undefined) return said;
   return {

@@ -1,4 +1,7 @@
-/** Whose words a model reads in a result: those of others in a wrapper, those of a plugin without anything that imitates one. */
+/**
+ * Whose words a model reads in a result: those of others in a wrapper, those of a plugin without anything that imitates
+ * one.
+ */
 import type { Json } from "../../contract/index.ts";
 import { isObject } from "../../host/index.ts";
 import type { ToolOutcome, ToolWords } from "../../sdk/contract.ts";
@@ -23,7 +26,10 @@ const codePattern = /^[a-z][a-z0-9_]{0,63}$/;
 const outcomeOf = ({ outcome }: { readonly outcome?: unknown }): ToolOutcome | undefined =>
   typeof outcome === "string" && Object.hasOwn(codes, outcome) ? (outcome as ToolOutcome) : undefined;
 
-/** Why a call was not done; `undefined` if it was. Only the name of a code is kept: the rest may contain what people wrote. */
+/**
+ * Why a call was not done; `undefined` if it was. Only the name of a code is kept: the rest may contain what people
+ * wrote.
+ */
 export function codeOf(result: Json): string | undefined {
   if (!isObject(result) || result.ok !== false) return undefined;
   if (typeof result.code === "string" && codePattern.test(result.code)) return result.code;
@@ -40,10 +46,15 @@ export const refusal = (code: string, error: string, outcome?: ToolOutcome): Jso
 });
 
 /** A result as the model reads it. Its files stay as they are. `gateway`: the gateway's own words. */
-export function inWords(result: Json, { name, words }: { readonly name: string; readonly words: ToolWords | "gateway" }): Json {
+export function inWords(
+  result: Json,
+  { name, words }: { readonly name: string; readonly words: ToolWords | "gateway" },
+): Json {
   const outcome = isObject(result) && result.ok === false ? outcomeOf(result) : undefined;
   const sentence =
-    outcome === undefined || outcome === "answered" ? undefined : { code: codeOf(result) ?? "", outcome: sentences[outcome] };
+    outcome === undefined || outcome === "answered"
+      ? undefined
+      : { code: codeOf(result) ?? "", outcome: sentences[outcome] };
   if (words !== "outside") {
     const said = words === "gateway" ? result : withoutMedia(result, (rest) => mapTexts(rest, cleanExternal) as Json);
     return sentence === undefined ? said : { ...(said as object), ...sentence };
@@ -52,7 +63,9 @@ export function inWords(result: Json, { name, words }: { readonly name: string; 
   const textOf = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
   if (isObject(result) && result.ok === false) {
     const { ok: _, error, code: __, outcome: ___, ...rest } = result;
-    const said = [error, Object.keys(rest).length > 0 ? rest : undefined].filter((one) => one !== undefined).map(textOf);
+    const said = [error, Object.keys(rest).length > 0 ? rest : undefined]
+      .filter((one) => one !== undefined)
+      .map(textOf);
     return { ok: false, error: wrap(said.join("\n")), code: codeOf(result) ?? "tool_refused", ...sentence };
   }
   return withoutMedia(result, (rest) => {

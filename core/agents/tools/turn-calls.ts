@@ -1,6 +1,7 @@
 /**
- * The calls of tools of one event, over all runs of its turn. A call is recorded before it begins and when it has ended, so that a turn that
- * an interruption cut off makes no call twice unless its model has read that the call was made before.
+ * The calls of tools of one event, over all runs of its turn. A call is recorded before it begins and when it has
+ * ended, so that a turn that an interruption cut off makes no call twice unless its model has read that the call was
+ * made before.
  */
 import { createHash } from "node:crypto";
 import { exactDigits, type Json } from "../../contract/index.ts";
@@ -12,7 +13,10 @@ import { callNote } from "./call-note.ts";
 import { type CallRecord, type CallRecords, createCallRecords } from "./call-records.ts";
 import { earlierCalls, notMadeAgain, unknownOutcome, withoutFiles } from "./call-texts.ts";
 
-/** A node that holds the lease of its units for less time than this begins no call. As for a send, another node might begin the same. */
+/**
+ * A node that holds the lease of its units for less time than this begins no call. As for a send, another node might
+ * begin the same.
+ */
 const leaseMs = 5_000;
 const leasePollMs = 200;
 
@@ -33,7 +37,10 @@ export type Known =
 export interface BegunCall {
   readonly key: string;
   /** Records the result as the tool returned it, without a wrapper. */
-  end(returned: { readonly result: Json; readonly words: ToolWords | "gateway" }, code: string | undefined): Promise<void>;
+  end(
+    returned: { readonly result: Json; readonly words: ToolWords | "gateway" },
+    code: string | undefined,
+  ): Promise<void>;
 }
 
 export interface TurnCalls {
@@ -48,7 +55,11 @@ export interface TurnCalls {
   begin(
     tool: ToolAtHand,
     args: Json,
-    how: { readonly record?: CallRecord | undefined; readonly approval?: string | undefined; readonly signal: AbortSignal },
+    how: {
+      readonly record?: CallRecord | undefined;
+      readonly approval?: string | undefined;
+      readonly signal: AbortSignal;
+    },
   ): Promise<BegunCall>;
   /** The key of a call that changes nothing, and is not recorded. */
   readingKey(name: string): string;
@@ -60,16 +71,22 @@ export interface TurnCalls {
   forget(): Promise<unknown>;
 }
 
-/** The calls of the turn that a visit belongs to; `undefined` while it has called no tool and looked for no earlier call. */
+/**
+ * The calls of the turn that a visit belongs to; `undefined` while it has called no tool and looked for no earlier
+ * call.
+ */
 export const turnCalls = carried<TurnCalls>("turnCalls");
 
-const digestOf = (parts: readonly Json[]): string => createHash("sha256").update(JSON.stringify(parts)).digest("base64url");
+const digestOf = (parts: readonly Json[]): string =>
+  createHash("sha256").update(JSON.stringify(parts)).digest("base64url");
 
 /** Models write the same arguments in another order. */
 function inOrder(value: Json): Json {
   if (Array.isArray(value)) return value.map(inOrder);
   if (typeof value !== "object" || value === null || exactDigits(value) !== undefined) return value;
-  const entries = Object.entries(value as Readonly<Record<string, Json>>).sort(([one], [other]) => (one < other ? -1 : 1));
+  const entries = Object.entries(value as Readonly<Record<string, Json>>).sort(([one], [other]) =>
+    one < other ? -1 : 1,
+  );
   return Object.fromEntries(entries.map(([name, one]) => [name, inOrder(one)]));
 }
 
@@ -91,7 +108,14 @@ function earlierUse({ name, plugin, args, result, at, ...record }: CallRecord): 
   const code = result === undefined ? "outcome_unknown" : (record.code ?? "tool_recorded");
   const effect = result === undefined ? "unknown" : effectOf(result, record.code);
   const detail = `called at ${new Date(at).toISOString()}, before an interruption`;
-  return { name, plugin, code, detail, ...callNote(args, result, record.code), ...(effect !== undefined && { effect }) };
+  return {
+    name,
+    plugin,
+    code,
+    detail,
+    ...callNote(args, result, record.code),
+    ...(effect !== undefined && { effect }),
+  };
 }
 
 interface Earlier {
@@ -146,10 +170,12 @@ export function createTurnCalls({
   const loaded = () => (loading ??= load());
 
   /** A model that was answered in this request has not read it yet: calls of one step run at the same time. */
-  const hasRead = ({ toldBefore }: Earlier): boolean => toldBefore !== undefined && (requests === 0 || toldBefore < requests);
+  const hasRead = ({ toldBefore }: Earlier): boolean =>
+    toldBefore !== undefined && (requests === 0 || toldBefore < requests);
 
   /** Whether the earlier call may have done something, so that the same in other words would do it twice. */
-  const mayRepeat = ({ record: { result, code } }: Earlier): boolean => result === undefined || effectOf(result, code) !== undefined;
+  const mayRepeat = ({ record: { result, code } }: Earlier): boolean =>
+    result === undefined || effectOf(result, code) !== undefined;
 
   async function leased(signal: AbortSignal): Promise<void> {
     while (store.nodes !== undefined && store.nodes.leaseLeft() < leaseMs) {
@@ -174,7 +200,7 @@ export function createTurnCalls({
         const { result, code, words } = same.record;
         return {
           result,
-          ...(words !== undefined && { words }),
+          words,
           code: code ?? "tool_recorded",
           detail: "answered with the result from before the interruption",
         };
@@ -202,7 +228,9 @@ export function createTurnCalls({
     approvalKey(name, args) {
       const digest = digestOf([event, name, written(args)]);
       const isTaken = (key: string) =>
-        asked.has(key) || own.some(({ approval }) => approval === key) || earlier.some(({ record }) => record.approval === key);
+        asked.has(key) ||
+        own.some(({ approval }) => approval === key) ||
+        earlier.some(({ record }) => record.approval === key);
       // Equal calls of one step are asked about at the same time, before any of them has begun.
       let number = 1;
       while (isTaken(`${event}:${digest}:${number}`)) number += 1;
@@ -216,7 +244,7 @@ export function createTurnCalls({
       await leased(signal);
       const ordinal = record?.ordinal ?? (last.get(name) ?? 0) + 1;
       if (record === undefined) last.set(name, ordinal);
-      const begun: CallRecord = { name, plugin, ordinal, args, at: now(), ...(approval !== undefined && { approval }) };
+      const begun: CallRecord = { name, plugin, ordinal, args, at: now(), approval };
       own.push(begun);
       await records.write(event, begun);
       await leased(signal);

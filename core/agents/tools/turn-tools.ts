@@ -43,17 +43,27 @@ export interface ToolsAt {
   readonly place: Pick<PlaceSettings, "skills"> | undefined;
 }
 
-export async function gatherTools(options: TurnToolsOptions, { agent, inbound, route, visit, place }: ToolsAt): Promise<TurnTools> {
+export async function gatherTools(
+  options: TurnToolsOptions,
+  { agent, inbound, route, visit, place }: ToolsAt,
+): Promise<TurnTools> {
   const { offered } = options;
   const turn: ToolTurn = { agentId: agent.id, sessionKey: route.sessionKey, inbound, to: route.to };
   const [skills = [], plugins] = await Promise.all([options.skills?.of(agent, place?.skills), offered.ofPlugins(turn)]);
-  const all = () => [...[...(options.tools?.(inbound, route, visit) ?? []), ...skillTools(skills)].map(ownTool), ...plugins.tools];
+  const all = () => [
+    ...[...(options.tools?.(inbound, route, visit) ?? []), ...skillTools(skills)].map(ownTool),
+    ...plugins.tools,
+  ];
   return {
     skills,
     notes: plugins.notes,
     context: plugins.context,
     tools: () => offered.of(all(), { turn, visit }),
     list: () =>
-      Promise.all(offered.had(all(), turn.agentId).map(async (tool) => ({ ...tool, asks: await asksAnyway(tool, agent.tools ?? {}) }))),
+      Promise.all(
+        offered
+          .had(all(), turn.agentId)
+          .map(async (tool) => ({ ...tool, asks: await asksAnyway(tool, agent.tools ?? {}) })),
+      ),
   };
 }

@@ -7,8 +7,8 @@ import type { PluginLog } from "../../sdk/contract.ts";
 const defaultEmoji = "👀";
 
 /**
- * Chooses the emoji: account, channel (merged into `options`), `messages`, the agent's own emoji, then eyes. An empty setting means no
- * reaction.
+ * Chooses the emoji: account, channel (merged into `options`), `messages`, the agent's own emoji, then eyes. An empty
+ * setting means no reaction.
  */
 export function acknowledgement(
   config: GatewayConfig,
@@ -17,10 +17,12 @@ export function acknowledgement(
   options: Readonly<Record<string, unknown>> | undefined,
 ): { readonly emoji: string; readonly removeAfter: boolean } | null {
   const { messages, agents } = config;
-  if (inbound.kind !== "message" || !inScope(messages.ackReactionScope, inbound) || options?.reactionLevel === "off") return null;
+  if (inbound.kind !== "message" || !inScope(messages.ackReactionScope, inbound) || options?.reactionLevel === "off")
+    return null;
   const own = options?.ackReaction;
   const agent = agents.list.find((listed) => listed.id === route.agentId);
-  const emoji = (typeof own === "string" ? own : undefined) ?? messages.ackReaction ?? agent?.identity?.emoji ?? defaultEmoji;
+  const emoji =
+    (typeof own === "string" ? own : undefined) ?? messages.ackReaction ?? agent?.identity?.emoji ?? defaultEmoji;
   return emoji === "" ? null : { emoji, removeAfter: messages.removeAckAfterReply };
 }
 
@@ -45,11 +47,14 @@ function acknowledgementPath(
 ): string {
   if (typeof options?.ackReaction === "string") return pathOf(["ackReaction"]);
   const index = messages.ackReaction === undefined ? agents.list.findIndex(({ id }) => id === route.agentId) : -1;
-  return agents.list[index]?.identity?.emoji === undefined ? "messages.ackReaction" : `agents.list[${index}].identity.emoji`;
+  return agents.list[index]?.identity?.emoji === undefined
+    ? "messages.ackReaction"
+    : `agents.list[${index}].identity.emoji`;
 }
 
 /**
- * Warns the operator that the platform rejects an emoji, once for each path and emoji. Otherwise the missing reaction would be unexplained.
+ * Warns the operator that the platform rejects an emoji, once for each path and emoji. Otherwise the missing reaction
+ * would be unexplained.
  */
 export function createRefusedAcknowledgements(options: {
   readonly config: () => GatewayConfig;

@@ -1,4 +1,7 @@
-/** The variables of `responsePrefix` that describe who answers: `{model}`, `{provider}`, `{thinkingLevel}`, `{identity.name}`. */
+/**
+ * The variables of `responsePrefix` that describe who answers: `{model}`, `{provider}`, `{thinkingLevel}`,
+ * `{identity.name}`.
+ */
 
 import type { AgentSettings } from "../../config/index.ts";
 import type { Reply, Route, Thinking } from "../../contract/index.ts";
@@ -26,7 +29,7 @@ export function createFactsOfAnswers(options: {
   readonly settings: (agentId: string) => Pick<AgentSettings, "model" | "thinking" | "identity">;
 }): FactsOfAnswers {
   return {
-    note: ({ model, thinking }, visit) => visit.set(chosen, { ...(model === undefined ? {} : { model }), thinking }),
+    note: ({ model, thinking }, visit) => visit.set(chosen, { model, thinking }),
     of({ usage, model: answering }, { agentId }, visit) {
       const { model, thinking, identity } = options.settings(agentId);
       const turn = visit.get(chosen) ?? { model: typeof model === "string" ? model : model?.primary, thinking };
@@ -60,8 +63,8 @@ function variableOf(name: string, { model, thinking, identityName }: AnswerFacts
 }
 
 /**
- * Replaces variables, ignoring case. Missing facts become empty; unknown variables stay as written, so that mistakes are visible.
- * `{{Field}}` is left alone.
+ * Replaces variables, ignoring case. Missing facts become empty; unknown variables stay as written, so that mistakes
+ * are visible. `{{Field}}` is left alone.
  */
 export function renderVariables(template: string, facts: AnswerFacts): string {
   return template.replace(variable, (written, name: string) => {

@@ -1,4 +1,7 @@
-/** Describes an image in words, using the model of the agent that will answer. Meant for images that recur, such as stickers. */
+/**
+ * Describes an image in words, using the model of the agent that will answer. Meant for images that recur, such as
+ * stickers.
+ */
 
 import { type AgentsView, agentSettings, knownAgentId } from "../../config/index.ts";
 import { reasonOf } from "../../contract/index.ts";
@@ -22,8 +25,9 @@ export type Describe = (
 ) => Promise<string | undefined>;
 
 /**
- * Resolves with `undefined` if no model accepts images or if the call fails, so that a message is never delayed further. Rejects with the
- * signal's reason when interrupted, because an interrupted call has not failed and may be repeated.
+ * Resolves with `undefined` if no model accepts images or if the call fails, so that a message is never delayed
+ * further. Rejects with the signal's reason when interrupted, because an interrupted call has not failed and may be
+ * repeated.
  */
 export function createDescribe(options: {
   readonly config: () => AgentsView;
@@ -40,14 +44,22 @@ export function createDescribe(options: {
       const engine = chooseEngine(options.engines, agent, models.model);
       if (engine.describe === undefined) return undefined;
       const limit = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
-      const asked = { plugin: options.engines.plugin?.(engine.id) ?? engine.id, doing: `describe of the engine ${engine.id}` };
+      const asked = {
+        plugin: options.engines.plugin?.(engine.id) ?? engine.id,
+        doing: `describe of the engine ${engine.id}`,
+      };
       const providers = options.providers();
       const by = {
         ...usableModels(models, providers).models,
         providers: providers.usable,
         spending: options.spending.meter({ ...asker, purpose: "describe" }).spending,
       };
-      const answer: unknown = await callPlugin(asked, pluginDeadlines.describe, () => engine.describe?.(image, by, limit), { signal });
+      const answer: unknown = await callPlugin(
+        asked,
+        pluginDeadlines.describe,
+        () => engine.describe?.(image, by, limit),
+        { signal },
+      );
       if (answer !== undefined && typeof answer !== "string") throw unusable(asked, kindOf(answer));
       const said = answer?.replace(/\s+/g, " ").trim();
       return said === undefined || said === "" ? undefined : [...said].slice(0, maxCharacters).join("");

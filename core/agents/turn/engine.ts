@@ -13,34 +13,55 @@ import { placeOf, type Stop } from "./stops.ts";
 import { createTurnInput, type TurnInputOptions, timeLimitOf } from "./turn-input.ts";
 
 export interface AgentTurns {
-  /** Runs the work that precedes a turn, such as fetching the files of its message. `/stop` aborts it; its result is then not answered. */
+  /**
+   * Runs the work that precedes a turn, such as fetching the files of its message. `/stop` aborts it; its result is
+   * then not answered.
+   */
   before(
     at: { readonly event: string; readonly route: Route; readonly visit: Visit; readonly signal: AbortSignal },
     work: (signal: AbortSignal) => Promise<Inbound>,
   ): Promise<Inbound>;
   /**
-   * Runs work between a turn and its reply, such as fetching the reply's files. Resolves with `null` if `/stop` arrived meanwhile; then
-   * nothing is sent.
+   * Runs work between a turn and its reply, such as fetching the reply's files. Resolves with `null` if `/stop` arrived
+   * meanwhile; then nothing is sent.
    */
-  after<Result>(route: Route, signal: AbortSignal, work: (signal: AbortSignal) => Promise<Result>): Promise<Result | null>;
+  after<Result>(
+    route: Route,
+    signal: AbortSignal,
+    work: (signal: AbortSignal) => Promise<Result>,
+  ): Promise<Result | null>;
   /**
-   * For the `turn` station. The stream throws `EngineError` (`stopped`, or the engine's own), `HostError` (`turn_timeout`,
-   * `engine_failed`), or the signal's reason.
+   * For the `turn` station. The stream throws `EngineError` (`stopped`, or the engine's own), `HostError`
+   * (`turn_timeout`, `engine_failed`), or the signal's reason.
    */
   turn(inbound: Inbound, route: Route, signal: AbortSignal, visit: Visit): Promise<AsyncIterable<TurnEvent> | null>;
   /** Applies the same limits to a stream that a plugin's tap returned instead of an engine's. */
   guard(
-    source: { readonly plugin: string; readonly stream: AsyncIterable<TurnEvent>; readonly inbound: Inbound; readonly route: Route },
+    source: {
+      readonly plugin: string;
+      readonly stream: AsyncIterable<TurnEvent>;
+      readonly inbound: Inbound;
+      readonly route: Route;
+    },
     signal: AbortSignal,
   ): AsyncIterable<TurnEvent>;
-  /** Stops the running turns that reply to the chat and thread of the route, except those of later events. Returns their number. */
+  /**
+   * Stops the running turns that reply to the chat and thread of the route, except those of later events. Returns their
+   * number.
+   */
   stop(route: Pick<Route, "to">, stop: Stop): number;
   /** As `stop`, for a place as `placeOf` names it. */
   stopAt(place: string, stop: Stop): number;
   running(): readonly RunningTurn[];
-  /** The tools that the agent of the route has there, and what their sources say. Rejects as a turn would without a source it needs. */
+  /**
+   * The tools that the agent of the route has there, and what their sources say. Rejects as a turn would without a
+   * source it needs.
+   */
   tools(inbound: Inbound, route: Route): Promise<Pick<TurnTools, "list" | "notes">>;
-  /** Lets the engines of the configured agents load slow resources ahead of time. Call it after the start. Failures are logged. */
+  /**
+   * Lets the engines of the configured agents load slow resources ahead of time. Call it after the start. Failures are
+   * logged.
+   */
   prepare(): Promise<void>;
 }
 
@@ -60,7 +81,8 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
   const running = createRunningTurns({ now });
   const preparing = createPreparingTurns({ now });
   const read = createTurnInput(options);
-  const stopAt = (place: string, stop: Stop): number => running.stop(place, stop, stoppedTurn) + preparing.stop(place, stop);
+  const stopAt = (place: string, stop: Stop): number =>
+    running.stop(place, stop, stoppedTurn) + preparing.stop(place, stop);
 
   return {
     async before({ event, route, visit, signal }, work) {
@@ -74,8 +96,9 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
     },
     async turn(inbound, route, signal, visit) {
       if (visit.get(stoppedBefore) === true) throw stoppedTurn();
-      const { engine, turn, history, limit, meter, skipped, previewReasoning } = await preparing.reading({ route, event: inbound.id }, () =>
-        read(inbound, route, visit),
+      const { engine, turn, history, limit, meter, skipped, previewReasoning } = await preparing.reading(
+        { route, event: inbound.id },
+        () => read(inbound, route, visit),
       );
       const kept = keptEngines(visit, engines);
       options.onTurn?.(turn, visit);
@@ -107,7 +130,8 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
       const place = placeOf(route);
       const config = options.config();
       const limit = timeLimitOf(inbound, agentSettings(config, knownAgentId(config, agentId)), config);
-      const failure = (thrown: unknown) => (thrown instanceof HostError ? thrown : pluginFault({ plugin, doing: "turn" }, thrown));
+      const failure = (thrown: unknown) =>
+        thrown instanceof HostError ? thrown : pluginFault({ plugin, doing: "turn" }, thrown);
       return running.run(
         {
           plugin,

@@ -25,11 +25,15 @@ export function keptEngines(visit: Visit, engines: Engines): Engines {
   return visit.get(metEngines) ?? engines;
 }
 
-/** Configured by name, else the first that fits: one that needs a model when there is one, one that does not otherwise. */
+/**
+ * Configured by name, else the first that fits: one that needs a model when there is one, one that does not otherwise.
+ */
 export function chooseEngine(engines: Engines, agent: AgentSettings, model: string | undefined): EngineDefinition {
   const all = engines.ids().flatMap((id) => engines.get(id) ?? []);
   const chosen =
-    agent.engine !== undefined ? engines.get(agent.engine) : all.find((engine) => (engine.needsModel === true) === (model !== undefined));
+    agent.engine !== undefined
+      ? engines.get(agent.engine)
+      : all.find((engine) => (engine.needsModel === true) === (model !== undefined));
   if (chosen !== undefined) return chosen;
   const wanted = agent.engine ?? (model === undefined ? "that works without a model" : `for the model ${model}`);
   throw new HostError("engine_unknown", { engine: wanted, known: engines.ids().join(", ") || "none" });
@@ -42,7 +46,12 @@ export function pluginOf(engines: Engines, engine: string): string {
 /** What an engine threw, as it is reported. */
 export function engineFailure(engines: Engines, engine: string, thrown: unknown): Error {
   if (thrown instanceof HostError || thrown instanceof EngineError) return thrown;
-  const details = { plugin: pluginOf(engines, engine), engine, reason: reasonOf(thrown), fix: "Read the log lines of this turn." };
+  const details = {
+    plugin: pluginOf(engines, engine),
+    engine,
+    reason: reasonOf(thrown),
+    fix: "Read the log lines of this turn.",
+  };
   return new PluginError("engine_failed", details, { cause: thrown });
 }
 

@@ -1,6 +1,7 @@
 /**
- * Models that do not answer. Turns that no person watches wait for them; one of them asks now and then, and as soon as the model has answered
- * any call, all go on. The owner is notified once when an outage lasts, and once when it is over, on all nodes of a store together.
+ * Models that do not answer. Turns that no person watches wait for them; one of them asks now and then, and as soon as
+ * the model has answered any call, all go on. The owner is notified once when an outage lasts, and once when it is
+ * over, on all nodes of a store together.
  */
 import { type CodeDefinition, reasonOf } from "../../contract/index.ts";
 import type { PluginLog } from "../../sdk/contract.ts";
@@ -70,11 +71,15 @@ export function createModelOutages(options: {
       known.detail = detail;
       return known;
     }
-    const noted = await notes.note(key, (before) => before ?? { models, detail, since: now(), waited: 0, failed: 0, told: false });
+    const noted = await notes.note(
+      key,
+      (before) => before ?? { models, detail, since: now(), waited: 0, failed: 0, told: false },
+    );
     const { since, told } = noted ?? { since: now(), told: false };
     // Another turn may have noted it meanwhile.
     const outage = outages.get(key) ?? { key, models, since, detail, nextAt: now() + firstPauseMs, told };
-    if (!outages.has(key)) log.warn({ models: names, detail }, "a model does not answer: turns that no person watches wait for it");
+    if (!outages.has(key))
+      log.warn({ models: names, detail }, "a model does not answer: turns that no person watches wait for it");
     outages.set(key, outage);
     return outage;
   }
@@ -94,7 +99,9 @@ export function createModelOutages(options: {
       const isOver = now() >= deadline;
       if (isOver || since === undefined)
         await notes.note(outage.key, (before) =>
-          before && isOver ? { ...before, failed: before.failed + 1 } : before && { ...before, waited: before.waited + 1 },
+          before && isOver
+            ? { ...before, failed: before.failed + 1 }
+            : before && { ...before, waited: before.waited + 1 },
         );
       await notes.tell(outage, turn.patienceHours);
       if (isOver) return undefined;
@@ -121,7 +128,9 @@ export function createModelOutages(options: {
         outages.delete(outage.key);
         notes
           .end(outage)
-          .catch((error: unknown) => log.warn({ error: reasonOf(error) }, "the end of an outage of a model could not be noted"));
+          .catch((error: unknown) =>
+            log.warn({ error: reasonOf(error) }, "the end of an outage of a model could not be noted"),
+          );
       }
       if (over.length > 0) options.onAnswer();
     },

@@ -1,4 +1,7 @@
-/** Says which model would answer an agent's next turn, and why those before it would not. Used by `/status`, `service status` and `doctor`. */
+/**
+ * Says which model would answer an agent's next turn, and why those before it would not. Used by `/status`, `service
+ * status` and `doctor`.
+ */
 import type { AgentSettings } from "../../config/index.ts";
 import { findCode, reasonOf, type SkippedModel } from "../../contract/index.ts";
 import { areSkippedModels, callPlugin, pluginDeadlines, unusable } from "../../host/index.ts";
@@ -16,7 +19,10 @@ export interface ModelStanding {
 }
 
 export interface ModelStandings {
-  /** `asked`: the model that a conversation chose. Rejects with the error that a turn would have, such as for an unknown engine. */
+  /**
+   * `asked`: the model that a conversation chose. Rejects with the error that a turn would have, such as for an unknown
+   * engine.
+   */
   of(agent: AgentSettings, asked?: string): Promise<ModelStanding>;
 }
 
@@ -52,22 +58,26 @@ export function createModelStandings(options: {
       const chosen = chooseModels(agent, asked);
       const engine = chooseEngine(engines, agent, chosen.model);
       if (chosen.model === undefined || engine.needsModel !== true) {
-        return { engine: engine.id, ...(chosen.model === undefined ? {} : { model: chosen.model }), skipped: [] };
+        return { engine: engine.id, model: chosen.model, skipped: [] };
       }
       const known = providers();
       const names = [chosen.model, ...chosen.fallbacks];
       const { readable, skipped: unreadable } = readableModels(names, known);
       const [first, ...others] = readable;
-      const resting = first === undefined ? [] : await askEngine(engine.id, { model: first, fallbacks: others }, known.usable);
+      const resting =
+        first === undefined ? [] : await askEngine(engine.id, { model: first, fallbacks: others }, known.usable);
       const passed = [...unreadable, ...resting];
       const skipped = names.flatMap((name) => passed.find(({ model }) => model === name) ?? []);
       const model = names.find((name) => !passed.some((one) => one.model === name));
-      return { engine: engine.id, ...(model === undefined ? {} : { model }), skipped };
+      return { engine: engine.id, model, skipped };
     },
   };
 }
 
-/** Why a model is passed over, for people who may not read the operator's details: `the quota is used up, asked again in 9 min`. */
+/**
+ * Why a model is passed over, for people who may not read the operator's details: `the quota is used up, asked again in
+ * 9 min`.
+ */
 export function renderSkipped({ model, reason, until }: SkippedModel, now: number): string {
   const meaning = (findCode(reason)?.meaning ?? reason).replace(/\.$/, "");
   const minutes = until === undefined || until <= now ? undefined : Math.ceil((until - now) / 60_000);

@@ -6,7 +6,7 @@ import { HostError } from "../../contract/index.ts";
 function choice(model: ModelChoice | undefined): { readonly primary?: string; readonly fallbacks: readonly string[] } {
   if (model === undefined) return { fallbacks: [] };
   if (typeof model === "string") return { primary: model, fallbacks: [] };
-  return { ...(model.primary === undefined ? {} : { primary: model.primary }), fallbacks: model.fallbacks ?? [] };
+  return { primary: model.primary, fallbacks: model.fallbacks ?? [] };
 }
 
 /** Models set by the operator need not be in the list of allowed models. The list limits what users may request. */
@@ -22,8 +22,8 @@ export interface Models {
 }
 
 /**
- * The model of a turn and its fallbacks. `asked` comes from a request or a session. It was checked when it was accepted, and is checked
- * again here because the list may have changed.
+ * The model of a turn and its fallbacks. `asked` comes from a request or a session. It was checked when it was
+ * accepted, and is checked again here because the list may have changed.
  */
 export function chooseModels(agent: AgentSettings, asked: string | undefined): Models {
   const table = agent.models;
@@ -35,5 +35,5 @@ export function chooseModels(agent: AgentSettings, asked: string | undefined): M
     model = resolveModel(asked, table);
     if (model === undefined) throw new HostError("model_unknown", { model: asked });
   }
-  return { ...(model === undefined ? {} : { model }), fallbacks: fallbacks.filter((name) => name !== model) };
+  return { model, fallbacks: fallbacks.filter((name) => name !== model) };
 }

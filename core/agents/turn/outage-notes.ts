@@ -1,4 +1,7 @@
-/** What the nodes of a store, and later processes, know about the outages of models, and what the owner reads about them. */
+/**
+ * What the nodes of a store, and later processes, know about the outages of models, and what the owner reads about
+ * them.
+ */
 import { programCommand, reasonOf } from "../../contract/index.ts";
 import type { PluginLog } from "../../sdk/contract.ts";
 import type { Store } from "../../state/index.ts";
@@ -53,9 +56,14 @@ function lasted(ms: number): string {
 }
 
 function beginText({ models, detail }: Outage, { waited }: Noted, patienceHours: number): string {
-  const waiting = `${runs(waited)} that no person watches (webhooks, heartbeats, turns of plugins) ${waited === 1 ? "waits" : "wait"} for it`;
+  const waiting =
+    `${runs(waited)} that no person watches (webhooks, heartbeats, turns of plugins) ` +
+    `${waited === 1 ? "waits" : "wait"} for it`;
   const each = `each for at most ${patienceHours} hours`;
-  return `The model ${named(models)} does not answer: ${detail.replace(/\.$/, "")}. ${waiting}, ${each}. People who write get an apology meanwhile.`;
+  return (
+    `The model ${named(models)} does not answer: ${detail.replace(/\.$/, "")}. ${waiting}, ${each}. ` +
+    "People who write get an apology meanwhile."
+  );
 }
 
 function endText({ models, since }: Outage, { waited, failed }: Noted, now: number): string {
@@ -79,7 +87,9 @@ export function createOutageNotes({
 }): OutageNotes {
   const note: OutageNotes["note"] = async (key, change) => {
     const expiresAt = now() + forgetAfterMs;
-    return (await store.update(namespace, key, (value) => change(value as Noted | null) as never, { expiresAt })) as Noted | null;
+    return (await store.update(namespace, key, (value) => change(value as Noted | null) as never, {
+      expiresAt,
+    })) as Noted | null;
   };
 
   async function notify(text: string, key: string): Promise<void> {
@@ -97,7 +107,8 @@ export function createOutageNotes({
       outage.told = true;
       const noted = await note(outage.key, (before) => before && { ...before, told: true });
       // The key keeps another node from sending the same notice.
-      if (noted !== null) await notify(beginText(outage, noted, patienceHours), `model-away:${outage.key}:${noted.since}`);
+      if (noted !== null)
+        await notify(beginText(outage, noted, patienceHours), `model-away:${outage.key}:${noted.since}`);
     },
     async end(outage) {
       const { key, models, since } = outage;

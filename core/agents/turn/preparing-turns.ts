@@ -1,4 +1,6 @@
-/** Turns whose beginning is being read, or whose files are being fetched: `/stop` marks them, and cuts what can be cut. */
+/**
+ * Turns whose beginning is being read, or whose files are being fetched: `/stop` marks them, and cuts what can be cut.
+ */
 import { EngineError, type Route } from "../../contract/index.ts";
 import { isAfterStop, placeOf, type Stop } from "./stops.ts";
 
@@ -74,7 +76,9 @@ export function createPreparingTurns({ now }: { readonly now: () => number }): P
       return result;
     },
     stop(place, stop) {
-      const begun = [...preparing].filter((turn) => turn.place === place && (turn.event === undefined || !isAfterStop(turn.event, stop)));
+      const begun = [...preparing].filter(
+        (turn) => turn.place === place && (turn.event === undefined || !isAfterStop(turn.event, stop)),
+      );
       for (const turn of begun) {
         turn.stopped = true;
         turn.stopper?.abort(stoppedTurn());

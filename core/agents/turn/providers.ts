@@ -22,20 +22,32 @@ type KnownModels = NonNullable<GatewayConfig["models"]["providers"][string]["mod
 function knownModels(models: KnownModels): NonNullable<EngineProvider["models"]> {
   if (!Array.isArray(models)) return models as NonNullable<EngineProvider["models"]>;
   const listed = models.map(
-    ({ id, contextWindow, contextTokens = contextWindow, input, images = input?.includes("image"), tools, cacheMarks }) => [
+    ({
+      id,
+      contextWindow,
+      contextTokens = contextWindow,
+      input,
+      images = input?.includes("image"),
+      tools,
+      cacheMarks,
+    }) => [
       id,
       {
-        ...(contextTokens === undefined ? {} : { contextTokens }),
-        ...(images === undefined ? {} : { images }),
-        ...(tools === undefined ? {} : { tools }),
-        ...(cacheMarks === undefined ? {} : { cacheMarks }),
+        contextTokens,
+        images,
+        tools,
+        cacheMarks,
       },
     ],
   );
   return Object.fromEntries(listed) as NonNullable<EngineProvider["models"]>;
 }
 
-export function resolveProviders(config: GatewayConfig, secrets: Secrets, onProblem: (path: string, reason: string) => void): Providers {
+export function resolveProviders(
+  config: GatewayConfig,
+  secrets: Secrets,
+  onProblem: (path: string, reason: string) => void,
+): Providers {
   const usable: Record<string, EngineProvider> = {};
   const unusable = new Map<string, unknown>();
   for (const [id, provider] of Object.entries(config.models.providers)) {
@@ -44,14 +56,17 @@ export function resolveProviders(config: GatewayConfig, secrets: Secrets, onProb
       const { api, baseUrl, apiKey, headers, models } = provider;
       usable[id] = {
         api,
-        ...(baseUrl === undefined ? {} : { baseUrl }),
+        baseUrl,
         ...(models === undefined ? {} : { models: knownModels(models) }),
         ...(apiKey === undefined ? {} : { apiKey: secrets.resolve(apiKey, `${path}.apiKey`) }),
         ...(headers === undefined
           ? {}
           : {
               headers: Object.fromEntries(
-                Object.entries(headers).map(([name, value]) => [name, secrets.resolve(value, `${path}.headers.${name}`)]),
+                Object.entries(headers).map(([name, value]) => [
+                  name,
+                  secrets.resolve(value, `${path}.headers.${name}`),
+                ]),
               ),
             }),
       };

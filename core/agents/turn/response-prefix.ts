@@ -1,4 +1,6 @@
-/** Adds the account's `responsePrefix` to each reply. The prefix is sent to users but not stored as the agent's words. */
+/**
+ * Adds the account's `responsePrefix` to each reply. The prefix is sent to users but not stored as the agent's words.
+ */
 
 import type { Reply } from "../../contract/index.ts";
 import type { FormattingContext, Visit } from "../../stations/index.ts";

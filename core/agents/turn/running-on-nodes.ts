@@ -1,4 +1,6 @@
-/** What `/status` shows of the turns of all nodes of a store: one node receives the command, and others may run turns. */
+/**
+ * What `/status` shows of the turns of all nodes of a store: one node receives the command, and others may run turns.
+ */
 import type { Json } from "../../contract/index.ts";
 import type { NodeNote, Store } from "../../state/index.ts";
 import type { AgentTurns } from "./engine.ts";
@@ -31,7 +33,10 @@ interface Answer extends RunningNow {
 }
 
 export interface RunningOnNodes {
-  /** The turns that run now on all nodes. A node that does not answer in time counts with the units that the store knows of it. */
+  /**
+   * The turns that run now on all nodes. A node that does not answer in time counts with the units that the store knows
+   * of it.
+   */
   now(question: Question): Promise<RunningNow>;
   /** Handles a note of another node; ignores those about something else. */
   hear(note: NodeNote): void;
@@ -84,7 +89,9 @@ export function createRunningOnNodes({
 
   return {
     async now(question) {
-      const others = (await nodes.reports()).filter(({ name, alive, running }) => name !== nodes.name && alive && running > 0);
+      const others = (await nodes.reports()).filter(
+        ({ name, alive, running }) => name !== nodes.name && alive && running > 0,
+      );
       const answers =
         others.length === 0
           ? undefined
@@ -100,7 +107,8 @@ export function createRunningOnNodes({
     hear({ topic, body }) {
       if (topic === topics.answered) {
         const answer = body as unknown as Answer;
-        if (typeof answer.node !== "string" || typeof answer.total !== "number" || typeof answer.first !== "object") return;
+        if (typeof answer.node !== "string" || typeof answer.total !== "number" || typeof answer.first !== "object")
+          return;
         return asking.get(answer.event)?.(answer);
       }
       if (topic !== topics.asked) return;

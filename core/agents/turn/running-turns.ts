@@ -50,7 +50,10 @@ export function createRunningTurns({ now }: { readonly now: () => number }): Run
   const running = new Map<AbortController, Running>();
   const followed = new WeakSet<AbortSignal>();
 
-  /** All turns share one listener on the gateway's signal, because `AbortSignal.any` for each turn is several times slower. */
+  /**
+   * All turns share one listener on the gateway's signal, because `AbortSignal.any` for each turn is several times
+   * slower.
+   */
   function follow(outer: AbortSignal): void {
     if (followed.has(outer)) return;
     followed.add(outer);
@@ -62,7 +65,21 @@ export function createRunningTurns({ now }: { readonly now: () => number }): Run
 
   return {
     run(
-      { plugin, sessionKey, place, event, limit, skipped, previewReasoning, reported, observe, answered, begin, failure, onClock },
+      {
+        plugin,
+        sessionKey,
+        place,
+        event,
+        limit,
+        skipped,
+        previewReasoning,
+        reported,
+        observe,
+        answered,
+        begin,
+        failure,
+        onClock,
+      },
       outer,
     ) {
       const stopper = new AbortController();
@@ -77,7 +94,8 @@ export function createRunningTurns({ now }: { readonly now: () => number }): Run
         },
         resume() {
           since = now();
-          if (!signal.aborted) timer = setTimeout(() => stopper.abort(new HostError("turn_timeout", { ...limit })), left);
+          if (!signal.aborted)
+            timer = setTimeout(() => stopper.abort(new HostError("turn_timeout", { ...limit })), left);
         },
       };
       return new TurnStream({
@@ -86,7 +104,7 @@ export function createRunningTurns({ now }: { readonly now: () => number }): Run
         skipped,
         previewReasoning,
         reported,
-        ...(observe !== undefined && { observe }),
+        observe,
         ...(answered && { answered }),
         begin() {
           if (outer.aborted) stopper.abort(outer.reason);

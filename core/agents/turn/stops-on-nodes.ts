@@ -13,7 +13,10 @@ type StopNote = Stop & { readonly place: string };
 type StoppedNote = Pick<Stop, "event">;
 
 export interface StopsOnNodes {
-  /** Lets the other nodes end their turns in a place. Resolves with whether one of them did, as far as is known after a moment. */
+  /**
+   * Lets the other nodes end their turns in a place. Resolves with whether one of them did, as far as is known after a
+   * moment.
+   */
   tell(stop: StopNote): Promise<boolean>;
   /** Handles a note of another node; ignores those about something else. */
   hear(note: NodeNote): void;
@@ -48,7 +51,9 @@ export function createStopsOnNodes({
 
   return {
     async tell({ place, event, at }) {
-      const others = (await nodes.reports()).some(({ name, alive, running }) => name !== nodes.name && alive && running > 0);
+      const others = (await nodes.reports()).some(
+        ({ name, alive, running }) => name !== nodes.name && alive && running > 0,
+      );
       const report = others ? reportOf(event) : false;
       await send(topics.stop, { place, event, at });
       return await report;

@@ -24,14 +24,21 @@ export async function rememberStop(store: Pick<Store, "set">, { place, event, at
   await store.set(namespace, place, { event, at }, { expiresAt: at + keepMs });
 }
 
-/** Whether an event arrived after a `/stop`. Ids sort by time; one from the future, because the clock was set back, proves nothing. */
+/**
+ * Whether an event arrived after a `/stop`. Ids sort by time; one from the future, because the clock was set back,
+ * proves nothing.
+ */
 export const isAfterStop = (event: string, stop: Stop): boolean => event > stop.event && timeOfId(event) <= stop.at;
 
 /**
- * Whether the message arrived before a `/stop` in its place. Never true for heartbeats and hook runs, even if they share the session or
- * reply there.
+ * Whether the message arrived before a `/stop` in its place. Never true for heartbeats and hook runs, even if they
+ * share the session or reply there.
  */
-export async function cameBeforeStop(store: Pick<Store, "get">, { id, request }: Inbound, { route, now }: { route: Route; now: number }) {
+export async function cameBeforeStop(
+  store: Pick<Store, "get">,
+  { id, request }: Inbound,
+  { route, now }: { route: Route; now: number },
+) {
   const place = placeOf(route);
   if (place === undefined || request !== undefined) return false;
   const stop = (await store.get(namespace, place)) as Stop | null;

@@ -1,4 +1,7 @@
-/** Wraps an engine's stream for the path: it obeys the signal and the size limit, always ends with `done`, and names its failures. */
+/**
+ * Wraps an engine's stream for the path: it obeys the signal and the size limit, always ends with `done`, and names its
+ * failures.
+ */
 import { EngineError, type SkippedModel, type TurnEvent } from "../../contract/index.ts";
 import { isStream, turnEventProblem } from "../../host/index.ts";
 
@@ -30,7 +33,10 @@ export interface TurnStreamOptions {
 
 const over: IteratorResult<TurnEvent, undefined> = { done: true, value: undefined };
 
-/** An iterator rather than a generator, because each generator around the engine's own costs several microtasks for each event. */
+/**
+ * An iterator rather than a generator, because each generator around the engine's own costs several microtasks for each
+ * event.
+ */
 export class TurnStream implements AsyncIterableIterator<TurnEvent> {
   /** The plugin that owns the stream, for the trace. */
   readonly plugin: string;

@@ -71,7 +71,11 @@ export interface TimeLimit {
   readonly setting: string;
 }
 
-export function timeLimitOf({ request }: Inbound, { id, timeoutSeconds }: AgentSettings, { agents }: AgentsView): TimeLimit {
+export function timeLimitOf(
+  { request }: Inbound,
+  { id, timeoutSeconds }: AgentSettings,
+  { agents }: AgentsView,
+): TimeLimit {
   if (request?.timeoutSeconds !== undefined)
     return { seconds: request.timeoutSeconds, setting: "timeoutSeconds of the webhook's request or mapping" };
   const index = agents?.list?.findIndex((agent) => agent.id === id && agent.timeoutSeconds !== undefined) ?? -1;
@@ -90,10 +94,15 @@ const withRequests = ({ begin, end }: EngineSpending, calls: Pick<TurnCalls, "mo
   end,
 });
 
-export function createTurnInput(options: TurnInputOptions): (inbound: Inbound, route: Route, visit: Visit) => Promise<TurnInput> {
+export function createTurnInput(
+  options: TurnInputOptions,
+): (inbound: Inbound, route: Route, visit: Visit) => Promise<TurnInput> {
   const { store, log, now } = options;
 
-  /** A session's own choice, unless the list of allowed models no longer has it: then the default answers, not an error for ever. */
+  /**
+   * A session's own choice, unless the list of allowed models no longer has it: then the default answers, not an error
+   * for ever.
+   */
   function sessionModel(agent: AgentSettings, session: SessionRecord | null): string | undefined {
     const chosen = setting(session, "model");
     if (chosen === undefined || resolveModel(chosen, agent.models) !== undefined) return chosen;
@@ -112,17 +121,21 @@ export function createTurnInput(options: TurnInputOptions): (inbound: Inbound, r
     const chosen = chooseModels(agent, inbound.request?.model ?? sessionModel(agent, session));
     const engine = chooseEngine(keptEngines(visit, options.engines), agent, chosen.model);
     const providers = options.providers();
-    const { models, skipped } = engine.needsModel === true ? usableModels(chosen, providers) : { models: chosen, skipped: [] };
+    const { models, skipped } =
+      engine.needsModel === true ? usableModels(chosen, providers) : { models: chosen, skipped: [] };
     const userTurns = options.historyLimit?.(inbound, route) ?? agent.historyTurns ?? defaultHistoryTurns;
     const alone = route.isolated || engine.stateless === true || userTurns === 0;
     const generation = session?.generation ?? 0;
-    const transcript = alone ? [] : steadyHistory(await store.transcript(route.sessionKey, { userTurns, generation }), userTurns);
+    const transcript = alone
+      ? []
+      : steadyHistory(await store.transcript(route.sessionKey, { userTurns, generation }), userTurns);
     // An engine that uses only the current message gets nothing else.
     const context = route.isolated || engine.stateless === true ? "" : await options.context?.(inbound, route, visit);
     const place = options.place?.(inbound);
     const calls = engine.stateless === true ? undefined : options.offered.callsOf(inbound.id, visit);
     const earlier = (await calls?.notice()) ?? "";
-    const gathered = engine.stateless === true ? noTools : await gatherTools(options, { agent, inbound, route, visit, place });
+    const gathered =
+      engine.stateless === true ? noTools : await gatherTools(options, { agent, inbound, route, visit, place });
     let messages: EngineTurn["messages"] | undefined;
     let instructions: string | undefined;
     let tools: readonly EngineTool[] | undefined;
@@ -159,6 +172,14 @@ export function createTurnInput(options: TurnInputOptions): (inbound: Inbound, r
       spending: calls === undefined ? meter.spending : withRequests(meter.spending, calls),
     };
     const limit = timeLimitOf(inbound, agent, config);
-    return { engine, turn, limit, meter, skipped, history: transcript.length, previewReasoning: reasoningMode(session) === "stream" };
+    return {
+      engine,
+      turn,
+      limit,
+      meter,
+      skipped,
+      history: transcript.length,
+      previewReasoning: reasoningMode(session) === "stream",
+    };
   };
 }

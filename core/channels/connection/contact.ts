@@ -1,7 +1,7 @@
 /**
- * Tracks whether a platform answers an account. A send with an unknown outcome is repeated only after a later call of its account has
- * succeeded, so that the repetition does not fall into the same outage. Calls are numbered, because a clock that is set back would reverse
- * their order.
+ * Tracks whether a platform answers an account. A send with an unknown outcome is repeated only after a later call of
+ * its account has succeeded, so that the repetition does not fall into the same outage. Calls are numbered, because a
+ * clock that is set back would reverse their order.
  */
 import type { Log } from "../../log/index.ts";
 import type { ChannelConnection } from "../../sdk/contract.ts";
@@ -11,7 +11,8 @@ import { sleep } from "./retry.ts";
 const firstPausesMs = [2_000, 8_000, 50_000];
 const pauseMs = 60_000;
 /**
- * A channel that neither reports its calls nor has a `probe` gives no sign of the platform; after this many pauses the repetition is due.
+ * A channel that neither reports its calls nor has a `probe` gives no sign of the platform; after this many pauses the
+ * repetition is due.
  */
 const pausesWithoutProbe = firstPausesMs.length;
 /** How long a repetition waits, as for retries of a send that had no effect. */
@@ -29,7 +30,10 @@ export interface Contact {
   failed(): number;
   /** The mark of the last failure; 0 if this process saw none. */
   lastFailure(): number;
-  /** Resolves when a call that began after the mark has succeeded, or the account has been removed. Probes the platform until then. */
+  /**
+   * Resolves when a call that began after the mark has succeeded, or the account has been removed. Probes the platform
+   * until then.
+   */
   answersAfter(mark: number, signal: AbortSignal): Promise<Awaited>;
   /** Number of sends that wait for the platform to answer. */
   waiting(): number;
@@ -107,7 +111,10 @@ function createContact(options: {
       signal.addEventListener("abort", onAbort, { once: true });
       waiters.add(waiter);
       if (waiters.size > 1) return;
-      options.log.warn({ reason: "platform_silent" }, "the outcome of a send is unknown: it is repeated once when the platform answers");
+      options.log.warn(
+        { reason: "platform_silent" },
+        "the outcome of a send is unknown: it is repeated once when the platform answers",
+      );
       probing = new AbortController();
       void probeUntilAnswered(probing.signal);
     });

@@ -5,7 +5,15 @@ import type { Log } from "../../log/index.ts";
 const sameFaultMs = 60 * 60_000;
 
 /** A plugin may fail in the same way with every message, so each kind of fault is logged as a warning once an hour. */
-export function createFaultLog({ log, plugin, now }: { readonly log: Log; readonly plugin: string; readonly now: () => number }) {
+export function createFaultLog({
+  log,
+  plugin,
+  now,
+}: {
+  readonly log: Log;
+  readonly plugin: string;
+  readonly now: () => number;
+}) {
   const logged = new Map<string, number>();
   return (error: Error): void => {
     const message = reasonOf(error);

@@ -8,7 +8,9 @@ export interface GuardOptions {
   readonly plugin: string;
   /** Channel and account, such as `desk:default`. */
   readonly name: string;
-  /** Receives faults that do not fail a call: an unusable answer was replaced by a safe one, or no caller waits for it. */
+  /**
+   * Receives faults that do not fail a call: an unusable answer was replaced by a safe one, or no caller waits for it.
+   */
   readonly onFault: (error: Error) => void;
   /** The form in which ids of the channel compare; default: as they are. */
   readonly fold?: (id: string) => string | Promise<string>;
@@ -41,7 +43,13 @@ export interface GuardedCalls {
   withoutAnswer(call: string, run: () => void): void;
 }
 
-export function createGuardedCalls({ plugin, name, onFault, timed = (_, call) => call(), underWay }: GuardOptions): GuardedCalls {
+export function createGuardedCalls({
+  plugin,
+  name,
+  onFault,
+  timed = (_, call) => call(),
+  underWay,
+}: GuardOptions): GuardedCalls {
   const asked = (call: string): Asked => ({ plugin, doing: `${call} of ${name}` });
   const watched = <T>(call: string, run: () => T): T => timed({ plugin, hook: `${call} of ${name}` }, run);
   const noted = (error: unknown) => {
@@ -52,7 +60,8 @@ export function createGuardedCalls({ plugin, name, onFault, timed = (_, call) =>
     underWay?.add(answer);
     return answer;
   };
-  const timely: GuardedCalls["timely"] = (call, deadlineMs, run) => begun(callPlugin(asked(call), deadlineMs, () => watched(call, run)));
+  const timely: GuardedCalls["timely"] = (call, deadlineMs, run) =>
+    begun(callPlugin(asked(call), deadlineMs, () => watched(call, run)));
   const started = <T>(call: string, run: () => T): T => {
     try {
       return watched(call, run);
@@ -76,7 +85,8 @@ export function createGuardedCalls({ plugin, name, onFault, timed = (_, call) =>
     atOnce: (call, run) => callAtOnce(asked(call), () => watched(call, run)),
     withoutAnswer(call, run) {
       const answer: unknown = started(call, run);
-      if (isThenable(answer)) Promise.resolve(answer).catch((thrown: unknown) => onFault(pluginFault(asked(call), thrown)));
+      if (isThenable(answer))
+        Promise.resolve(answer).catch((thrown: unknown) => onFault(pluginFault(asked(call), thrown)));
     },
   };
 }

@@ -1,6 +1,7 @@
 /**
- * A channel's connection as the core calls it. Whatever its plugin does, a call ends within its deadline, with an answer of the right shape
- * or with an error that names the plugin and the call. `ChannelError` passes unchanged: its code decides what happens next.
+ * A channel's connection as the core calls it. Whatever its plugin does, a call ends within its deadline, with an
+ * answer of the right shape or with an error that names the plugin and the call. `ChannelError` passes unchanged: its
+ * code decides what happens next.
  */
 import type { Part, Receipt } from "../../contract/index.ts";
 import {
@@ -48,7 +49,8 @@ export function guardConnection(connection: CalledConnection, options: GuardOpti
     start: () => connecting("start", () => connection.start()),
     ...(standBy && { standBy: () => connecting("standBy", () => standBy.call(connection)) }),
     ...guardComputing(connection, calls, options.fold),
-    send: async (part, address, signal) => receiptOf(await calls.within("send", () => connection.send(part, address, signal)), calls),
+    send: async (part, address, signal) =>
+      receiptOf(await calls.within("send", () => connection.send(part, address, signal)), calls),
     // The caller that closes it logs the failure.
     close: () => calls.timely("close", pluginDeadlines.close, () => connection.close()),
     ...guardOptional(connection, calls, options.fold),
@@ -127,34 +129,46 @@ function guardOptional(
 ): Partial<Omit<ChannelConnection, "parse" | "render">> {
   const foldId = fold ?? ((id) => id);
   const { within, timely, withoutAnswer } = calls;
-  const { remove, preview, react, typing, menu, findMedia, resolve, probe, members, fetchMedia, admit, pause, update } = connection;
+  const { remove, preview, react, typing, menu, findMedia, resolve, probe, members, fetchMedia, admit, pause, update } =
+    connection;
   return {
     ...(admit && { admit: guardAdmit(admit.bind(connection), calls) }),
     ...(pause && { pause: () => within("pause", () => pause.call(connection)) }),
     ...(update && { update: (options) => withoutAnswer("update", () => update.call(connection, options)) }),
     ...(remove && {
-      remove: (messageId, address, signal) => within("remove", () => remove.call(connection, messageId, address, signal)),
+      remove: (messageId, address, signal) =>
+        within("remove", () => remove.call(connection, messageId, address, signal)),
     }),
     ...(preview && {
-      preview: (address, options) => openPreview(calls, options, (watched) => preview.call(connection, address, watched)),
+      preview: (address, options) =>
+        openPreview(calls, options, (watched) => preview.call(connection, address, watched)),
     }),
     ...(react && {
-      react: (messageId, emoji, address, patience) => within("react", () => react.call(connection, messageId, emoji, address, patience)),
+      react: (messageId, emoji, address, patience) =>
+        within("react", () => react.call(connection, messageId, emoji, address, patience)),
     }),
     ...(typing && { typing: (address) => within("typing", () => typing.call(connection, address)) }),
     ...(menu && { menu: (commands) => timely("menu", pluginDeadlines.menu, () => menu.call(connection, commands)) }),
     ...(findMedia && {
-      findMedia: (kind, query, limit) => within("findMedia", () => findMedia.call(connection, kind, query, limit), { wrong: foundProblem }),
+      findMedia: (kind, query, limit) =>
+        within("findMedia", () => findMedia.call(connection, kind, query, limit), { wrong: foundProblem }),
     }),
     ...((resolve || fold) && {
       resolve: async (target) =>
-        await foldId(resolve ? await within("resolve", () => resolve.call(connection, target), { wrong: targetProblem }) : target),
+        await foldId(
+          resolve ? await within("resolve", () => resolve.call(connection, target), { wrong: targetProblem }) : target,
+        ),
     }),
     ...(probe && { probe: () => within("probe", () => probe.call(connection), { wrong: verdictProblem }) }),
-    ...(members && { members: (chat) => within("members", () => members.call(connection, chat), { wrong: verdictProblem }) }),
+    ...(members && {
+      members: (chat) => within("members", () => members.call(connection, chat), { wrong: verdictProblem }),
+    }),
     ...(fetchMedia && {
       fetchMedia: (media, options) =>
-        within("fetchMedia", () => fetchMedia.call(connection, media, options), { wrong: fileProblem, signal: options.signal }),
+        within("fetchMedia", () => fetchMedia.call(connection, media, options), {
+          wrong: fileProblem,
+          signal: options.signal,
+        }),
     }),
   };
 }
@@ -192,11 +206,14 @@ function targetProblem(value: unknown): string | undefined {
 }
 
 function verdictProblem(value: unknown): string | undefined {
-  return isObject(value) && typeof value.ok === "boolean" && typeof value.detail === "string" ? undefined : "ok or detail is missing";
+  return isObject(value) && typeof value.ok === "boolean" && typeof value.detail === "string"
+    ? undefined
+    : "ok or detail is missing";
 }
 
 function foundProblem(value: unknown): string | undefined {
-  const isSticker = (one: unknown) => isObject(one) && typeof one.ref === "string" && typeof one.description === "string";
+  const isSticker = (one: unknown) =>
+    isObject(one) && typeof one.ref === "string" && typeof one.description === "string";
   return Array.isArray(value) && value.every(isSticker) ? undefined : "it is not a list of stickers";
 }
 

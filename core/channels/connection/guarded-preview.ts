@@ -30,7 +30,10 @@ class KnownIds {
   #ids: readonly string[];
   #open = true;
 
-  constructor({ resume, onMessage }: { readonly resume: readonly string[]; onMessage(messageIds: readonly string[]): void }) {
+  constructor({
+    resume,
+    onMessage,
+  }: { readonly resume: readonly string[]; onMessage(messageIds: readonly string[]): void }) {
     this.#ids = resume;
     this.#onMessage = onMessage;
   }
@@ -50,7 +53,11 @@ class KnownIds {
   }
 }
 
-function guardPreview(preview: ChannelPreview, ids: KnownIds, { asked, onFault, withoutAnswer, timely }: GuardedCalls): ChannelPreview {
+function guardPreview(
+  preview: ChannelPreview,
+  ids: KnownIds,
+  { asked, onFault, withoutAnswer, timely }: GuardedCalls,
+): ChannelPreview {
   return {
     update: (text) => withoutAnswer("preview update", () => preview.update(text)),
     async close() {

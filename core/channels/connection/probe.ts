@@ -1,6 +1,22 @@
-/** What the platform reports about an account: its identity, whether its groups can be reached, the ids of the names in its lists. */
-import { type AccountAccess, type IdentityRule, ignoredEntries, misnamedGroups, parseAllowlistEntry } from "../../access/index.ts";
-import { type Answer, type Asking, type CalledConnection, createAsking, inTurns, pluginDeadlines } from "../../host/index.ts";
+/**
+ * What the platform reports about an account: its identity, whether its groups can be reached, the ids of the names in
+ * its lists.
+ */
+import {
+  type AccountAccess,
+  type IdentityRule,
+  ignoredEntries,
+  misnamedGroups,
+  parseAllowlistEntry,
+} from "../../access/index.ts";
+import {
+  type Answer,
+  type Asking,
+  type CalledConnection,
+  createAsking,
+  inTurns,
+  pluginDeadlines,
+} from "../../host/index.ts";
 import type { ChannelMembership, ChannelProbe } from "../../sdk/contract.ts";
 
 export interface ProbedAccount {
@@ -54,15 +70,20 @@ export async function probeAccount(account: ProbedAccount, { names = false }: Pr
   const asking = createAsking(pluginDeadlines.probe);
   const probe = await askProbe(connection, asking);
   // If the credential was refused, or there is no network, every other question would fail in the same way.
-  if (probe?.ok !== true) return { ...base, ...(probe && { probe }), groups: [], unprobed: keys, names: [], groupNames: [] };
+  if (probe?.ok !== true)
+    return { ...base, ...(probe && { probe }), groups: [], unprobed: keys, names: [], groupNames: [] };
   const asked = connection.members === undefined ? [] : keys.filter(identity.isGroupId).slice(0, maxAsked);
   return {
     ...base,
     probe,
     groups: await inTurns(asked, (chat) => askGroup(chat, connection, asking)),
     unprobed: keys.filter((key) => !asked.includes(key)),
-    names: names ? await inTurns(namesOf(account).slice(0, maxAsked), (name) => lookUpSender(name, account, asking)) : [],
-    groupNames: names ? await inTurns(base.misnamed.filter(isName).slice(0, maxAsked), (name) => lookUpGroup(name, account, asking)) : [],
+    names: names
+      ? await inTurns(namesOf(account).slice(0, maxAsked), (name) => lookUpSender(name, account, asking))
+      : [],
+    groupNames: names
+      ? await inTurns(base.misnamed.filter(isName).slice(0, maxAsked), (name) => lookUpGroup(name, account, asking))
+      : [],
   };
 }
 
@@ -72,10 +93,16 @@ async function askProbe(connection: CalledConnection, asking: Asking): Promise<C
   return "why" in answer ? { ok: false, detail: answer.why } : answer.said;
 }
 
-async function askGroup(chat: string, connection: CalledConnection, asking: Asking): Promise<ProbeReport["groups"][number]> {
+async function askGroup(
+  chat: string,
+  connection: CalledConnection,
+  asking: Asking,
+): Promise<ProbeReport["groups"][number]> {
   const answer = await asking.ask(async () => await connection.members?.(chat));
   if ("why" in answer) return { chat, ok: false, detail: answer.why };
-  return answer.said === undefined ? { chat, ok: false, detail: "the channel cannot check this" } : { chat, ...answer.said };
+  return answer.said === undefined
+    ? { chat, ok: false, detail: "the channel cannot check this" }
+    : { chat, ...answer.said };
 }
 
 /** Names such as `@name` among the entries that are not ids. */
@@ -99,7 +126,9 @@ async function lookUpSender(entry: string, account: ProbedAccount, asking: Askin
   if ("why" in found) return { name: entry, reason: found.why };
   // The connection has brought the id into its form.
   const sender = parseAllowlistEntry(found.said, account.identity);
-  return sender === null ? { name: entry, reason: `it is a chat (${found.said}) and not a person` } : { name: entry, id: sender };
+  return sender === null
+    ? { name: entry, reason: `it is a chat (${found.said}) and not a person` }
+    : { name: entry, id: sender };
 }
 
 async function lookUpGroup(name: string, account: ProbedAccount, asking: Asking): Promise<NameReport> {

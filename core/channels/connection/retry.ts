@@ -25,7 +25,10 @@ export function waitBefore(attempt: number, policy: RetryPolicy, random: () => n
 /** Minimum wait between attempts that never stop. */
 const leastMs = 100;
 
-/** The wait for retries without a limit on their number: after an outage of five seconds a send is ten seconds late, not thirty. */
+/**
+ * The wait for retries without a limit on their number: after an outage of five seconds a send is ten seconds late, not
+ * thirty.
+ */
 export function patientWait(attempt: number, policy: RetryPolicy, random: () => number): number {
   return Math.max(leastMs, waitBefore(attempt, policy, random));
 }

@@ -3,8 +3,8 @@ import { asSentence, type CodeDefinition, type CodeTable, findCode, hintOfCode }
 import type { ChannelStatus } from "../../sdk/contract.ts";
 
 /**
- * Adds the meaning and the hint of the code. A detail that begins with a code, as an error without a text of its own gives it, begins with the
- * code's meaning instead; what follows, such as the time of the next attempt, stays.
+ * Adds the meaning and the hint of the code. A detail that begins with a code, as an error without a text of its own
+ * gives it, begins with the code's meaning instead; what follows, such as the time of the next attempt, stays.
  */
 export function explainedStatus(status: ChannelStatus, codes: CodeTable = {}): ChannelStatus {
   const { code: given, detail, hint, ...rest } = status;
@@ -23,10 +23,14 @@ export function explainedStatus(status: ChannelStatus, codes: CodeTable = {}): C
   };
 }
 
-/** An error has the gateway's hint where its author wrote none. That of the channel's own code is closer to the cause. */
+/**
+ * An error has the gateway's hint where its author wrote none. That of the channel's own code is closer to the cause.
+ */
 function remedyOf(code: string | undefined, hint: string | undefined, known = ""): string {
   const general: Partial<CodeDefinition> = (code !== undefined && findCode(code)) || {};
-  return hint === undefined || hint === general.hint || hint === general.hintWhileRetrying ? known || (hint ?? "") : hint;
+  return hint === undefined || hint === general.hint || hint === general.hintWhileRetrying
+    ? known || (hint ?? "")
+    : hint;
 }
 
 /** Why an account is as it is, and what can be done about it, as one text. `undefined` if it gives no reason. */

@@ -23,11 +23,18 @@ export async function ask(gateway: RunningGateway, what: "stop" | "restart" | "r
   const answer = await gateway.call("POST", `/gateway/${what}`, { body: {}, patienceMs: 30_000 });
   if (answer === null) throw new HostError("gateway_silent", { url: gateway.url, reason: "it did not answer in time" });
   if (answer.ok) return answer.body as object;
-  const { error = "it gave no reason", hint = "", code = "" } = answer.body as Readonly<Partial<Record<"error" | "hint" | "code", string>>>;
+  const {
+    error = "it gave no reason",
+    hint = "",
+    code = "",
+  } = answer.body as Readonly<Partial<Record<"error" | "hint" | "code", string>>>;
   throw new HostError("gateway_refused", { url: gateway.url, reason: error.replace(/\.$/, ""), fix: hint, code });
 }
 
-/** Throws `gateway_still_runs`. With `process`, the state is free afterwards; without it, the process may continue as the next gateway. */
+/**
+ * Throws `gateway_still_runs`. With `process`, the state is free afterwards; without it, the process may continue as
+ * the next gateway.
+ */
 export async function untilEnded(
   context: CommandContext,
   gateway: RunningGateway,

@@ -10,12 +10,16 @@ export function addControl(program: Command, add: Add, handle: Handle): void {
     json: true,
   }).action(handle(async () => (await import("./stop.ts")).stopGateway));
   add(program, "restart", {
-    summary: "Restart the gateway under the same process id. Rejected while the configuration is invalid or its port is in use.",
+    summary:
+      "Restart the gateway under the same process id. Rejected while the configuration is invalid or its " +
+      "port is in use.",
     example: `${programCommand} restart`,
     json: true,
   }).action(handle(async () => (await import("./restart.ts")).restartGateway));
   add(program, "reload", {
-    summary: "Reload the configuration now and report the result. Edits are also detected automatically. Exits with 1 on errors.",
+    summary:
+      "Reload the configuration now and report the result. Edits are also detected automatically. Exits " +
+      "with 1 on errors.",
     example: `${programCommand} reload`,
     json: true,
   }).action(handle(async () => (await import("./reload.ts")).reloadGateway));

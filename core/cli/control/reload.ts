@@ -11,7 +11,11 @@ interface Answer {
   readonly waiting: readonly string[];
 }
 
-export async function reloadGateway(context: CommandContext, _: readonly [], { json }: { readonly json?: boolean }): Promise<number> {
+export async function reloadGateway(
+  context: CommandContext,
+  _: readonly [],
+  { json }: { readonly json?: boolean },
+): Promise<number> {
   const { changed, problems, waiting } = (await ask(await requireGateway(context), "reload")) as Answer;
   if (json === true) context.terminal.json({ changed, problems, waiting });
   else show({ changed, problems, waiting }, context);
@@ -23,7 +27,10 @@ function show({ changed, problems, waiting }: Answer, { terminal }: CommandConte
   terminal.line(changed ? "The configuration was reloaded." : "The configuration in the file is already in effect.");
   for (const { severity, path, line, message, hint = "" } of problems) {
     const where = line === undefined ? "" : ` (line ${line})`;
-    terminal.line(`${style(severity === "error" ? "red" : "yellow", severity)} ${path}${where}: ${message}. ${hint}`.trimEnd());
+    terminal.line(
+      `${style(severity === "error" ? "red" : "yellow", severity)} ${path}${where}: ${message}. ${hint}`.trimEnd(),
+    );
   }
-  if (waiting.length > 0) terminal.line(`Changes of ${waiting.join(", ")} take effect after a restart: \`${programCommand} restart\`.`);
+  if (waiting.length > 0)
+    terminal.line(`Changes of ${waiting.join(", ")} take effect after a restart: \`${programCommand} restart\`.`);
 }

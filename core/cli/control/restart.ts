@@ -12,7 +12,11 @@ const mostStartingMs = 60_000;
 /** Accounts may still be connecting. */
 const mostUnreadyMs = 15_000;
 
-export async function restartGateway(context: CommandContext, _: readonly [], { json }: { readonly json?: boolean }): Promise<number> {
+export async function restartGateway(
+  context: CommandContext,
+  _: readonly [],
+  { json }: { readonly json?: boolean },
+): Promise<number> {
   const before = await requireGateway(context);
   const { drainSeconds } = (await ask(before, "restart")) as { readonly drainSeconds: number };
   await untilEnded(context, before, { drainSeconds, process: false });

@@ -7,7 +7,11 @@ import { ask, untilEnded } from "./asking.ts";
 /** Assumed if the gateway does not answer and its own value is unknown. */
 const usualDrainSeconds = 30;
 
-export async function stopGateway(context: CommandContext, _: readonly [], { json }: { readonly json?: boolean }): Promise<number> {
+export async function stopGateway(
+  context: CommandContext,
+  _: readonly [],
+  { json }: { readonly json?: boolean },
+): Promise<number> {
   const directory = await context.stateDirectory();
   const gateway = await context.gateway();
   const drainSeconds = gateway === null ? undefined : await requestStop(gateway, directory);
@@ -29,7 +33,8 @@ async function requestStop(gateway: RunningGateway, directory: string): Promise<
     return drainSeconds;
   } catch (error) {
     // A gateway that starts and waits for its database accepts no requests.
-    const ends = error instanceof HostError && (error.code === "gateway_silent" || error.details.code === "unavailable");
+    const ends =
+      error instanceof HostError && (error.code === "gateway_silent" || error.details.code === "unavailable");
     if (!ends) throw error;
   }
   // Either the process hangs or waits, or it was killed and its id belongs to another process. The lock shows which.

@@ -13,7 +13,12 @@ const someTokens = { inputTokens: 1_000, outputTokens: 100, cacheRead: 0, cacheW
 
 function modelsOf(config: GatewayConfig, id: string): readonly string[] {
   const { model, models } = agentSettings(config, id);
-  const names = model === undefined ? [] : typeof model === "string" ? [model] : [model.primary ?? [], model.fallbacks ?? []].flat();
+  const names =
+    model === undefined
+      ? []
+      : typeof model === "string"
+        ? [model]
+        : [model.primary ?? [], model.fallbacks ?? []].flat();
   return names.flatMap((name) => resolveModel(name, models) ?? resolveModel(name, undefined) ?? []);
 }
 
@@ -42,7 +47,9 @@ export async function unpricedModels({ loaded: { config } }: Patient): Promise<r
     return {
       ...{ check: "agents", verdict: refuses ? "fail" : "warn", path },
       reason: `the price of ${model} is unknown, so ${effect}`,
-      fix: `Set models.prices["${model}"] to { "input": ..., "output": ... }, in US dollars for a million tokens; 0 if it costs nothing.`,
+      fix:
+        `Set models.prices["${model}"] to { "input": ..., "output": ... }, in US dollars for a million ` +
+        "tokens; 0 if it costs nothing.",
     };
   });
 }

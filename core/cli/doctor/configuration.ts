@@ -1,4 +1,6 @@
-/** Checks the configuration file: its problems, who can read the secrets in it, and whether its tokens can be guessed. */
+/**
+ * Checks the configuration file: its problems, who can read the secrets in it, and whether its tokens can be guessed.
+ */
 import { chmodSync, statSync } from "node:fs";
 import { isSecretFault, judgeSecret } from "../../config/checking/weak-secret.ts";
 import { showConfigValue } from "../../config/editing/values.ts";
@@ -26,10 +28,15 @@ export async function checkConfiguration(patient: Patient): Promise<readonly Fin
   // The check of the allowlists reports these, with the accounts they concern.
   const reported = ignoredOf(patient);
   const found = problems
-    .filter(({ path, message }) => !reported.some((one) => one.path === path && message.startsWith(JSON.stringify(one.entry))))
+    .filter(
+      ({ path, message }) =>
+        !reported.some((one) => one.path === path && message.startsWith(JSON.stringify(one.entry))),
+    )
     .filter((problem) => !isOnlyMissingHere(problem, patient))
     // The check of the tokens reports these, with what they open.
-    .filter(({ severity, path, message }) => !(severity === "warning" && tokenPaths.includes(path) && isSecretFault(message)))
+    .filter(
+      ({ severity, path, message }) => !(severity === "warning" && tokenPaths.includes(path) && isSecretFault(message)),
+    )
     .map(({ severity, path, message, hint, line, section }): Finding => {
       const off = section === undefined ? "" : `; ${section} is off until then`;
       const named = repairOf(path);
@@ -38,14 +45,21 @@ export async function checkConfiguration(patient: Patient): Promise<readonly Fin
         verdict: severity === "error" ? "fail" : "warn",
         reason: `${path === "" ? loaded.file : path}${line === undefined ? "" : ` (line ${line})`}: ${message}${off}`,
         path,
-        ...(hint === undefined ? {} : { fix: hint }),
+        fix: hint,
         ...(named === undefined ? {} : { repair: replaceChannelName(patient, named) }),
       };
     });
-  return orOk(found, "configuration", loaded.found ? `${loaded.file} is valid` : `there is no ${loaded.file}; the defaults apply`);
+  return orOk(
+    found,
+    "configuration",
+    loaded.found ? `${loaded.file} is valid` : `there is no ${loaded.file}; the defaults apply`,
+  );
 }
 
-/** A service has its own environment: a variable that the running gateway could read from this configuration is not missing. */
+/**
+ * A service has its own environment: a variable that the running gateway could read from this configuration is not
+ * missing.
+ */
 function isOnlyMissingHere({ path, message }: Problem, { description, loaded }: Patient): boolean {
   if (description?.configFile !== loaded.file || !/environment variable \S+ is not set/.test(message)) return false;
   const missingThere = description.problems.some((problem) => problem.path === path);
@@ -66,12 +80,19 @@ export function checkFileMode({ loaded, declared }: Patient): readonly Finding[]
       reason: `other users of this machine may read ${file} (mode ${mode.toString(8)}), and it contains secrets`,
       path: file,
       fix: `chmod 600 ${file}, or keep the secrets in the environment or in files.`,
-      repair: { what: `make ${file} readable by its owner only`, edits: false, run: async () => chmodSync(file, 0o600) },
+      repair: {
+        what: `make ${file} readable by its owner only`,
+        edits: false,
+        run: async () => chmodSync(file, 0o600),
+      },
     },
   ];
 }
 
-/** A text that would be hidden is a secret. References such as `{ env }` are hidden too, although they need no protection. */
+/**
+ * A text that would be hidden is a secret. References such as `{ env }` are hidden too, although they need no
+ * protection.
+ */
 function holdsSecret(config: unknown, declared: Patient["declared"]): boolean {
   return differs(config, showConfigValue(config, "", declaredSchemas(declared)));
 }
@@ -79,7 +100,9 @@ function holdsSecret(config: unknown, declared: Patient["declared"]): boolean {
 function differs(value: unknown, shown: unknown): boolean {
   if (typeof value === "string") return value !== shown && value !== "";
   if (typeof value !== "object" || value === null || typeof shown !== "object" || shown === null) return false;
-  return Object.entries(value).some(([key, inner]) => differs(inner, (shown as Readonly<Record<string, unknown>>)[key]));
+  return Object.entries(value).some(([key, inner]) =>
+    differs(inner, (shown as Readonly<Record<string, unknown>>)[key]),
+  );
 }
 
 const short = 24;
@@ -104,7 +127,15 @@ export function checkTokens(patient: Patient): readonly Finding[] {
       if (token.length >= short && !guessable.test(token)) return [];
       const verdict = judgeSecret(token) !== undefined || /^(.)\1*$/.test(token) ? "fail" : "warn";
       const why = token.length < short ? `has ${token.length} characters` : "looks like an example";
-      return [{ check: "tokens", verdict, path, reason: `${path} gives access to ${opens} and ${why}, so it can be guessed`, fix }];
+      return [
+        {
+          check: "tokens",
+          verdict,
+          path,
+          reason: `${path} gives access to ${opens} and ${why}, so it can be guessed`,
+          fix,
+        },
+      ];
     } catch (error) {
       // A missing hook token is reported as a problem of the configuration; a running gateway could read its own token.
       if (path === "hooks.token" || gateway !== null) return [];
@@ -140,7 +171,9 @@ function stillAccepted({ loaded: { config }, context }: Patient): readonly Findi
         verdict: "warn",
         path,
         reason: `${path} is still accepted beside the new token, until ${renderClock(until)} (${left} from now)`,
-        fix: `Give the new token to all clients by then. To end the old one now: ${programCommand} config unset ${path}`,
+        fix:
+          `Give the new token to all clients by then. To end the old one now: ${programCommand} config ` +
+          `unset ${path}`,
       },
     ];
   });

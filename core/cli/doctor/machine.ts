@@ -20,10 +20,12 @@ const privateFiles = /^(gateway-token|state\.db.*|lock\.db|gateway\.json)$/;
 export function checkState({ stateDirectory, state }: Patient): readonly Finding[] {
   const found: Finding[] = [];
   const base = { check: "state", path: stateDirectory };
-  if (state instanceof HostError) found.push({ ...base, verdict: "fail", reason: withoutStop(state.message), fix: state.hint });
+  if (state instanceof HostError)
+    found.push({ ...base, verdict: "fail", reason: withoutStop(state.message), fix: state.hint });
   if (isStateForbidden(state)) return found;
   // A database elsewhere may be examined from a machine on which no gateway has run.
-  if (!existsSync(stateDirectory)) return orOk(found, "state", `there is no ${stateDirectory} yet; the first gateway creates it`);
+  if (!existsSync(stateDirectory))
+    return orOk(found, "state", `there is no ${stateDirectory} yet; the first gateway creates it`);
   const lock = lockProblem(stateDirectory);
   if (lock !== undefined) found.push({ ...base, verdict: "fail", reason: withoutStop(lock.message), fix: lock.hint });
   try {
@@ -96,7 +98,12 @@ export async function checkGateway(patient: Patient): Promise<readonly Finding[]
   const found: Finding[] = [];
   if (description.configFile !== loaded.file) {
     const reason = `the gateway uses ${description.configFile}, but these checks examined ${loaded.file}`;
-    found.push({ check: "gateway", verdict: "warn", reason, fix: `Pass --config ${description.configFile} to check that file.` });
+    found.push({
+      check: "gateway",
+      verdict: "warn",
+      reason,
+      fix: `Pass --config ${description.configFile} to check that file.`,
+    });
   }
   for (const { channel, account, path, status, standby } of description.accounts) {
     // Another node serves an account on standby.
@@ -117,10 +124,20 @@ async function silentGateway(gateway: NonNullable<Patient["gateway"]>): Promise<
   const answer = await gateway.call("GET", "/gateway/describe");
   const { error, hint } = (answer?.body ?? {}) as { readonly error?: string; readonly hint?: string };
   if (answer?.ok === false && error !== undefined && hint !== undefined)
-    return { check: "gateway", verdict: "fail", reason: `process ${pid} at ${url} refuses: ${error.replace(/\.$/, "")}`, fix: hint };
+    return {
+      check: "gateway",
+      verdict: "fail",
+      reason: `process ${pid} at ${url} refuses: ${error.replace(/\.$/, "")}`,
+      fix: hint,
+    };
   // Where the database is away, the check of the state says what to do.
   if (answer?.ok === false && error !== undefined)
-    return { check: "gateway", verdict: "fail", reason: `process ${pid} at ${url} answers: ${error.replace(/\.$/, "")}`, fix: lookAtLogs };
+    return {
+      check: "gateway",
+      verdict: "fail",
+      reason: `process ${pid} at ${url} answers: ${error.replace(/\.$/, "")}`,
+      fix: lookAtLogs,
+    };
   const fix = `\`${programCommand} logs\` may show the reason. Restart it.`;
   return { check: "gateway", verdict: "fail", reason: `process ${pid} does not answer at ${url}`, fix };
 }
@@ -130,7 +147,8 @@ function isReportedElsewhere(
   { accounts, probes }: Patient,
   { channel, account }: { readonly channel: string; readonly account: string },
 ): boolean {
-  const is = (one: { readonly channel: string; readonly account: string }) => one.channel === channel && one.account === account;
+  const is = (one: { readonly channel: string; readonly account: string }) =>
+    one.channel === channel && one.account === account;
   return accounts.find(is)?.state === "broken" || probes.find(is)?.probe?.ok === false;
 }
 
@@ -158,7 +176,13 @@ function leftBehind(stateDirectory: string): readonly Finding[] {
   if (!existsSync(path)) return [];
   const fix = `\`${programCommand} logs\` may say why. Accepted events resume at the next start.`;
   return [
-    { check: "gateway", verdict: "warn", path, reason: "the last gateway did not shut down properly: it was killed, or it crashed", fix },
+    {
+      check: "gateway",
+      verdict: "warn",
+      path,
+      reason: "the last gateway did not shut down properly: it was killed, or it crashed",
+      fix,
+    },
   ];
 }
 
@@ -171,15 +195,28 @@ export function checkExposure({ loaded }: Patient): readonly Finding[] {
   const found: Finding[] = [];
   const anyProxy = trustedProxies.find((proxy) => everybody.test(proxy));
   if (anyProxy !== undefined) {
-    const reason = `gateway.trustedProxies contains ${anyProxy}, so every caller can claim any address, and limits by address have no effect`;
-    found.push({ check, verdict: "fail", path: "gateway.trustedProxies", reason, fix: "List only the addresses of your proxies." });
+    const reason =
+      `gateway.trustedProxies contains ${anyProxy}, so every caller can claim any address, and ` +
+      "limits by address have no effect";
+    found.push({
+      check,
+      verdict: "fail",
+      path: "gateway.trustedProxies",
+      reason,
+      fix: "List only the addresses of your proxies.",
+    });
   }
   if (!isOnlyHere(host) && trustedProxies.length === 0) {
     const what = hooks.enabled ? "the hook endpoints and the management routes" : "the management routes";
     const fix =
-      "Bind 127.0.0.1, or use a proxy with TLS and add its address to gateway.trustedProxies. Otherwise all callers behind a proxy count as one.";
+      "Bind 127.0.0.1, or use a proxy with TLS and add its address to gateway.trustedProxies. Otherwise all " +
+      "callers behind a proxy count as one.";
     const reason = `other machines reach ${what} at ${host}, and no proxy is trusted: tokens are sent unencrypted`;
     found.push({ check, verdict: "warn", path: "gateway.host", reason, fix });
   }
-  return orOk(found, check, isOnlyHere(host) ? `only this machine reaches ${host}` : `${host} is reached through a proxy`);
+  return orOk(
+    found,
+    check,
+    isOnlyHere(host) ? `only this machine reaches ${host}` : `${host} is reached through a proxy`,
+  );
 }

@@ -10,8 +10,10 @@ export function checkModels({ description, context }: Patient): readonly Finding
   const found = new Map<string, Finding>();
   for (const { agent, model, skipped } of description.models) {
     for (const { model: name, reason, detail, until } of skipped) {
-      const again = until === undefined ? "" : `; it is asked again in ${renderDuration(Math.max(0, until - context.now()))}`;
-      const instead = model === undefined ? `no other model is left for the agent ${agent}` : `${model} answers in its place`;
+      const again =
+        until === undefined ? "" : `; it is asked again in ${renderDuration(Math.max(0, until - context.now()))}`;
+      const instead =
+        model === undefined ? `no other model is left for the agent ${agent}` : `${model} answers in its place`;
       const path = `models.providers.${name.slice(0, Math.max(0, name.indexOf("/")))}`;
       const hint = findCode(reason)?.hint;
       // A model that several agents use is reported once, at its worst.

@@ -75,7 +75,9 @@ async function readState(context: CommandContext, channels: readonly string[]): 
     const store = await context.openState();
     try {
       const pairing = createPairing({ store, now: context.now });
-      const paired = await Promise.all(channels.map(async (channel) => [channel, await pairing.paired(channel)] as const));
+      const paired = await Promise.all(
+        channels.map(async (channel) => [channel, await pairing.paired(channel)] as const),
+      );
       const botsSeen = (await store.list(botsSeenNamespace)).map(({ value }) => value as unknown as SeenBots);
       const lanes = (await store.waitingLanes()).map(({ lane }) => lane);
       return { paired: new Map(paired), botsSeen, lanes, waits: await waitsIn(store) };

@@ -1,4 +1,7 @@
-/** Checks who may write, and who shares a conversation: entries that admit no sender, empty lists, one conversation for several people. */
+/**
+ * Checks who may write, and who shares a conversation: entries that admit no sender, empty lists, one conversation for
+ * several people.
+ */
 import { ignoredEntries, parseAllowlist, weakEntries, weakIds } from "../../access/allowlist.ts";
 import { placeSettings } from "../../access/place.ts";
 import { settingPath } from "../../access/setting-path.ts";
@@ -29,7 +32,10 @@ interface Ignored {
 /** Lists each entry once, even if several accounts inherit it. */
 export function ignoredOf(patient: Patient): readonly Ignored[] {
   const found = ready(patient.accounts).flatMap((account) =>
-    ignoredEntries(account.settings.access, ruleOf(account), pathsOf(patient, account)).map((one) => ({ account, ...one })),
+    ignoredEntries(account.settings.access, ruleOf(account), pathsOf(patient, account)).map((one) => ({
+      account,
+      ...one,
+    })),
   );
   return [...new Map(found.map((one) => [`${one.path} ${one.entry}`, one])).values()];
 }
@@ -39,7 +45,9 @@ export async function checkAllowlists(patient: Patient): Promise<readonly Findin
   const ignored = ignoredOf(patient).map(({ account, path, entry }): Finding => {
     const shown = JSON.stringify(visibleLine(entry, 80));
     const reason = `${shown} in ${path} is not an id, so it admits no one`;
-    const report = patient.probes.find((probe) => probe.channel === account.channel && probe.account === account.account);
+    const report = patient.probes.find(
+      (probe) => probe.channel === account.channel && probe.account === account.account,
+    );
     const asked = report?.names.find(({ name }) => name === entry);
     if (asked?.id === undefined) {
       const why = asked?.reason === undefined ? "" : ` It could not be looked up: ${visibleLine(asked.reason)}.`;
@@ -84,15 +92,24 @@ function shutOut(patient: Patient, account: ReadyAccount): readonly Finding[] {
   const check = "allowlists";
   if (access.dmPolicy === "allowlist" && nobody(access.allowFrom ?? [])) {
     const path = pathOf(["allowFrom"]);
-    const reason = `no one may send direct messages to ${name}: ${pathOf(["dmPolicy"])} is allowlist, and ${path} lists no one`;
+    const reason =
+      `no one may send direct messages to ${name}: ${pathOf(["dmPolicy"])} is allowlist, and ` + `${path} lists no one`;
     found.push({ check, verdict: "warn", path, reason, fix: `Name senders in ${path}, or set the policy to pairing.` });
   }
   for (const id of Object.keys(access.groups ?? {})) {
     const place = placeSettings(access, pathOf, { id, kind: "group" });
     if (!place.enabled || place.groupPolicy !== "allowlist" || !nobody(place.allowFrom)) continue;
     const path = place.pathTo("allowFrom");
-    const reason = `no one may write in the group ${visibleLine(id, 80)} of ${name}: ${place.pathTo("groupPolicy")} is allowlist, and ${path} lists no one`;
-    found.push({ check, verdict: "warn", path, reason, fix: `Name senders in ${path}, or set ${place.pathTo("groupPolicy")} to open.` });
+    const reason =
+      `no one may write in the group ${visibleLine(id, 80)} of ${name}: ` +
+      `${place.pathTo("groupPolicy")} is allowlist, and ${path} lists no one`;
+    found.push({
+      check,
+      verdict: "warn",
+      path,
+      reason,
+      fix: `Name senders in ${path}, or set ${place.pathTo("groupPolicy")} to open.`,
+    });
   }
   return found;
 }
@@ -105,7 +122,9 @@ function namedOwners({ loaded, accounts }: Patient): readonly Finding[] {
   const listed = loaded.config.commands.ownerAllowFrom ?? [];
   const unknown = listed.filter((entry) => rules.every((rule) => parseAllowlist([entry], rule).ids.size === 0));
   return unknown.map((entry): Finding => {
-    const reason = `${JSON.stringify(visibleLine(String(entry), 80))} in ${path} is not an id of any channel, so it makes no one owner`;
+    const reason =
+      `${JSON.stringify(visibleLine(String(entry), 80))} in ${path} is not an id of any ` +
+      "channel, so it makes no one owner";
     return { check: "allowlists", verdict: "warn", path, reason, fix: "Use the sender's id: /whoami prints it." };
   });
 }
@@ -124,7 +143,13 @@ async function takenOver(patient: Patient): Promise<readonly Finding[]> {
     ({ path: at, entry }): Finding => {
       const lets = at === path ? "it makes no one owner" : "its next holder is admitted too, and it makes no one owner";
       const reason = `another person can take over ${JSON.stringify(visibleLine(entry, 80))} in ${at}: ${lets}`;
-      return { check: "allowlists", verdict: "warn", path: at, reason, fix: "Use an id that no other person can take over." };
+      return {
+        check: "allowlists",
+        verdict: "warn",
+        path: at,
+        reason,
+        fix: "Use an id that no other person can take over.",
+      };
     },
   );
   return [...new Map(found.map((one) => [one.reason, one])).values()];
@@ -145,8 +170,12 @@ export function checkStrangers(patient: Patient): readonly Finding[] {
     const lets = group.groupPolicy === "open" || (group.groupPolicy === "allowlist" && everybody(group.allowFrom));
     const anywhere = group.listed && group.enabled && lets;
     return [
-      ...(direct ? [{ path: pathOf(["dmPolicy"]), reason: `anyone who finds ${name} may send it direct messages` }] : []),
-      ...(anywhere ? [{ path: group.pathTo("groupPolicy"), reason: `anyone who adds ${name} to a group may talk to it there` }] : []),
+      ...(direct
+        ? [{ path: pathOf(["dmPolicy"]), reason: `anyone who finds ${name} may send it direct messages` }]
+        : []),
+      ...(anywhere
+        ? [{ path: group.pathTo("groupPolicy"), reason: `anyone who adds ${name} to a group may talk to it there` }]
+        : []),
     ].map((one) => ({ check, verdict: "warn", fix, ...one }));
   });
   return orOk(found, check, "only configured or approved senders are admitted");
@@ -163,8 +192,11 @@ export function checkBots(patient: Patient): readonly Finding[] {
       const place = placeSettings(account.settings.access, pathsOf(patient, account), { id: chat, kind: "group" });
       if (place.groupPolicy !== "open") return [];
       const ids = `${bots.length === 1 ? "the bot" : "the bots"} ${bots.map((bot) => visibleLine(bot, 40)).join(", ")}`;
-      const where = `${title === undefined ? "" : `${visibleLine(title, 60)}, `}${channel}:${id} ${visibleLine(chat, 80)}`;
-      const reason = `in the open group ${where}, ${ids} wrote; bots are not answered unless ${place.pathTo("allowFrom")} names them`;
+      const where =
+        `${title === undefined ? "" : `${visibleLine(title, 60)}, `}${channel}:${id} ` + `${visibleLine(chat, 80)}`;
+      const reason =
+        `in the open group ${where}, ${ids} wrote; bots are not answered unless ` +
+        `${place.pathTo("allowFrom")} names them`;
       const fix = `To close the group to strangers, set ${place.pathTo("groupPolicy")} to allowlist.`;
       return [{ check, verdict: "warn", path: place.pathTo("groupPolicy"), reason, fix }];
     }),
@@ -208,7 +240,9 @@ export function checkOldState({ accounts, state }: Patient): readonly Finding[] 
     for (const { channel: other, account } of accounts) if (other === channel) gone.delete(account);
     for (const account of gone) {
       const ids = senders.filter((sender) => sender.account === account).map(({ senderId }) => senderId);
-      const reason = `${ids.length === 1 ? "one sender is" : `${ids.length} senders are`} still approved for ${channel}:${account}, which is no longer configured`;
+      const reason =
+        `${ids.length === 1 ? "one sender is" : `${ids.length} senders are`} still approved ` +
+        `for ${channel}:${account}, which is no longer configured`;
       const fix = `${programCommand} pairing revoke ${channel} ${visibleLine(ids[0] ?? "", 40)} --account ${account}`;
       found.push({ check, verdict: "warn", reason, fix });
     }
@@ -221,8 +255,15 @@ export function checkOldState({ accounts, state }: Patient): readonly Finding[] 
     waiting.set(`${channel}:${account}`, (waiting.get(`${channel}:${account}`) ?? 0) + 1);
   }
   for (const [name, lanes] of waiting) {
-    const reason = `work of ${lanes === 1 ? "one chat" : `${lanes} chats`} waits for ${visibleLine(name, 80)}, which is no longer configured`;
-    found.push({ check, verdict: "warn", reason, fix: "Configure the account again, or leave it: waiting events end after seven days." });
+    const reason =
+      `work of ${lanes === 1 ? "one chat" : `${lanes} chats`} waits for ` +
+      `${visibleLine(name, 80)}, which is no longer configured`;
+    found.push({
+      check,
+      verdict: "warn",
+      reason,
+      fix: "Configure the account again, or leave it: waiting events end after seven days.",
+    });
   }
   return orOk(found, check, "no data of removed accounts is left");
 }

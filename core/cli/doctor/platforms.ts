@@ -1,4 +1,6 @@
-/** Compares what the platforms report with the configuration: tokens, groups, and which messages the bot receives there. */
+/**
+ * Compares what the platforms report with the configuration: tokens, groups, and which messages the bot receives there.
+ */
 import { misnamedGroups } from "../../access/allowlist.ts";
 import { placeSettings } from "../../access/place.ts";
 import type { ProbeReport } from "../../channels/connection/probe.ts";
@@ -10,7 +12,8 @@ import type { Patient } from "./patient.ts";
 import { pathsOf, ready, ruleOf } from "./people.ts";
 import { renameEntry } from "./repairs.ts";
 
-const nameOf = ({ channel, account }: { readonly channel: string; readonly account: string }): string => `${channel}:${account}`;
+const nameOf = ({ channel, account }: { readonly channel: string; readonly account: string }): string =>
+  `${channel}:${account}`;
 
 export function checkPlatforms({ probes, accounts, description }: Patient): readonly Finding[] {
   const found: Finding[] = [];
@@ -18,10 +21,22 @@ export function checkPlatforms({ probes, accounts, description }: Patient): read
     const { probe, path } = report;
     if (probe?.ok === false) {
       const { reason, fix } = remedyIn(probe.detail);
-      found.push({ check: "platform", verdict: "fail", path, reason: `${nameOf(report)}: ${visibleLine(reason, 500)}`, ...fix });
+      found.push({
+        check: "platform",
+        verdict: "fail",
+        path,
+        reason: `${nameOf(report)}: ${visibleLine(reason, 500)}`,
+        ...fix,
+      });
     }
     for (const { name, reason, fix } of probe?.findings ?? [])
-      found.push({ check: "platform", verdict: "warn", path, reason: `${nameOf(report)}: ${name}: ${visibleLine(reason, 500)}`, fix });
+      found.push({
+        check: "platform",
+        verdict: "warn",
+        path,
+        reason: `${nameOf(report)}: ${name}: ${visibleLine(reason, 500)}`,
+        fix,
+      });
   }
   if (accounts.length === 0) return orOk(found, "platform", "no channel is configured");
   return orOk(
@@ -31,14 +46,22 @@ export function checkPlatforms({ probes, accounts, description }: Patient): read
   );
 }
 
-/** A channel without a probe is known by what the gateway reports; `checkGateway` reports an account that is not connected. */
+/**
+ * A channel without a probe is known by what the gateway reports; `checkGateway` reports an account that is not
+ * connected.
+ */
 function described(report: ProbeReport, description: Patient["description"]): string {
   const name = nameOf(report);
   if (report.probe !== undefined) return `${name} is ${visibleLine(report.probe.detail, 300)}`;
   if (description === null) return `${name} shows its connection only while the gateway runs`;
-  const status = description.accounts.find(({ channel, account }) => channel === report.channel && account === report.account)?.status;
+  const status = description.accounts.find(
+    ({ channel, account }) => channel === report.channel && account === report.account,
+  )?.status;
   const as = status?.identity?.username;
-  return `${name} is ${status?.state ?? "unknown to the gateway"}${as === undefined ? "" : ` as ${visibleLine(as, 100)}`}`;
+  return (
+    `${name} is ` +
+    `${status?.state ?? "unknown to the gateway"}${as === undefined ? "" : ` as ${visibleLine(as, 100)}`}`
+  );
 }
 
 /** Two accounts that receive for the same bot take each other's events, even with different tokens. */
@@ -52,7 +75,8 @@ function twins(probes: readonly ProbeReport[]): readonly Finding[] {
       seen.set(`${report.channel}:${id}`, report);
       return [];
     }
-    const reason = `${nameOf(first)} and ${nameOf(report)} are the same bot (${id}), so each takes messages from the other`;
+    const reason =
+      `${nameOf(first)} and ${nameOf(report)} are the same bot (${id}), so each takes messages ` + "from the other";
     return [
       {
         check: "platform",
@@ -117,17 +141,26 @@ function misnamedGroup(
   patient: Patient,
   { path, key, id }: { readonly path: string; readonly key: string; readonly id: string | undefined },
 ): Finding {
-  const reason = `${JSON.stringify(visibleLine(key, 80))} in ${parentOf(path)} is not a group id, so it matches no group`;
+  const reason =
+    `${JSON.stringify(visibleLine(key, 80))} in ${parentOf(path)} is not a group id, so it ` + "matches no group";
   const base = { check: "groups", verdict: "warn", path } as const;
-  if (id === undefined) return { ...base, reason, fix: "Use the group's id. The refusal of a message there contains it." };
-  return { ...base, reason: `${reason}; its current id is ${id}`, fix: `Use ${id} instead.`, repair: renameEntry(patient, { path, id }) };
+  if (id === undefined)
+    return { ...base, reason, fix: "Use the group's id. The refusal of a message there contains it." };
+  return {
+    ...base,
+    reason: `${reason}; its current id is ${id}`,
+    fix: `Use ${id} instead.`,
+    repair: renameEntry(patient, { path, id }),
+  };
 }
 
 const parentOf = (path: string): string => renderPath((parsePath(path) ?? []).slice(0, -1));
 
 /** If no mention is required, the bot must receive messages without a mention. */
 function halfBlind(patient: Patient, report: ProbeReport): readonly Finding[] {
-  const account = ready(patient.accounts).find((one) => one.channel === report.channel && one.account === report.account);
+  const account = ready(patient.accounts).find(
+    (one) => one.channel === report.channel && one.account === report.account,
+  );
   if (account === undefined || report.probe?.seesAllGroupMessages !== false) return [];
   const { access } = account.settings;
   const pathOf = pathsOf(patient, account);
@@ -135,15 +168,20 @@ function halfBlind(patient: Patient, report: ProbeReport): readonly Finding[] {
   for (const [id, group] of Object.entries(access.groups ?? {})) {
     if (report.groups.find(({ chat }) => chat === id)?.seesAll === true) continue;
     for (const thread of [undefined, ...Object.keys(group.topics ?? {})]) {
-      const place = placeSettings(access, pathOf, { id, kind: "group", ...(thread === undefined ? {} : { thread }) });
-      if (place.enabled && place.groupPolicy !== "disabled" && !place.requireMention) paths.add(place.pathTo("requireMention"));
+      const place = placeSettings(access, pathOf, { id, kind: "group", thread });
+      if (place.enabled && place.groupPolicy !== "disabled" && !place.requireMention)
+        paths.add(place.pathTo("requireMention"));
     }
   }
   return [...paths].map((path) => ({
     check: "groups",
     verdict: "warn",
     path,
-    reason: `${path} is false, but the platform delivers to ${nameOf(report)} only messages that address it (privacy mode)`,
-    fix: "Switch privacy mode off at the platform's bot maker and add the bot to the group again, or make it an administrator there.",
+    reason:
+      `${path} is false, but the platform delivers to ${nameOf(report)} only messages that address it ` +
+      "(privacy mode)",
+    fix:
+      "Switch privacy mode off at the platform's bot maker and add the bot to the group again, or make " +
+      "it an administrator there.",
   }));
 }

@@ -17,8 +17,12 @@ export function checkRefusedTools({ description }: Patient): readonly Finding[] 
     return {
       check: "tools",
       verdict: "warn",
-      reason: `the server of ${model} does not accept the ${what} ${names.join(", ")}${more}, so turns go on without: ${withoutStop(reason)}`,
-      fix: "Correct the schema where the tool comes from, leave it out with agents.*.tools.deny, or choose another model.",
+      reason:
+        `the server of ${model} does not accept the ${what} ${names.join(", ")}${more}, so turns go ` +
+        `on without: ${withoutStop(reason)}`,
+      fix:
+        "Correct the schema where the tool comes from, leave it out with agents.*.tools.deny, or choose " +
+        "another model.",
     };
   });
   return orOk(found, "tools", "no tool is refused by a model");

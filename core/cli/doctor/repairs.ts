@@ -1,4 +1,6 @@
-/** The repairs of `--fix` in the configuration file. Each is one edit of the syntax tree, checked before it is written. */
+/**
+ * The repairs of `--fix` in the configuration file. Each is one edit of the syntax tree, checked before it is written.
+ */
 import { type EditOptions, editConfig, renameConfigKey } from "../../config/editing/edit.ts";
 import { getPath, parsePath, renderPath } from "../../config/path.ts";
 import type { MisnamedChannel } from "../../gateway/misnamed-channels.ts";
@@ -8,7 +10,11 @@ import type { Repair } from "./finding.ts";
 import type { Patient } from "./patient.ts";
 
 function editOptions({ context, declared }: Patient): EditOptions {
-  return { env: context.env, schemas: declaredSchemas(declared), check: (config) => pluginProblems(declared, config, context) };
+  return {
+    env: context.env,
+    schemas: declaredSchemas(declared),
+    check: (config) => pluginProblems(declared, config, context),
+  };
 }
 
 /** Replaces the name by the id; if the list already contains the id, the name is only removed. */
@@ -25,7 +31,12 @@ export function replaceEntry(
       const at = Array.isArray(list) ? list.findIndex((one) => String(one) === entry) : -1;
       if (at === -1 || !Array.isArray(list)) return;
       const known = list.some((one) => String(one) === id);
-      await editConfig(patient.loaded.file, [...(parsePath(path) ?? []), at], known ? undefined : id, editOptions(patient));
+      await editConfig(
+        patient.loaded.file,
+        [...(parsePath(path) ?? []), at],
+        known ? undefined : id,
+        editOptions(patient),
+      );
     },
   };
 }

@@ -49,7 +49,11 @@ function printFindings(terminal: Terminal, report: Report): void {
 
 function repairLine(
   { what }: Repair,
-  { done, dryRun, style }: { readonly done: Mended | undefined; readonly dryRun: boolean; readonly style: Terminal["style"] },
+  {
+    done,
+    dryRun,
+    style,
+  }: { readonly done: Mended | undefined; readonly dryRun: boolean; readonly style: Terminal["style"] },
 ): string {
   if (done?.done === true) return `${style("green", "done")}   ${what}`;
   if (done !== undefined) return `${style("red", "failed")} ${what}: ${done.reason ?? "unknown reason"}`;
@@ -62,20 +66,22 @@ function summary({ findings, mended }: Report): string {
   const doubtful = open.filter(({ verdict }) => verdict === "warn").length;
   if (wrong + doubtful === 0) return "All is well.";
   const mendable = open.filter(({ repair }) => repair !== undefined && !mended.has(repair)).length;
-  const counts = [...(wrong > 0 ? [`${wrong} wrong`] : []), ...(doubtful > 0 ? [`${doubtful} to look at`] : [])].join(", ");
+  const counts = [...(wrong > 0 ? [`${wrong} wrong`] : []), ...(doubtful > 0 ? [`${doubtful} to look at`] : [])].join(
+    ", ",
+  );
   return `${counts}.${mendable > 0 ? ` \`${programCommand} doctor --fix\` fixes ${mendable} of them.` : ""}`;
 }
 
 function asJson({ findings, mended, backup }: Report): object {
   return {
     ok: !findings.some(({ verdict, repair }) => verdict === "fail" && !(repair && mended.get(repair)?.done)),
-    ...(backup === undefined ? {} : { backup }),
+    backup,
     findings: findings.map(({ repair, ...finding }) => {
       const done = repair && mended.get(repair);
       return {
         ...finding,
         ...(repair === undefined ? {} : { repair: repair.what }),
-        ...(done === undefined ? {} : { mended: done.done, ...(done.reason === undefined ? {} : { failure: done.reason }) }),
+        ...(done === undefined ? {} : { mended: done.done, failure: done.reason }),
       };
     }),
   };

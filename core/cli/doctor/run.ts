@@ -55,9 +55,16 @@ export async function runDoctor(context: CommandContext, _: readonly [], options
   const findings = await examine(context);
   const repairs = findings.flatMap(({ repair }) => repair ?? []);
   const mending = options.fix === true && options.dryRun !== true;
-  const backup = mending && repairs.some(({ edits }) => edits) ? backUp(context.configFile.file, context.now()) : undefined;
+  const backup =
+    mending && repairs.some(({ edits }) => edits) ? backUp(context.configFile.file, context.now()) : undefined;
   const mended = mending ? await mend(repairs) : new Map<Repair, Mended>();
-  showFindings(context.terminal, { findings, mended, backup, json: options.json === true, dryRun: options.dryRun === true });
+  showFindings(context.terminal, {
+    findings,
+    mended,
+    backup,
+    json: options.json === true,
+    dryRun: options.dryRun === true,
+  });
   return findings.some(({ verdict, repair }) => verdict === "fail" && !(repair && mended.get(repair)?.done)) ? 1 : 0;
 }
 
@@ -69,7 +76,13 @@ async function examine(context: CommandContext): Promise<readonly Finding[]> {
     if (!(error instanceof HostError)) throw error;
     // Nothing else can be checked: without the configuration, the place of the state and the accounts are unknown.
     return [
-      { check: "configuration", verdict: "fail", reason: withoutStop(error.message), path: context.configFile.file, fix: error.hint },
+      {
+        check: "configuration",
+        verdict: "fail",
+        reason: withoutStop(error.message),
+        path: context.configFile.file,
+        fix: error.hint,
+      },
     ];
   }
   const patient = await gather(context, loaded);
@@ -91,7 +104,10 @@ async function mend(repairs: readonly Repair[]): Promise<ReadonlyMap<Repair, Men
   return mended;
 }
 
-/** Copies the configuration file before the first edit. The copy contains the same secrets, so it gets the same permissions. */
+/**
+ * Copies the configuration file before the first edit. The copy contains the same secrets, so it gets the same
+ * permissions.
+ */
 function backUp(file: string, now: number): string {
   const time = new Date(now).toISOString().replace(/[-:]/g, "").replace("T", "-").slice(0, 15);
   const copy = `${file}.${time}.backup`;

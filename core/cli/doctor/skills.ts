@@ -34,22 +34,37 @@ export async function wrongSkills(patient: Patient): Promise<readonly Finding[]>
     named.push({ path: own ? `agents.list[${index}].skills` : "agents.defaults.skills", names, known });
   }
   for (const place of placesOf(patient)) named.push({ ...place, known: everywhere });
-  const missing = named.flatMap(({ path, names, known }) => names.filter((name) => !known.has(name)).map((name) => [path, name] as const));
+  const missing = named.flatMap(({ path, names, known }) =>
+    names.filter((name) => !known.has(name)).map((name) => [path, name] as const),
+  );
   const base = { check: "agents", verdict: "warn" } as const;
   return [
     ...[...unlisted].map(([file, error]): Finding => {
-      const described = "Begin it with a line of three dashes, `description: what it is for`, and another line of three dashes.";
+      const described =
+        "Begin it with a line of three dashes, `description: what it is for`, and another line of three dashes.";
       const why = error === undefined ? "it has no description" : `it cannot be read (${error})`;
       const fix =
         error === undefined
           ? described
-          : "Let the user of the gateway read the file. It has to be in the workspace: neither a link that leads out of it nor a hard link.";
-      return { ...base, path: file, reason: `the skill in ${visibleLine(file, 300)} is not offered to models: ${why}`, fix };
+          : "Let the user of the gateway read the file. It has to be in the workspace: neither a link that " +
+            "leads out of it nor a hard link.";
+      return {
+        ...base,
+        path: file,
+        reason: `the skill in ${visibleLine(file, 300)} is not offered to models: ${why}`,
+        fix,
+      };
     }),
     // A section that several agents or accounts inherit is in the file once.
     ...[...new Map(missing.map((one) => [one.join("\n"), one])).values()].map(([path, name]): Finding => {
-      const reason = `${path} names ${JSON.stringify(visibleLine(name, 80))}, and no workspace has a skill of that name`;
-      return { ...base, path, reason, fix: "Correct the name, or write skills/<name>/SKILL.md into the workspace of the agent." };
+      const reason =
+        `${path} names ${JSON.stringify(visibleLine(name, 80))}, and no workspace has a skill ` + "of that name";
+      return {
+        ...base,
+        path,
+        reason,
+        fix: "Correct the name, or write skills/<name>/SKILL.md into the workspace of the agent.",
+      };
     }),
   ];
 }

@@ -14,7 +14,8 @@ export function checkPlugins({ declared, description }: Patient): readonly Findi
   const running = description?.plugins ?? [];
   const found = declared.flatMap(({ id, state, reason, hint }): Finding[] => {
     // An invalid declaration or option is reported as a problem of the configuration.
-    const down = state === "ready" ? running.find((plugin) => plugin.id === id && plugin.state === "failed") : undefined;
+    const down =
+      state === "ready" ? running.find((plugin) => plugin.id === id && plugin.state === "failed") : undefined;
     if (down === undefined) return [];
     const fix = down.hint ?? hint;
     return [
@@ -22,7 +23,7 @@ export function checkPlugins({ declared, description }: Patient): readonly Findi
         check: "plugins",
         verdict: "fail",
         reason: visibleLine(down.reason ?? reason ?? `the plugin ${id} failed`, 500),
-        ...(fix === undefined ? {} : { fix }),
+        fix,
       },
     ];
   });
@@ -30,7 +31,12 @@ export function checkPlugins({ declared, description }: Patient): readonly Findi
     const ended = worker && workerDetail(worker);
     if (ended === undefined) continue;
     const fix = `Read the log lines of the plugin: ${programCommand} logs`;
-    found.push({ check: "plugins", verdict: worker?.state === "up" ? "warn" : "fail", reason: visibleLine(`${id}: ${ended}`, 500), fix });
+    found.push({
+      check: "plugins",
+      verdict: worker?.state === "up" ? "warn" : "fail",
+      reason: visibleLine(`${id}: ${ended}`, 500),
+      fix,
+    });
   }
   const count = declared.filter(({ state }) => state === "ready").length;
   return orOk(found, "plugins", `${count} of ${declared.length} are switched on`);
@@ -70,10 +76,17 @@ export async function checkAgents(patient: Patient): Promise<readonly Finding[]>
   const mute: string[] = [];
   for (const id of agentIds(config)) {
     const { engine, model } = agentSettings(config, id);
-    if (engine === undefined && (model === undefined || (typeof model === "object" && model.primary === undefined))) mute.push(id);
+    if (engine === undefined && (model === undefined || (typeof model === "object" && model.primary === undefined)))
+      mute.push(id);
     if (engine === undefined || description === null || description.engines.includes(engine)) continue;
     const fix = `Loaded engines: ${description.engines.join(", ")}.`;
-    found.push({ check, verdict: "fail", path: "agents", reason: `the agent ${id} needs the engine ${engine}, which is not loaded`, fix });
+    found.push({
+      check,
+      verdict: "fail",
+      path: "agents",
+      reason: `the agent ${id} needs the engine ${engine}, which is not loaded`,
+      fix,
+    });
   }
   if (mute.length > 0) {
     const reason = `no model is configured for ${mute.join(", ")}, so messages are only repeated`;
@@ -82,9 +95,12 @@ export async function checkAgents(patient: Patient): Promise<readonly Finding[]>
   }
   found.push(...wrongPatterns(config), ...(await wrongSkills(patient)), ...(await unpricedModels(patient)));
   config.bindings.forEach(({ agentId, match: { channel, accountId } }, index) => {
-    if (accounts.some((one) => one.channel === channel && (accountId === undefined || one.account === accountId))) return;
+    if (accounts.some((one) => one.channel === channel && (accountId === undefined || one.account === accountId)))
+      return;
     const where = accountId === undefined ? channel : `${channel}:${accountId}`;
-    const reason = `bindings[${index}] routes ${visibleLine(where, 100)} to the agent ${agentId}, but that place is not configured`;
+    const reason =
+      `bindings[${index}] routes ${visibleLine(where, 100)} to the agent ${agentId}, but that ` +
+      "place is not configured";
     found.push({
       check,
       verdict: "warn",
@@ -107,7 +123,13 @@ function wrongPatterns(config: Patient["loaded"]["config"]): readonly Finding[] 
     createMentionMatcher(patterns).invalid.map(({ pattern, reason }): Finding => {
       const fix = "Correct it, or remove it: until then it is ignored, and the others apply.";
       const shown = visibleLine(JSON.stringify(pattern), 100);
-      return { check: "agents", verdict: "warn", path, reason: `${shown} in ${path} cannot be used: ${visibleLine(reason, 300)}`, fix };
+      return {
+        check: "agents",
+        verdict: "warn",
+        path,
+        reason: `${shown} in ${path} cannot be used: ${visibleLine(reason, 300)}`,
+        fix,
+      };
     }),
   );
 }
@@ -115,13 +137,17 @@ function wrongPatterns(config: Patient["loaded"]["config"]): readonly Finding[] 
 /** Transforms read untrusted input, so running them outside the sandbox is worth a warning. */
 export function checkTransforms({ loaded }: Patient): readonly Finding[] {
   const { enabled, mappings, transforms } = loaded.config.hooks;
-  const modules = new Set(enabled ? mappings.flatMap(({ transform }) => (transform === undefined ? [] : [transform.module])) : []);
+  const modules = new Set(
+    enabled ? mappings.flatMap(({ transform }) => (transform === undefined ? [] : [transform.module])) : [],
+  );
   if (modules.size === 0 || transforms.runtime !== "trusted") return [];
   return [
     {
       check: "transforms",
       verdict: "warn",
-      reason: `hooks.transforms.runtime is "trusted": ${[...modules].join(", ")} can reach files, processes and the network of this machine`,
+      reason:
+        `hooks.transforms.runtime is "trusted": ${[...modules].join(", ")} can reach files, processes ` +
+        "and the network of this machine",
       path: "hooks.transforms.runtime",
       fix: "Remove the key, unless you wrote these files and they need Node's own modules.",
     },

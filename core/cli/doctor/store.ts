@@ -10,7 +10,7 @@ export async function checkStore({ context, place, state }: Patient): Promise<re
   const path = "state.url";
   try {
     const found = (await context.checkStore()).map(
-      ({ verdict, reason, fix }): Finding => ({ check, verdict, reason, path, ...(fix === undefined ? {} : { fix }) }),
+      ({ verdict, reason, fix }): Finding => ({ check, verdict, reason, path, fix }),
     );
     // The check of the state reports why it cannot be opened.
     if (state instanceof HostError || found.length > 0) return found;

@@ -18,15 +18,14 @@ export function addEvents(program: Command, add: Add, handle: Handle): void {
     json: true,
   })
     .option("--chat <id>", "only events from or to a chat: its id, optionally as <channel>:<id>")
-    .option("--sender <id>", "only events of a sender: the id, optionally as <channel>:<id>; known once an event has been parsed")
+    .option(
+      "--sender <id>",
+      "only events of a sender: the id, optionally as <channel>:<id>; known once an event has been parsed",
+    )
     .addOption(
-      new Option("--outcome <outcome>", "only events with this outcome; waiting: pending events, oldest first").choices([
-        "answered",
-        "silent",
-        "refused",
-        "failed",
-        "waiting",
-      ]),
+      new Option("--outcome <outcome>", "only events with this outcome; waiting: pending events, oldest first").choices(
+        ["answered", "silent", "refused", "failed", "waiting"],
+      ),
     )
     .option("--since <time>", `only events since this time: ${sinceForms}`)
     .option("-n, --limit <number>", "how many, at most 1000", wholeNumber, 20)
@@ -34,11 +33,17 @@ export function addEvents(program: Command, add: Add, handle: Handle): void {
     .option("-f, --follow", "keep printing events as they end")
     .action(handle(async () => (await import("./list.ts")).listEvents));
   add(events, "retry", {
-    summary: "Run all failed events that match again, messages of chats too. A chat whose channel is away waits for it.",
-    example: [say("retry --outcome failed --since 2h --dry-run"), say("retry --outcome failed --code model_unreachable --yes")].join("\n"),
+    summary:
+      "Run all failed events that match again, messages of chats too. A chat whose channel is away waits for it.",
+    example: [
+      say("retry --outcome failed --since 2h --dry-run"),
+      say("retry --outcome failed --code model_unreachable --yes"),
+    ].join("\n"),
     json: true,
   })
-    .addOption(new Option("--outcome <outcome>", "only events with this outcome").choices(["failed"]).makeOptionMandatory())
+    .addOption(
+      new Option("--outcome <outcome>", "only events with this outcome").choices(["failed"]).makeOptionMandatory(),
+    )
     .option("--code <code>", "only events that failed for this reason, such as model_unreachable")
     .option("--since <time>", `only events since this time: ${sinceForms}`)
     .option("--channel <id>", "only events from this channel; hooks: only webhooks")

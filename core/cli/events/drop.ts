@@ -22,7 +22,7 @@ export async function dropEvents(context: CommandContext, _: readonly [], option
   const { terminal } = context;
   const store = await context.openState();
   try {
-    const place = { channel, ...(account === undefined ? {} : { account }) };
+    const place = { channel, account };
     const found = await waitingFor(store, place);
     const name = account === undefined ? channel : `${channel}:${account}`;
     const events = found.length === 1 ? "1 event" : `${found.length} events`;
@@ -36,7 +36,8 @@ export async function dropEvents(context: CommandContext, _: readonly [], option
       print(0, false, `${events} would end, as silent(dropped).`);
       return 0;
     }
-    if (!(await agrees(`End ${events} that ${found.length === 1 ? "waits" : "wait"} from and for ${name}?`, options))) return 1;
+    if (!(await agrees(`End ${events} that ${found.length === 1 ? "waits" : "wait"} from and for ${name}?`, options)))
+      return 1;
     const drop = { ...place, at: context.now() };
     await addDrop(store, drop);
     const running = (await (await context.gateway())?.poke()) === true;
@@ -62,7 +63,11 @@ async function untilEnded(
     place,
     ids,
     context,
-  }: { readonly place: { readonly channel: string }; readonly ids: ReadonlySet<string>; readonly context: CommandContext },
+  }: {
+    readonly place: { readonly channel: string };
+    readonly ids: ReadonlySet<string>;
+    readonly context: CommandContext;
+  },
 ): Promise<number> {
   const until = context.now() + patienceMs;
   let reported = context.now();

@@ -12,7 +12,9 @@ const mostAtOnce = 1_000;
 
 type Newest = Pick<EventReport, "id" | "acceptedAt">;
 
-/** Which events are followed: those that are newer than `newest` or accepted `since` a time, and those that were open. */
+/**
+ * Which events are followed: those that are newer than `newest` or accepted `since` a time, and those that were open.
+ */
 export interface FollowStart {
   /** In epoch milliseconds. */
   readonly since?: number;
@@ -26,7 +28,7 @@ export interface FollowStart {
 const all = ({ since }: Pick<FollowStart, "since">) => ({
   limit: mostAtOnce,
   includeInternal: true,
-  ...(since !== undefined && { since }),
+  since,
 });
 
 /** Taken before a list is read, so that no event ends unseen between the list and what follows it. */
@@ -38,8 +40,9 @@ export async function startNow(store: Store, since?: number): Promise<FollowStar
 }
 
 /**
- * Polls, because another process writes the events. The sender of an event and the places of its reply are unknown until it has ended, so
- * the filter applies then. A database that is away is waited for: `onAway` is called once with the reason.
+ * Polls, because another process writes the events. The sender of an event and the places of its reply are unknown
+ * until it has ended, so the filter applies then. A database that is away is waited for: `onAway` is called once with
+ * the reason.
  */
 export async function followEvents(
   store: Store,

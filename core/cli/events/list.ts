@@ -47,7 +47,8 @@ export async function listEvents(context: CommandContext, _: readonly [], option
 }
 
 function filterOf({ chat, sender, outcome, since, limit, all, follow }: Options, now: number): EventFilter {
-  if (limit < 1 || limit > mostAtOnce) throw new HostError("usage", { reason: `--limit must be from 1 to ${mostAtOnce}` });
+  if (limit < 1 || limit > mostAtOnce)
+    throw new HostError("usage", { reason: `--limit must be from 1 to ${mostAtOnce}` });
   const waiting = outcome === "waiting";
   if (waiting && follow === true)
     throw new HostError("usage", { reason: "--follow shows events as they end: leave out --outcome waiting" });
@@ -64,16 +65,17 @@ function filterOf({ chat, sender, outcome, since, limit, all, follow }: Options,
 }
 
 function dataOf(report: EventReport) {
-  const { id, source, kind, account, acceptedAt, state, outcome, reason, settledAt, agentId, sessionKey, attempts } = report;
+  const { id, source, kind, account, acceptedAt, state, outcome, reason, settledAt, agentId, sessionKey, attempts } =
+    report;
   const { chat, thread } = placeOf(report);
   return {
     id,
     at: acceptedAt,
     source,
     kind,
-    ...(account === undefined ? {} : { account }),
-    ...(chat === undefined ? {} : { chat }),
-    ...(thread === undefined ? {} : { thread }),
+    account,
+    chat,
+    thread,
     ...senderOf(report),
     state,
     ...(outcome === undefined ? {} : { outcome, reason }),
@@ -105,8 +107,16 @@ function cells(report: EventReport, now: number, style: CommandContext["terminal
   const { id, acceptedAt, settledAt } = report;
   const { chat, thread } = placeOf(report);
   const place = chat === undefined ? "" : thread === undefined ? chat : `${chat} topic ${thread}`;
-  const took = settledAt === undefined ? `for ${renderDuration(now - acceptedAt)}` : renderDuration(settledAt - acceptedAt);
-  return [renderClock(acceptedAt), id, visibleLine(fromOf(report), 60), visibleLine(place, 40), endOf(report, style), took];
+  const took =
+    settledAt === undefined ? `for ${renderDuration(now - acceptedAt)}` : renderDuration(settledAt - acceptedAt);
+  return [
+    renderClock(acceptedAt),
+    id,
+    visibleLine(fromOf(report), 60),
+    visibleLine(place, 40),
+    endOf(report, style),
+    took,
+  ];
 }
 
 /** The sender and place, as recorded by the ingress station; before that, the kind of event. */

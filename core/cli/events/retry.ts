@@ -17,15 +17,21 @@ export interface RetryOptions {
 const mostAtOnce = 10_000;
 const progressEveryMs = 1_000;
 
-export async function retryEvents(context: CommandContext, _: readonly [], options: RetryOptions & { readonly channel?: string }) {
+export async function retryEvents(
+  context: CommandContext,
+  _: readonly [],
+  options: RetryOptions & { readonly channel?: string },
+) {
   return await retryAll(context, options, {
-    ...(options.channel === undefined ? {} : { source: options.channel }),
+    source: options.channel,
     what: "failed event",
     again: (store, { id }) => store.replay(id, context.now()),
   });
 }
 
-/** Runs each event that failed and matches again. Pressed twice, the second call finds those that run, and leaves them. */
+/**
+ * Runs each event that failed and matches again. Pressed twice, the second call finds those that run, and leaves them.
+ */
 export async function retryAll(
   context: CommandContext,
   { code, since, yes, dryRun, json }: RetryOptions,
@@ -49,7 +55,9 @@ export async function retryAll(
     });
     const failed = found.filter(({ reason }) => code === undefined || reason === code);
     const count = (number: number) => (number === 1 ? `1 ${kind.what}` : `${number} ${kind.what.replace(/y$/, "ie")}s`);
-    const reasons = Object.fromEntries([...Map.groupBy(failed, ({ reason = "" }) => reason)].map(([reason, all]) => [reason, all.length]));
+    const reasons = Object.fromEntries(
+      [...Map.groupBy(failed, ({ reason = "" }) => reason)].map(([reason, all]) => [reason, all.length]),
+    );
     const listed = Object.entries(reasons).map(([reason, number]) => `${number} ${reason}`);
     const print = (retried: readonly string[], running: boolean, lines: readonly string[]) => {
       if (json === true) terminal.json({ found: failed.length, reasons, retried, running });
@@ -76,7 +84,8 @@ export async function retryAll(
     const running = (await (await context.gateway())?.poke()) === true;
     const skipped = failed.length - retried.length;
     print(retried, running, [
-      `${count(retried.length)} ${retried.length === 1 ? "runs" : "run"} again${running ? "" : " when a gateway starts"}.`,
+      `${count(retried.length)} ${retried.length === 1 ? "runs" : "run"} ` +
+        `again${running ? "" : " when a gateway starts"}.`,
       ...(skipped === 0 ? [] : [`${skipped} had been run again by another call, or cannot be.`]),
     ]);
     return 0;
@@ -86,7 +95,11 @@ export async function retryAll(
 }
 
 /** Another call of the command may have run it meanwhile, and it may have failed once more. */
-async function runAgain(store: Store, event: EventReport, again: (store: Store, event: EventReport) => Promise<boolean>): Promise<boolean> {
+async function runAgain(
+  store: Store,
+  event: EventReport,
+  again: (store: Store, event: EventReport) => Promise<boolean>,
+): Promise<boolean> {
   const now = await store.event(event.id);
   if (now?.outcome !== "failed" || now.settledAt !== event.settledAt) return false;
   return await again(store, event);

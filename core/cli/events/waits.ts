@@ -1,4 +1,7 @@
-/** What the events that wait wait for: a channel that is missing, or a model that does not answer. Read from the state, so it needs no gateway. */
+/**
+ * What the events that wait wait for: a channel that is missing, or a model that does not answer. Read from the state,
+ * so it needs no gateway.
+ */
 import { waitsForModel } from "../../agents/turn/model-outages.ts";
 import type { Decision } from "../../contract/types.ts";
 import type { EventReport } from "../../state/report.ts";
@@ -64,7 +67,8 @@ async function groupsOf(store: Store): Promise<{ readonly groups: readonly Group
     const { channel, account } = accountAt(found.path);
     if (channel !== undefined) accounts.set(`${channel} ${account}`, group);
   }
-  for (const event of rest) (lanes.get(event.lane) ?? accounts.get(`${event.source} ${event.account}`))?.events.push(event);
+  for (const event of rest)
+    (lanes.get(event.lane) ?? accounts.get(`${event.source} ${event.account}`))?.events.push(event);
   return { groups: [...groups.values()], more: open.length === mostCounted };
 }
 
@@ -87,13 +91,18 @@ export function waitsLine({ events, more, reason, oldestAt }: Waits, now: number
 }
 
 /** The events that wait from or for a channel, with those that nothing has looked at yet. */
-export async function waitingFor(store: Store, { channel, account }: { readonly channel: string; readonly account?: string | undefined }) {
+export async function waitingFor(
+  store: Store,
+  { channel, account }: { readonly channel: string; readonly account?: string | undefined },
+) {
   const { groups } = await groupsOf(store);
   const isPlace = (at: { readonly channel?: string | undefined; readonly account?: string | undefined }) =>
     at.channel === channel && (account === undefined || at.account === account);
   const waiting = groups.filter((group) => isPlace(accountAt(group.cause.path))).flatMap(({ events }) => events);
   const own = await store.events({ open: true, includeInternal: true, source: channel, limit: mostCounted });
   const known = new Set(waiting.map(({ id }) => id));
-  const others = own.filter((event) => event.state === "waiting" && !known.has(event.id) && isPlace({ channel, account: event.account }));
+  const others = own.filter(
+    (event) => event.state === "waiting" && !known.has(event.id) && isPlace({ channel, account: event.account }),
+  );
   return [...waiting, ...others];
 }

@@ -21,17 +21,21 @@ export function addHooks(program: Command, add: Add, handle: Handle): void {
     .option("-n, --limit <number>", "how many, at most 1000", wholeNumber, 20)
     .action(handle(async () => (await import("./deliveries.ts")).listDeliveries));
   add(hooks, "challenges", {
-    summary: "Show the values that platforms sent when they tested an address, such as a verification token, for an hour.",
+    summary:
+      "Show the values that platforms sent when they tested an address, such as a verification token, for an hour.",
     example: say("challenges"),
     json: true,
   }).action(handle(async () => (await import("./deliveries.ts")).listChallenges));
   add(hooks, "show <delivery>", {
-    summary: "Show the request, decisions and outcome of a delivery. Pass the first letters of its id, or last for the newest.",
+    summary:
+      "Show the request, decisions and outcome of a delivery. Pass the first letters of its id, or last for " +
+      "the newest.",
     example: `${say("show last")}\n${say("show 0mwp4yhl93 --json")}`,
     json: true,
   }).action(handle(async () => (await import("./show.ts")).showDelivery));
   add(hooks, "replay [delivery]", {
-    summary: "Run a delivery again unchanged, or all failed ones. A delivery that never ran goes through its current mapping.",
+    summary:
+      "Run a delivery again unchanged, or all failed ones. A delivery that never ran goes through its current mapping.",
     example: `${say("replay 0mwp4yhl93")}\n${say("replay last --remap")}\n${say("replay --failed --since 2h")}`,
     json: true,
   })
@@ -51,7 +55,9 @@ export function addHooks(program: Command, add: Add, handle: Handle): void {
     .action(handle(async () => (await import("./test.ts")).testDelivery));
   add(hooks, "send <name> <file>", {
     summary: "Send a delivery to the running gateway with the hook token or a signature. The delivery is executed.",
-    example: `${say("send github push.json --sign")}\n${say('send github push.json --sign --header "X-GitHub-Event: push" --json')}`,
+    example: `${say("send github push.json --sign")}\n${say(
+      'send github push.json --sign --header "X-GitHub-Event: push" ' + "--json",
+    )}`,
     json: true,
   })
     .option("--sign", "sign with the secret and the scheme of the mapping")

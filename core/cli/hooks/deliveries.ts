@@ -1,4 +1,7 @@
-/** `hooks deliveries` and `hooks challenges`: received deliveries and their results; values in tests of an address, for a person to copy. */
+/**
+ * `hooks deliveries` and `hooks challenges`: received deliveries and their results; values in tests of an address, for
+ * a person to copy.
+ */
 
 import { programCommand } from "../../contract/command.ts";
 import { HostError } from "../../contract/errors.ts";
@@ -30,7 +33,8 @@ interface Delivery {
 const mostAtOnce = 1_000;
 
 export async function listDeliveries(context: CommandContext, _: readonly [], options: Options): Promise<number> {
-  if (options.limit < 1 || options.limit > mostAtOnce) throw new HostError("usage", { reason: `--limit must be from 1 to ${mostAtOnce}` });
+  if (options.limit < 1 || options.limit > mostAtOnce)
+    throw new HostError("usage", { reason: `--limit must be from 1 to ${mostAtOnce}` });
   const store = await context.openState();
   try {
     const deliveries = await collect(store, options);
@@ -43,7 +47,9 @@ export async function listDeliveries(context: CommandContext, _: readonly [], op
     else show(deliveries, { shown: refused, count: all.length, last: all.at(-1) }, { context, options });
     if (options.json !== true && challenges.length > 0) {
       const hooks = [...new Set(challenges.map(({ hook }) => visibleLine(hook, 40)))].join(", ");
-      context.terminal.line(`Tests of ${hooks} contain values to copy: \`${programCommand} hooks challenges\` shows them.`);
+      context.terminal.line(
+        `Tests of ${hooks} contain values to copy: \`${programCommand} hooks challenges\` shows them.`,
+      );
     }
     return 0;
   } finally {
@@ -54,7 +60,9 @@ export async function listDeliveries(context: CommandContext, _: readonly [], op
 async function collect(store: Store, { failed = false, limit }: Options): Promise<readonly Delivery[]> {
   const outcomes = failed ? (["failed", "refused"] as const) : [undefined];
   const found = await Promise.all(
-    outcomes.map((outcome) => store.events({ ...deliveryFilter, limit, ...(outcome === undefined ? {} : { outcome }) })),
+    outcomes.map((outcome) =>
+      store.events({ ...deliveryFilter, limit, ...(outcome === undefined ? {} : { outcome }) }),
+    ),
   );
   const reports = found
     .flat()
@@ -81,13 +89,17 @@ function dataOf({ report, kept, repeated }: Delivery) {
     ...(outcome === undefined ? {} : { outcome, reason }),
     ...(settledAt === undefined ? {} : { ms: settledAt - acceptedAt }),
     attempts,
-    ...(repeated === undefined ? {} : { repeated }),
+    repeated,
   };
 }
 
 function show(
   deliveries: readonly Delivery[],
-  { shown, count, last }: { readonly shown: readonly RefusedHook[]; readonly count: number; readonly last: RefusedHook | undefined },
+  {
+    shown,
+    count,
+    last,
+  }: { readonly shown: readonly RefusedHook[]; readonly count: number; readonly last: RefusedHook | undefined },
   { context: { terminal, now }, options }: { readonly context: CommandContext; readonly options: Options },
 ): void {
   const { style } = terminal;
@@ -104,7 +116,10 @@ function show(
       ]),
     ]);
   } else if (options.failed !== true) terminal.line("No webhook has been accepted yet.");
-  else terminal.line(count === 0 ? "No request was refused, and no delivery failed." : "No accepted delivery was refused or failed.");
+  else
+    terminal.line(
+      count === 0 ? "No request was refused, and no delivery failed." : "No accepted delivery was refused or failed.",
+    );
   if (shown.length > 0) {
     terminal.line();
     terminal.line(style("bold", "Refused on arrival"));
@@ -123,7 +138,12 @@ function show(
   } else if (last !== undefined) {
     const requests = count === 1 ? "1 request was" : `${count} requests were`;
     const when = `${count === 1 ? "" : "the last one "}${renderAgo(last.at, now())}`;
-    terminal.line(style("dim", `${requests} refused on arrival, ${when}; \`${programCommand} hooks deliveries --failed\` lists them.`));
+    terminal.line(
+      style(
+        "dim",
+        `${requests} refused on arrival, ${when}; \`${programCommand} hooks deliveries --failed\` lists them.`,
+      ),
+    );
   }
 }
 
@@ -134,7 +154,11 @@ function endOf({ state, outcome, reason }: EventReport, style: CommandContext["t
 
 const unsure = "Anyone could have sent this. Use it only if you started the test at that moment.";
 
-export async function listChallenges(context: CommandContext, _: readonly [], options: { readonly json?: boolean }): Promise<number> {
+export async function listChallenges(
+  context: CommandContext,
+  _: readonly [],
+  options: { readonly json?: boolean },
+): Promise<number> {
   const store = await context.openState();
   try {
     const { terminal, now } = context;
@@ -143,7 +167,9 @@ export async function listChallenges(context: CommandContext, _: readonly [], op
     else if (challenges.length === 0) terminal.line("In the last hour, no platform has sent a value to copy.");
     else {
       for (const { at, hook, client, verified, value } of challenges) {
-        terminal.line(`${terminal.style("bold", visibleLine(hook))}, ${renderAgo(at, now())} from ${visibleLine(client)}`);
+        terminal.line(
+          `${terminal.style("bold", visibleLine(hook))}, ${renderAgo(at, now())} from ${visibleLine(client)}`,
+        );
         terminal.line(`  ${visibleLine(value)}`);
         if (!verified) terminal.line(terminal.style("dim", `  ${unsure}`));
       }

@@ -7,7 +7,11 @@ import type { CommandContext } from "../context.ts";
 
 export async function readDelivery(
   context: CommandContext,
-  { name, file, header = [] }: { readonly name: string; readonly file: string; readonly header?: readonly string[] | undefined },
+  {
+    name,
+    file,
+    header = [],
+  }: { readonly name: string; readonly file: string; readonly header?: readonly string[] | undefined },
 ): Promise<{ readonly recorded: HookDelivery; readonly headers: Readonly<Record<string, string>> }> {
   const headers = readHeaders(header);
   const text = await readFile(file, "utf8").catch((error: unknown) => {
@@ -20,7 +24,8 @@ export async function readDelivery(
 function readHeaders(given: readonly string[]): Readonly<Record<string, string>> {
   const pairs = given.map((text) => {
     const [, name, value] = /^([\w!#$%&'*+\-.^`|~]+):\s*(.*)$/.exec(text) ?? [];
-    if (name === undefined || value === undefined) throw new HostError("usage", { reason: `--header ${text} is not NAME: VALUE` });
+    if (name === undefined || value === undefined)
+      throw new HostError("usage", { reason: `--header ${text} is not NAME: VALUE` });
     return [name.toLowerCase(), value.trim()] as const;
   });
   return Object.fromEntries(pairs);

@@ -22,7 +22,11 @@ export async function findDelivery(store: Store, wanted: string): Promise<FoundD
   const found = wanted === "last" ? await newest(store) : await findByPrefix(store, wanted, deliveryFilter);
   if (found === null || !isDelivery(found)) throw new HostError("delivery_unknown", { event: wanted });
   const kept = readKept(await store.body(found.id), found.kind);
-  return { report: await explained(store, await withUnit(store, found)), kept, repeated: await readRepeated(store, found.id) };
+  return {
+    report: await explained(store, await withUnit(store, found)),
+    kept,
+    repeated: await readRepeated(store, found.id),
+  };
 }
 
 async function newest(store: Store): Promise<EventReport> {

@@ -29,7 +29,11 @@ interface ListedHooks {
   readonly problems: ListedHook["problems"];
 }
 
-export async function listHooks(context: CommandContext, _: readonly [], options: { readonly json?: boolean }): Promise<number> {
+export async function listHooks(
+  context: CommandContext,
+  _: readonly [],
+  options: { readonly json?: boolean },
+): Promise<number> {
   const bench = await openWorkbench(context);
   try {
     const listed = collect(bench);
@@ -49,7 +53,10 @@ const endpoints: readonly ListedHook[] = [
 
 function collect({ loaded, table }: Workbench): ListedHooks {
   const { hooks } = loaded.config;
-  const all = [...loaded.problems.filter(({ path }) => path === "hooks" || path.startsWith("hooks.")), ...table.problems];
+  const all = [
+    ...loaded.problems.filter(({ path }) => path === "hooks" || path.startsWith("hooks.")),
+    ...table.problems,
+  ];
   const problems = [...new Map(all.map((problem) => [`${problem.path} ${problem.message}`, problem])).values()];
   const mappings = table.mappings.map((mapping) => listed(mapping, problems));
   // The table contains neither mappings that cannot be compiled nor disabled ones.
@@ -88,7 +95,7 @@ function listed(mapping: Mapping, problems: readonly Problem[]): ListedHook {
   return {
     id,
     kind: preset === undefined ? "mapping" : `preset ${preset}`,
-    ...(match.path === undefined ? {} : { path: match.path }),
+    path: match.path,
     ...(settings.method === "GET" ? { method: settings.method } : {}),
     action: settings.action,
     access: accessOf(mapping),
@@ -101,7 +108,10 @@ function listed(mapping: Mapping, problems: readonly Problem[]): ListedHook {
 function accessOf({ settings: { signature }, signedBy }: Mapping): string {
   if (signature === undefined) return "token";
   const state = signedBy === undefined ? "unusable " : "";
-  return `${state}signature (${signature.scheme})${signedBy?.signature.awaitsSecret === true ? ", without a secret" : ""}`;
+  return (
+    `${state}signature ` +
+    `(${signature.scheme})${signedBy?.signature.awaitsSecret === true ? ", without a secret" : ""}`
+  );
 }
 
 function problemsOf(at: string, problems: readonly Problem[]): readonly Problem[] {
@@ -117,7 +127,8 @@ const marks: Readonly<Record<ListedHook["state"], readonly [mark: string, style:
 
 function show({ enabled, path, hooks, problems }: ListedHooks, terminal: Terminal): void {
   const { style } = terminal;
-  if (!enabled) terminal.line(style("yellow", "The hook server is off: hooks.enabled is not true, or hooks has an error."));
+  if (!enabled)
+    terminal.line(style("yellow", "The hook server is off: hooks.enabled is not true, or hooks has an error."));
   terminal.table(
     hooks.map(({ id, kind, path: below, method, action, access, transform, state }) => {
       const [mark, colour] = marks[state];

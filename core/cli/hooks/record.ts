@@ -23,11 +23,17 @@ interface Recorded {
   readonly removed: number;
 }
 
-export async function recordDelivery(context: CommandContext, [given]: readonly [string], options: Options): Promise<number> {
+export async function recordDelivery(
+  context: CommandContext,
+  [given]: readonly [string],
+  options: Options,
+): Promise<number> {
   const name = trimSlashes(given);
   if (name === "") throw new HostError("usage", { reason: "a delivery has a name, as in /hooks/NAME" });
   if (reservedPaths.has(name))
-    throw new HostError("usage", { reason: `${name} is an endpoint of its own, and mappings do not receive its requests` });
+    throw new HostError("usage", {
+      reason: `${name} is an endpoint of its own, and mappings do not receive its requests`,
+    });
   const file = resolve(options.out ?? `${name.replace(/[^\w.-]+/g, "-").replace(/^\.+/, "")}.json`);
   // Reported before waiting, not after. A file that was named explicitly is overwritten.
   if (options.out === undefined && existsSync(file)) throw new HostError("fixture_exists", { file });
@@ -99,7 +105,8 @@ function showProgress({ terminal, now }: CommandContext, name: string): { begin(
         terminal.note(`${line} ...`);
         return;
       }
-      const draw = () => stderr.write(`\r\u001B[K${line} ... ${renderDuration(Math.floor((now() - began) / 1_000) * 1_000)}`);
+      const draw = () =>
+        stderr.write(`\r\u001B[K${line} ... ${renderDuration(Math.floor((now() - began) / 1_000) * 1_000)}`);
       draw();
       timer = setInterval(draw, 1_000);
     },

@@ -24,12 +24,18 @@ interface Replayed {
 /** A transform may take long, and runs for each element of a list. */
 const patienceMs = 330_000;
 
-export async function replayDelivery(context: CommandContext, [wanted]: readonly [string?], options: Options): Promise<number> {
+export async function replayDelivery(
+  context: CommandContext,
+  [wanted]: readonly [string?],
+  options: Options,
+): Promise<number> {
   if (options.failed === true) {
-    if (wanted !== undefined) throw new HostError("usage", { reason: "name a delivery, or use --failed for all that failed, not both" });
+    if (wanted !== undefined)
+      throw new HostError("usage", { reason: "name a delivery, or use --failed for all that failed, not both" });
     return await replayFailed(context, options);
   }
-  if (wanted === undefined) throw new HostError("usage", { reason: "name the delivery by its id, or use --failed for all that failed" });
+  if (wanted === undefined)
+    throw new HostError("usage", { reason: "name the delivery by its id, or use --failed for all that failed" });
   const store = await context.openState();
   let replayed: Replayed;
   try {
@@ -38,7 +44,8 @@ export async function replayDelivery(context: CommandContext, [wanted]: readonly
     if (report.state !== "settled") throw new HostError("delivery_running", { event: report.id });
     if (options.remap === true || kept.text === undefined) replayed = await mapAgain(context, found);
     else {
-      if (!(await store.replay(report.id, context.now()))) throw new HostError("delivery_running", { event: report.id });
+      if (!(await store.replay(report.id, context.now())))
+        throw new HostError("delivery_running", { event: report.id });
       const running = (await (await context.gateway())?.poke()) === true;
       replayed = { replayed: report.id, eventIds: [report.id], running };
     }
@@ -91,7 +98,7 @@ async function mapAgain(context: CommandContext, { report, kept }: FoundDelivery
     const fix = path === undefined ? hint : `Decided by ${path}. ${hint}`;
     throw new HostError("delivery_not_mapped", { event: report.id, reason: error.replace(/\.$/, ""), fix: fix.trim() });
   }
-  return { replayed: report.id, eventIds, running: true, ...(mapping === undefined ? {} : { mapping }) };
+  return { replayed: report.id, eventIds, running: true, mapping };
 }
 
 function printReplay({ replayed, eventIds, mapping, running }: Replayed, { terminal }: CommandContext): void {

@@ -36,10 +36,23 @@ const patienceMs = 330_000;
 const maxAnswerBytes = 8 * 1_048_576;
 
 /** Headers that belong to the connection of the recording, or to its body at that time. */
-const ownHeaders = ["host", "connection", "content-length", "content-encoding", "transfer-encoding", "expect", "keep-alive", "upgrade"];
+const ownHeaders = [
+  "host",
+  "connection",
+  "content-length",
+  "content-encoding",
+  "transfer-encoding",
+  "expect",
+  "keep-alive",
+  "upgrade",
+];
 
 /** Exits with 1 unless the answer is 2xx. */
-export async function sendDelivery(context: CommandContext, [name, file]: readonly [string, string], options: Options): Promise<number> {
+export async function sendDelivery(
+  context: CommandContext,
+  [name, file]: readonly [string, string],
+  options: Options,
+): Promise<number> {
   const { recorded, headers: given } = await readDelivery(context, { name, file, header: options.header });
   const gateway = await context.gateway();
   if (gateway === null) throw new HostError("gateway_not_running", { directory: await context.stateDirectory() });
@@ -55,17 +68,31 @@ export async function sendDelivery(context: CommandContext, [name, file]: readon
   const { type, body, query } =
     method === "GET"
       ? { type: {}, body: Buffer.alloc(0), query: rendered.body.toString() }
-      : { type: { "content-type": rendered.type }, body: rendered.body, query: new URLSearchParams(recorded.query).toString() };
+      : {
+          type: { "content-type": rendered.type },
+          body: rendered.body,
+          query: new URLSearchParams(recorded.query).toString(),
+        };
   const url = `${parseBasePath(loaded.config.hooks.path) ?? ""}/${path}${query === "" ? "" : `?${query}`}`;
   const headers = { host: new URL(gateway.url).host, ...kept, ...type, ...given };
-  const { access, ...signed } = authenticate(target, { headers, body, url }, { context, loaded, sign: options.sign === true });
+  const { access, ...signed } = authenticate(
+    target,
+    { headers, body, url },
+    { context, loaded, sign: options.sign === true },
+  );
   const response = await post(new URL(url, gateway.url), {
     method,
     headers: { ...headers, ...signed.headers, ...given },
     body: signed.body,
   });
   const answer = parse(response.text);
-  const sent: Sent = { url: new URL(url, gateway.url).href, status: response.status, access, answer, eventIds: eventsOf(answer) };
+  const sent: Sent = {
+    url: new URL(url, gateway.url).href,
+    status: response.status,
+    access,
+    answer,
+    eventIds: eventsOf(answer),
+  };
   if (options.json === true) context.terminal.json(sent);
   else show(sent, mapping, context);
   return response.ok ? 0 : 1;
@@ -86,12 +113,19 @@ function findTarget(table: MappingTable, name: string, delivery: HookDelivery): 
   const { signed, mappings: all } = table.way(path);
   const wanted = chooseMethod(table, path, delivery);
   const mappings = all.filter((mapping) => methodOf(mapping) === wanted);
-  const mapping = named ?? mappings.find(({ match }) => match.test({ ...delivery, path }) === true) ?? (signed ? mappings[0] : undefined);
+  const mapping =
+    named ??
+    mappings.find(({ match }) => match.test({ ...delivery, path }) === true) ??
+    (signed ? mappings[0] : undefined);
   const method = mapping === undefined ? wanted : methodOf(mapping);
   return { name, path, mapping, method, signed };
 }
 
-function renderBody({ name, mapping }: Target, { payload }: HookDelivery, type: string): { readonly type: string; readonly body: Buffer } {
+function renderBody(
+  { name, mapping }: Target,
+  { payload }: HookDelivery,
+  type: string,
+): { readonly type: string; readonly body: Buffer } {
   const kinds = mapping?.kinds ?? ["json"];
   const asForm = /^application\/x-www-form-urlencoded\b/i.test(type) && kinds.includes("form");
   const kind = asForm ? "form" : (kinds[0] ?? "json");
@@ -112,7 +146,11 @@ interface Request {
 function authenticate(
   { name, mapping, method, signed }: Target,
   request: Request & { readonly url: string },
-  { context, loaded, sign }: { readonly context: CommandContext; readonly loaded: LoadedConfig; readonly sign: boolean },
+  {
+    context,
+    loaded,
+    sign,
+  }: { readonly context: CommandContext; readonly loaded: LoadedConfig; readonly sign: boolean },
 ): Request & { readonly access: string } {
   const { signedBy, settings } = mapping ?? {};
   const scheme = settings?.signature?.scheme;
@@ -123,7 +161,12 @@ function authenticate(
   }
   if (signedBy !== undefined && (sign || scheme === "token")) {
     try {
-      const parts = signedBy.signature.sign({ ...request, method, now: context.now(), newId: () => randomUUID().replaceAll("-", "") });
+      const parts = signedBy.signature.sign({
+        ...request,
+        method,
+        now: context.now(),
+        newId: () => randomUUID().replaceAll("-", ""),
+      });
       return { ...parts, access: scheme === "token" ? "token of the mapping" : `signature ${scheme}` };
     } catch (error) {
       if (!(error instanceof SigningError)) throw error;
@@ -133,7 +176,11 @@ function authenticate(
   }
   const { hooks } = loaded.config;
   if (hooks.token === undefined)
-    throw new HostError("delivery_unsendable", { hook: name, reason: "hooks.token is not set", fix: "Set it, and hooks.enabled." });
+    throw new HostError("delivery_unsendable", {
+      hook: name,
+      reason: "hooks.token is not set",
+      fix: "Set it, and hooks.enabled.",
+    });
   const token = createSecrets({ env: context.env, directory: loaded.directory }).resolve(hooks.token, "hooks.token");
   return { headers: { authorization: `Bearer ${token}` }, body: request.body, access: "hook token" };
 }
@@ -173,7 +220,11 @@ function eventsOf(answer: unknown): readonly string[] {
   return eventIds ?? (eventId === undefined ? [] : [eventId]);
 }
 
-function show({ url, status, access, answer, eventIds }: Sent, mapping: Mapping | undefined, { terminal }: CommandContext): void {
+function show(
+  { url, status, access, answer, eventIds }: Sent,
+  mapping: Mapping | undefined,
+  { terminal }: CommandContext,
+): void {
   const { style } = terminal;
   const ok = status >= 200 && status < 300;
   terminal.line(`${style(ok ? "green" : "red", String(status))} from ${visibleLine(url)}, with ${access}`);

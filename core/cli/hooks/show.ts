@@ -24,7 +24,8 @@ export async function showDelivery(
   try {
     const found = await findDelivery(store, wanted);
     const { report, kept, repeated } = found;
-    if (options.json === true) context.terminal.json({ ...report, ...kept, ...(repeated === undefined ? {} : { repeated }) });
+    if (options.json === true)
+      context.terminal.json({ ...report, ...kept, ...(repeated === undefined ? {} : { repeated }) });
     else show(found, context);
     return 0;
   } finally {
@@ -78,7 +79,10 @@ function indentedJson(body: string): string {
 }
 
 function fieldsOf(request: TurnRequest): readonly (readonly [string, string])[] {
-  return Object.entries(request).map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)]);
+  return Object.entries(request).map(([name, value]) => [
+    name,
+    typeof value === "string" ? value : JSON.stringify(value),
+  ]);
 }
 
 function pairs(title: string, values: readonly (readonly [string, string])[], terminal: Terminal): void {
@@ -96,5 +100,6 @@ function block(title: string, text: string, terminal: Terminal): void {
   terminal.line(terminal.style("bold", title));
   const lines = visible(text).split("\n");
   for (const line of lines.slice(0, mostLines)) terminal.line(`  ${line}`);
-  if (lines.length > mostLines) terminal.line(terminal.style("dim", `  ... ${lines.length - mostLines} more lines; --json shows all`));
+  if (lines.length > mostLines)
+    terminal.line(terminal.style("dim", `  ... ${lines.length - mostLines} more lines; --json shows all`));
 }

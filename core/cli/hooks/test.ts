@@ -19,7 +19,9 @@ export async function testDelivery(
   options: { readonly json?: boolean; readonly header?: readonly string[] },
 ): Promise<number> {
   if (reservedPaths.has(trimSlashes(name))) {
-    const reason = `${trimSlashes(name)} is an endpoint of its own, and mappings do not receive its requests. \`${programCommand} hooks send\` sends one`;
+    const reason =
+      `${trimSlashes(name)} is an endpoint of its own, and mappings do not receive its ` +
+      `requests. \`${programCommand} hooks send\` sends one`;
     throw new HostError("usage", { reason });
   }
   const { recorded, headers } = await readDelivery(context, { name, file, header: options.header });
@@ -28,7 +30,12 @@ export async function testDelivery(
     // A recording of another path can be tested here too.
     const { path } = findNamed(bench.table, name);
     const method = chooseMethod(bench.table, path, recorded);
-    const delivery = { ...recorded, ...(method === "GET" && { method }), path, headers: { ...recorded.headers, ...headers } };
+    const delivery = {
+      ...recorded,
+      ...(method === "GET" && { method }),
+      path,
+      headers: { ...recorded.headers, ...headers },
+    };
     const result = await dryRun(bench.table, delivery, bench.deps);
     if (options.json === true) context.terminal.json(result);
     else show(result, context.terminal);
@@ -42,10 +49,13 @@ function show(result: DryRun, terminal: Terminal): void {
   const { style } = terminal;
   const taken = result.asked.find((asked) => asked.taken);
   if (taken === undefined)
-    terminal.line(`${style("red", "not taken")}: no mapping takes a delivery to ${visibleLine(result.path)}; it is answered 404`);
+    terminal.line(
+      `${style("red", "not taken")}: no mapping takes a delivery to ${visibleLine(result.path)}; it is answered 404`,
+    );
   else terminal.line(`${headline(result, style)} by ${style("bold", taken.id)} (${taken.at})`);
   showAsked(result, terminal);
-  for (const [index, step] of result.steps.entries()) showStep(step, result.steps.length > 1 ? ` ${index + 1}` : "", terminal);
+  for (const [index, step] of result.steps.entries())
+    showStep(step, result.steps.length > 1 ? ` ${index + 1}` : "", terminal);
   showAbsent(result, terminal);
   for (const run of result.runs) {
     showRun(run, result.runs.length > 1 ? ` ${run.index + 1}` : "", terminal);
@@ -88,7 +98,12 @@ function showStep({ rendered, transform }: DryStep, number: string, terminal: Te
   if (error !== undefined) fields(`${module}${number} failed`, { error }, terminal);
   else if (result === undefined) fields(`${module}${number} overrides nothing`, {}, terminal);
   else if (result === null) fields(`${module}${number} returned null: nothing to do`, {}, terminal);
-  else fields(`${module}${number} returned`, typeof result === "object" && !Array.isArray(result) ? result : { result }, terminal);
+  else
+    fields(
+      `${module}${number} returned`,
+      typeof result === "object" && !Array.isArray(result) ? result : { result },
+      terminal,
+    );
 }
 
 function showRun(run: MappedRun, number: string, terminal: Terminal): void {
@@ -108,10 +123,15 @@ function showAbsent({ runs }: DryRun, terminal: Terminal): void {
   terminal.line();
   terminal.line(terminal.style("bold", "absent"));
   for (const { path, detail } of absent.values())
-    terminal.line(`  ${terminal.style("yellow", "!")} ${visibleLine(detail, 1_000)} ${terminal.style("dim", `(${path})`)}`);
+    terminal.line(
+      `  ${terminal.style("yellow", "!")} ${visibleLine(detail, 1_000)} ${terminal.style("dim", `(${path})`)}`,
+    );
 }
 
-/** What people read of a message that is sent without an agent, and what they would read if its values were inserted as Markdown. */
+/**
+ * What people read of a message that is sent without an agent, and what they would read if its values were inserted as
+ * Markdown.
+ */
 function showMessage(message: string, step: DryStep | undefined, terminal: Terminal): void {
   const read = plainText(message);
   fields("people read", { message: read }, terminal);
@@ -129,7 +149,9 @@ function fields(title: string, values: object, terminal: Terminal): void {
   for (const [name, value] of Object.entries(values)) {
     const text = visible(typeof value === "string" ? value : (JSON.stringify(value) ?? ""));
     const lines = text.split("\n");
-    terminal.line(`  ${terminal.style("dim", visibleLine(name, 60).padEnd(width))}  ${lines.length === 1 ? text : ""}`.trimEnd());
+    terminal.line(
+      `  ${terminal.style("dim", visibleLine(name, 60).padEnd(width))}  ${lines.length === 1 ? text : ""}`.trimEnd(),
+    );
     if (lines.length > 1) for (const line of lines) terminal.line(`    ${line}`);
   }
 }

@@ -45,7 +45,9 @@ export function chooseMethod(table: MappingTable, path: string, { method }: { re
 export function findNamed(table: MappingTable, name: string): { readonly path: string; readonly mapping?: Mapping } {
   const given = trimSlashes(name);
   if (table.mappings.some(({ match }) => match.path === given)) return { path: given };
-  const mapping = table.mappings.find(({ id, preset, match }) => (id === name || preset === name) && match.path !== undefined);
+  const mapping = table.mappings.find(
+    ({ id, preset, match }) => (id === name || preset === name) && match.path !== undefined,
+  );
   return { path: mapping?.match.path ?? given, ...(mapping && { mapping }) };
 }
 

@@ -6,14 +6,20 @@ import { type Add, group, type Handle, wholeNumber } from "../declare.ts";
 const say = (line: string): string => `${programCommand} message ${line}`;
 
 export function addMessages(program: Command, add: Add, handle: Handle): void {
-  const message = group(program, "message", "Send, change and delete messages as the bot.", say('send --target 42 --message "Hello"'));
+  const message = group(
+    program,
+    "message",
+    "Send, change and delete messages as the bot.",
+    say('send --target 42 --message "Hello"'),
+  );
   const load = async () => await import("./run.ts");
   const common = (command: Command) =>
     command
       .option("--channel <id>", "chat platform; optional if only one is configured")
       .option("--account <id>", "account of the channel (default: its first)")
       .option("--dry-run", "only show what would be done");
-  const placed = (command: Command) => common(command).requiredOption("--target <chat>", "chat id, or <chat>:topic:<n>");
+  const placed = (command: Command) =>
+    common(command).requiredOption("--target <chat>", "chat id, or <chat>:topic:<n>");
   const one = (command: Command) => placed(command).requiredOption("--message-id <id>", "the message");
   const sent = (command: Command) =>
     placed(command)
@@ -26,8 +32,13 @@ export function addMessages(program: Command, add: Add, handle: Handle): void {
   buttons(
     sent(
       add(message, "send", {
-        summary: "Send a message: text as Markdown, a file, buttons. Without a running gateway it is stored, and sent when one runs.",
-        example: [say('send --target 42 --message "Done."'), say("send --target -100123:topic:7 --media ./report.pdf --silent")].join("\n"),
+        summary:
+          "Send a message: text as Markdown, a file, buttons. Without a running gateway it is stored, and " +
+          "sent when one runs.",
+        example: [
+          say('send --target 42 --message "Done."'),
+          say("send --target -100123:topic:7 --media ./report.pdf --silent"),
+        ].join("\n"),
         json: true,
       }),
     ),
@@ -40,7 +51,8 @@ export function addMessages(program: Command, add: Add, handle: Handle): void {
   buttons(
     one(
       add(message, "edit", {
-        summary: "Change the text of a message of the bot. Without --buttons its buttons stay; --buttons [] removes them.",
+        summary:
+          "Change the text of a message of the bot. Without --buttons its buttons stay; --buttons [] removes them.",
         example: say('edit --target 42 --message-id 17 --message "Done, really."'),
         json: true,
       }),
@@ -48,9 +60,13 @@ export function addMessages(program: Command, add: Add, handle: Handle): void {
   )
     .requiredOption("--message <text>", "the new text")
     .action(handle(async () => (await load()).runEdit));
-  one(add(message, "delete", { summary: "Delete a message.", example: say("delete --target 42 --message-id 17"), json: true })).action(
-    handle(async () => (await load()).runDelete),
-  );
+  one(
+    add(message, "delete", {
+      summary: "Delete a message.",
+      example: say("delete --target 42 --message-id 17"),
+      json: true,
+    }),
+  ).action(handle(async () => (await load()).runDelete));
   one(
     add(message, "react", {
       summary: "Set the bot's reaction on a message; an empty emoji removes it.",
@@ -60,7 +76,13 @@ export function addMessages(program: Command, add: Add, handle: Handle): void {
   )
     .requiredOption("--emoji <emoji>", "one emoji")
     .action(handle(async () => (await load()).runReact));
-  sent(add(message, "sticker", { summary: "Send a sticker.", example: say("sticker --target 42 --file-id CAACAgIAAx"), json: true }))
+  sent(
+    add(message, "sticker", {
+      summary: "Send a sticker.",
+      example: say("sticker --target 42 --file-id CAACAgIAAx"),
+      json: true,
+    }),
+  )
     .requiredOption("--file-id <id>", "file id of the sticker; sticker-search finds some")
     .action(handle(async () => (await load()).runSticker));
   common(

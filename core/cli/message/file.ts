@@ -1,4 +1,7 @@
-/** A local file that is to be sent. The gateway sends files in its state directory only, so the file is copied there first. */
+/**
+ * A local file that is to be sent. The gateway sends files in its state directory only, so the file is copied there
+ * first.
+ */
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { access, copyFile, stat } from "node:fs/promises";
@@ -25,7 +28,11 @@ export async function checkFile(media: string): Promise<void> {
 
 export async function keepFile(
   media: string,
-  { context, channel, account }: { readonly context: CommandContext; readonly channel: string; readonly account: string },
+  {
+    context,
+    channel,
+    account,
+  }: { readonly context: CommandContext; readonly channel: string; readonly account: string },
 ): Promise<{ readonly media: string; readonly fileName?: string }> {
   await checkFile(media);
   if (isAddress(media)) return { media };

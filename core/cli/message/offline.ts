@@ -30,13 +30,19 @@ export async function runWithoutGateway(
   const stateDirectory = await context.stateDirectory();
   if (action !== "send" && action !== "sticker-search" && !dryRun)
     throw new HostError("gateway_not_running", { directory: stateDirectory });
-  const accounts = await configuredAccounts(loaded, await readDeclarations(loaded, stateDirectory, context.terminal), context.env);
+  const accounts = await configuredAccounts(
+    loaded,
+    await readDeclarations(loaded, stateDirectory, context.terminal),
+    context.env,
+  );
   const { channel, account } = args;
   const found = accounts.find((one) => one.channel === channel && (account === undefined || one.account === account));
   if (found?.settings === undefined) {
     const problem = found?.problems.find(({ severity }) => severity === "error");
     const reason = problem === undefined ? "it is not configured, or is off" : `${problem.path}: ${problem.message}`;
-    throw new HostError("usage", { reason: `the account ${String(account ?? "default")} of ${String(channel)} cannot be used: ${reason}` });
+    throw new HostError("usage", {
+      reason: `the account ${String(account ?? "default")} of ${String(channel)} cannot be used: ${reason}`,
+    });
   }
   const newId = createIds(context.now);
   const options = { stateDirectory, now: context.now, newId };

@@ -30,7 +30,11 @@ export function printResult(action: ActionName, result: Done, terminal: Terminal
   } else terminal.line(`${done[action]}.`);
 }
 
-function printDryRun(action: ActionName, { chatId, threadId, parts }: Extract<Done, { readonly dryRun: true }>, terminal: Terminal): void {
+function printDryRun(
+  action: ActionName,
+  { chatId, threadId, parts }: Extract<Done, { readonly dryRun: true }>,
+  terminal: Terminal,
+): void {
   const where = chatId === undefined ? "" : ` in chat ${chatId}${threadId === undefined ? "" : `, topic ${threadId}`}`;
   terminal.line(`Nothing was done. It would ${action}${where}.`);
   for (const { kind, chars } of parts ?? []) terminal.line(`  ${kind}, ${chars} characters`);

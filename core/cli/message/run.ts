@@ -66,7 +66,10 @@ async function run(action: ActionName, context: CommandContext, options: Message
 }
 
 /** Copies the file to where the gateway finds it; a dry run copies nothing. */
-async function fileOf({ media, dryRun }: MessageOptions, at: Parameters<typeof keepFile>[1]): Promise<{ readonly [name: string]: Json }> {
+async function fileOf(
+  { media, dryRun }: MessageOptions,
+  at: Parameters<typeof keepFile>[1],
+): Promise<{ readonly [name: string]: Json }> {
   if (media === undefined) return {};
   if (dryRun !== true) return await keepFile(media, at);
   await checkFile(media);
@@ -86,7 +89,8 @@ async function perform(
 }
 
 /** An error about an argument begins with the argument's name, which is a flag here. */
-const inFlags = (error: string): string => error.replace(/^to: /, "--target: ").replace(/, and thread names /, ", and --thread names ");
+const inFlags = (error: string): string =>
+  error.replace(/^to: /, "--target: ").replace(/, and thread names /, ", and --thread names ");
 
 const place = ({ channel, account }: { readonly [name: string]: Json }) => ({
   channel: String(channel),
@@ -99,7 +103,8 @@ async function channelFor(context: CommandContext, { channel }: MessageOptions):
   const configured = Object.keys((await context.load()).config.channels);
   const [only] = configured;
   if (only !== undefined && configured.length === 1) return only;
-  const reason = only === undefined ? "no channel is configured" : `--channel is missing: there are ${configured.join(", ")}`;
+  const reason =
+    only === undefined ? "no channel is configured" : `--channel is missing: there are ${configured.join(", ")}`;
   throw new HostError("usage", { reason });
 }
 
@@ -138,6 +143,8 @@ function parseButtons(text: string): Json {
     return JSON.parse(text) as Json;
   } catch {
     const example = `[[{ "text": "Yes", "callback_data": "yes" }]]`;
-    throw new HostError("usage", { reason: `--buttons is not JSON: ${product.name} expects rows of buttons such as ${example}` });
+    throw new HostError("usage", {
+      reason: `--buttons is not JSON: ${product.name} expects rows of buttons such as ${example}`,
+    });
   }
 }

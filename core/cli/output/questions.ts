@@ -1,4 +1,7 @@
-/** Questions to the person at the terminal. They are printed on standard error, so that standard output contains data only. */
+/**
+ * Questions to the person at the terminal. They are printed on standard error, so that standard output contains data
+ * only.
+ */
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { HostError } from "../../contract/errors.ts";

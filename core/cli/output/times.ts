@@ -29,7 +29,14 @@ export function renderAgo(at: number, now: number): string {
   return distance > 0 ? `${whole} ago` : `in ${whole}`;
 }
 
-const units: Readonly<Record<string, number>> = { s: second, m: minute, min: minute, h: 60 * minute, d: day, w: 7 * day };
+const units: Readonly<Record<string, number>> = {
+  s: second,
+  m: minute,
+  min: minute,
+  h: 60 * minute,
+  d: day,
+  w: 7 * day,
+};
 const dated = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:\d{2})?)?$/;
 
 /** JavaScript would read February 31 as a day in March. */
@@ -55,6 +62,7 @@ export function parseSince(text: string, now: number): number {
   const at = isDay(text.trim())
     ? Date.parse(text.trim().length === 10 ? `${text.trim()}T00:00` : text.trim().replace(" ", "T"))
     : Number.NaN;
-  if (Number.isNaN(at)) throw new HostError("usage", { reason: `--since: "${text}" is not a time: write ${sinceForms}` });
+  if (Number.isNaN(at))
+    throw new HostError("usage", { reason: `--since: "${text}" is not a time: write ${sinceForms}` });
   return at;
 }

@@ -11,8 +11,12 @@ const transports: readonly Transport[] = ["poll", "lines"];
 export function addPluginCommands(program: Command, add: Add, handle: Handle): void {
   const plugins = group(program, "plugins", "Create, list and check plugins.", `${programCommand} plugins list`);
   add(plugins, "create <name>", {
-    summary: "Write a package for a new plugin, with tests that pass: declaration, options, contract test, README and CI.",
-    example: `${programCommand} plugins create acme-chat --kind channel\n${programCommand} plugins create acme-lines --kind channel --transport lines\n${programCommand} plugins create acme-alerts --kind preset --dir ~/plugins/alerts`,
+    summary:
+      "Write a package for a new plugin, with tests that pass: declaration, options, contract test, README and CI.",
+    example:
+      `${programCommand} plugins create acme-chat --kind channel\n${programCommand} plugins create ` +
+      `acme-lines --kind channel --transport lines\n${programCommand} plugins create acme-alerts ` +
+      "--kind preset --dir ~/plugins/alerts",
     json: true,
   })
     .addOption(new Option("--kind <kind>", "what it is").choices(pluginKinds).makeOptionMandatory())
@@ -31,8 +35,13 @@ export function addPluginCommands(program: Command, add: Add, handle: Handle): v
   }).action(handle(async () => (await import("./plugins.ts")).listPlugins));
   add(plugins, "check [plugin]", {
     summary:
-      "Check a plugin in a folder or package (default: this folder): its declaration, options, contract, package and licences, and whether it starts in a separate gateway. Exits with 1 when there is an error.",
-    example: `${programCommand} plugins check ./acme-chat\n${programCommand} plugins check ./tally --options '{ "hidden": ["secret"] }'\n${programCommand} plugins check --strict --sarif > check.sarif`,
+      "Check a plugin in a folder or package (default: this folder): its declaration, options, contract, " +
+      "package and licences, and whether it starts in a separate gateway. Exits with 1 when there is an " +
+      "error.",
+    example:
+      `${programCommand} plugins check ./acme-chat\n${programCommand} plugins check ./tally ` +
+      `--options '{ "hidden": ["secret"] }'\n${programCommand} plugins check --strict --sarif > ` +
+      "check.sarif",
     json: true,
   })
     .addOption(new Option("--sarif", "print SARIF 2.1.0, for the checks of a code host").conflicts("json"))

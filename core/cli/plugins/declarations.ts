@@ -38,7 +38,11 @@ export async function readDeclarations(
     let source: PluginSource | undefined;
     try {
       source = find();
-      const found = stateOf(checkDeclaration(source.name, await withProgress(source.name, loader.load(source), note)), source, config);
+      const found = stateOf(
+        checkDeclaration(source.name, await withProgress(source.name, loader.load(source), note)),
+        source,
+        config,
+      );
       const first = owners.get(found.id);
       if (found.state !== "off" && first !== undefined)
         throw new PluginError("plugin_duplicate", { plugin: found.id, first: placeOf(first), second: placeOf(source) });

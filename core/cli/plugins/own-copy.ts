@@ -3,7 +3,10 @@ import { existsSync, readFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { product } from "../../contract/product.ts";
 
-/** A file that `npm pack` wrote, a folder with the source, or the registry. The last one too where npm has left no record. */
+/**
+ * A file that `npm pack` wrote, a folder with the source, or the registry. The last one too where npm has left no
+ * record.
+ */
 export type OwnCopy = { readonly tarball: string } | { readonly folder: string } | "registry";
 
 export function ownCopy(directory: string): OwnCopy {

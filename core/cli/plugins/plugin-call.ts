@@ -63,7 +63,8 @@ export function openCall(context: CommandContext, called: Called): { readonly ca
       return openPreset(context, id, own);
     },
     async section(key) {
-      if (section?.key !== key) throw new PluginError("plugin_invalid", { plugin, reason: `it declares no section ${key}` });
+      if (section?.key !== key)
+        throw new PluginError("plugin_invalid", { plugin, reason: `it declares no section ${key}` });
       return (await openSection(section, own)) as never;
     },
     timezone: async () => timezoneOf((await context.load()).checkable),
@@ -71,7 +72,9 @@ export function openCall(context: CommandContext, called: Called): { readonly ca
     async gateway() {
       const running = await context.gateway();
       if (running === null) return undefined;
-      const { watched } = ((await running.describe()) ?? {}) as { readonly watched?: Readonly<Record<string, Watched>> };
+      const { watched } = ((await running.describe()) ?? {}) as {
+        readonly watched?: Readonly<Record<string, Watched>>;
+      };
       return { url: running.url, watched: watched?.[plugin] ?? [], call: callTo(running, plugin) };
     },
     now,
@@ -94,14 +97,22 @@ const answerMs = 30_000;
 function callTo(running: RunningGateway, plugin: string): Gateway["call"] {
   return async (method, path, body) => {
     const address = path.startsWith("/") ? path : `/plugins/${plugin}/${path}`;
-    const answer = await running.call(method, address, { patienceMs: answerMs, ...(body !== undefined && { body }) });
+    const answer = await running.call(method, address, { patienceMs: answerMs, body });
     if (answer === null) throw new Error("The gateway did not answer.");
-    const { error, hint, code } = (answer.body ?? {}) as { readonly error?: unknown; readonly hint?: unknown; readonly code?: unknown };
+    const { error, hint, code } = (answer.body ?? {}) as {
+      readonly error?: unknown;
+      readonly hint?: unknown;
+      readonly code?: unknown;
+    };
     if (!answer.ok && code === "not_found")
       throw new Error(
-        `The plugin ${plugin} of the running gateway does not answer: \`${programCommand} plugins list\` shows whether it is up.`,
+        `The plugin ${plugin} of the running gateway does not answer: \`${programCommand} plugins list\` ` +
+          "shows whether it is up.",
       );
-    if (!answer.ok) throw new Error([error, hint].filter((part) => typeof part === "string").join(" ") || "The gateway refused the call.");
+    if (!answer.ok)
+      throw new Error(
+        [error, hint].filter((part) => typeof part === "string").join(" ") || "The gateway refused the call.",
+      );
     return answer.body as Json;
   };
 }

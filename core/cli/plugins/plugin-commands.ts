@@ -20,8 +20,8 @@ interface PluginCommands {
 }
 
 /**
- * Adds the plugins' commands to the overview, and for `word` the commands themselves. It loads only the plugin that owns the word, and
- * configured plugins without a `commands.json`, because most commands need no plugin.
+ * Adds the plugins' commands to the overview, and for `word` the commands themselves. It loads only the plugin that
+ * owns the word, and configured plugins without a `commands.json`, because most commands need no plugin.
  */
 export async function addPluginCommands(
   program: Command,
@@ -72,7 +72,12 @@ async function loadCommands(
     context,
     note,
     onFailure,
-  }: { readonly word: string | undefined; readonly context: CommandContext; readonly note: Note; readonly onFailure: Note },
+  }: {
+    readonly word: string | undefined;
+    readonly context: CommandContext;
+    readonly note: Note;
+    readonly onFailure: Note;
+  },
 ): Promise<PluginCommands | undefined> {
   const [{ createLoader }, { checkDeclaration }, { pluginDeadlines }, { withProgress }] = await Promise.all([
     import("../../host/load.ts"),
@@ -96,11 +101,17 @@ async function loadCommands(
 function addCommands(program: Command, { definition, cli }: PluginCommands, add: Add, handle: Handle): void {
   // Texts may be missing, because plugins run without a type check.
   const { summary: about = "" } = cli as Partial<CliDefinition>;
-  const parent = group(program, cli.name, about, `${programCommand} ${cli.name} ${cli.commands[0]?.example ?? ""}`.trimEnd());
+  const parent = group(
+    program,
+    cli.name,
+    about,
+    `${programCommand} ${cli.name} ${cli.commands[0]?.example ?? ""}`.trimEnd(),
+  );
   const groups = new Map<string, Command>();
   /** The command group for a two-word name. */
   const groupOf = (first: string, example: string): Command => {
-    const known = groups.get(first) ?? group(parent, first, cli.groups?.[first] ?? "", `${programCommand} ${cli.name} ${example}`);
+    const known =
+      groups.get(first) ?? group(parent, first, cli.groups?.[first] ?? "", `${programCommand} ${cli.name} ${example}`);
     groups.set(first, known);
     return known;
   };

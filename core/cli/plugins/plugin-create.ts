@@ -17,10 +17,15 @@ interface Options {
   readonly json?: boolean;
 }
 
-export async function createPlugin({ terminal }: CommandContext, [name]: readonly [string], options: Options): Promise<number> {
+export async function createPlugin(
+  { terminal }: CommandContext,
+  [name]: readonly [string],
+  options: Options,
+): Promise<number> {
   const { kind, transport, dir, json } = options;
   checkPluginName(name, kind);
-  if (transport !== undefined && kind !== "channel") throw new HostError("usage", { reason: "--transport is for channels" });
+  if (transport !== undefined && kind !== "channel")
+    throw new HostError("usage", { reason: "--transport is for channels" });
   const directory = resolve(dir ?? name);
   checkUnused(directory);
   const files = templateFiles(kind, name, transport);
@@ -40,17 +45,25 @@ export async function createPlugin({ terminal }: CommandContext, [name]: readonl
   if (note !== undefined) terminal.line(`\n${note}`);
   // It is loaded only where the configuration names it, so its name is free.
   if (existsSync(join(packageDirectory(), "plugins", name)))
-    terminal.line(`\n${product.packageName} comes with a plugin ${name} already, in plugins/${name}. A gateway loads one of the two.`);
+    terminal.line(
+      `\n${product.packageName} comes with a plugin ${name} already, in plugins/${name}. A gateway loads ` +
+        "one of the two.",
+    );
   terminal.line("\nREADME.md describes the next steps.");
   return 0;
 }
 
-/** The command that installs the package's dependencies, among them this copy of the program, which the registry may not have. */
+/**
+ * The command that installs the package's dependencies, among them this copy of the program, which the registry may not
+ * have.
+ */
 function installing(directory: string): { readonly install: string; readonly note?: string } {
   const copy = ownCopy(packageDirectory());
   if (copy === "registry") return { install: "npm install" };
   if ("tarball" in copy) return { install: `npm install --save-dev ${quoted(relative(directory, copy.tarball))}` };
-  const note = `FILE is what \`npm pack\` writes in ${copy.folder}, because this copy of ${product.packageName} is not from the registry.`;
+  const note =
+    `FILE is what \`npm pack\` writes in ${copy.folder}, because this copy of ` +
+    `${product.packageName} is not from the registry.`;
   return { install: "npm install --save-dev FILE", note };
 }
 

@@ -11,13 +11,17 @@ export function parserOf({ name, summary, value, choices, repeatable = false, re
   if (!repeatable) return option;
   // Set after `choices`, which sets a parser of its own; help keeps the list of choices.
   return option.argParser<readonly string[]>((text, before = []) => {
-    if (choices !== undefined && !choices.includes(text)) throw new InvalidArgumentError(`Allowed choices are ${choices.join(", ")}.`);
+    if (choices !== undefined && !choices.includes(text))
+      throw new InvalidArgumentError(`Allowed choices are ${choices.join(", ")}.`);
     return [...before, text];
   });
 }
 
 /** The given options, by their declared names. */
-export function givenOptions(declared: readonly CliOption[] = [], parsed: Readonly<Record<string, unknown>>): CliCall["options"] {
+export function givenOptions(
+  declared: readonly CliOption[] = [],
+  parsed: Readonly<Record<string, unknown>>,
+): CliCall["options"] {
   return Object.fromEntries(
     declared.flatMap((option) => {
       const parser = parserOf(option);

@@ -48,7 +48,8 @@ export function runnerOf(
   };
 }
 
-const sentenceOf = ({ lines }: CliAnswer): string => lines.map((line) => (typeof line === "string" ? line : line.join(" "))).join(" ");
+const sentenceOf = ({ lines }: CliAnswer): string =>
+  lines.map((line) => (typeof line === "string" ? line : line.join(" "))).join(" ");
 
 /** A plugin that failed without data has given the reason in its lines; JSON output must contain it too. */
 function failure(answer: CliAnswer): Json {

@@ -28,7 +28,11 @@ const marks: Readonly<Record<string, readonly [mark: string, style: Style]>> = {
   failed: ["✗", "red"],
 };
 
-export async function listPlugins(context: CommandContext, _: readonly [], options: { readonly json?: boolean }): Promise<number> {
+export async function listPlugins(
+  context: CommandContext,
+  _: readonly [],
+  options: { readonly json?: boolean },
+): Promise<number> {
   const description = (await (await context.gateway())?.describe()) as GatewayDescription | null | undefined;
   const running = description !== null && description !== undefined;
   const plugins = running ? fromGateway(description) : await fromFiles(context);
@@ -46,8 +50,12 @@ export function fromGateway({ plugins, taps, routes }: GatewayDescription): read
     .toSorted((a, b) => Number(b.bundled) - Number(a.bundled))
     .map((plugin) => ({
       ...plugin,
-      taps: taps.filter((tap) => tap.plugin === plugin.id).map((tap) => (tap.order === "normal" ? tap.hook : `${tap.hook} (${tap.order})`)),
-      routes: routes.filter((route) => route.plugin === plugin.id).map(({ method, path, access }) => `${method} ${path} (${access})`),
+      taps: taps
+        .filter((tap) => tap.plugin === plugin.id)
+        .map((tap) => (tap.order === "normal" ? tap.hook : `${tap.hook} (${tap.order})`)),
+      routes: routes
+        .filter((route) => route.plugin === plugin.id)
+        .map(({ method, path, access }) => `${method} ${path} (${access})`),
     }));
 }
 
@@ -56,15 +64,24 @@ async function fromFiles(context: CommandContext): Promise<readonly Listed[]> {
   return declared.map(({ definition: _, ...listed }) => listed);
 }
 
-const notRunning = "\nNo gateway is running; this is what a gateway would load. Hooks and routes are known only while it runs.";
+const notRunning =
+  "\nNo gateway is running; this is what a gateway would load. Hooks and routes are known only while it runs.";
 
 export function showPlugins(plugins: readonly Listed[], terminal: Terminal): void {
   const { style } = terminal;
   terminal.table(
     plugins.map(({ id, version = "", bundled, state, reason = "", isolation, worker }) => {
       const [mark, colour] = marks[state] ?? ["?", "yellow"];
-      const how = isolation === undefined ? reason : `in a worker${worker?.state === "restarting" ? ", starting again" : ""}`;
-      return [style(colour, mark), style("bold", id), version, bundled ? "bundled" : "yours", style(colour, state), style("dim", how)];
+      const how =
+        isolation === undefined ? reason : `in a worker${worker?.state === "restarting" ? ", starting again" : ""}`;
+      return [
+        style(colour, mark),
+        style("bold", id),
+        version,
+        bundled ? "bundled" : "yours",
+        style(colour, state),
+        style("dim", how),
+      ];
     }),
   );
   for (const { id, hint, worker, taps = [], routes = [] } of plugins) {

@@ -30,7 +30,8 @@ export function openPreset(context: CommandContext, id: string, own: OwnConfigur
     secret: (value, key) => secrets.resolve(value, `hooks.${id}.${key}`),
     async token() {
       const { token } = (await load()).checkable.hooks;
-      if (token === undefined) throw new HostError("secret_unavailable", { path: "hooks.token", reason: "it is not set" });
+      if (token === undefined)
+        throw new HostError("secret_unavailable", { path: "hooks.token", reason: "it is not set" });
       return secrets.resolve(token, "hooks.token");
     },
     hooks: async () => await hooksOf(id, { ...(await loadAll()), env }),
@@ -40,17 +41,23 @@ export function openPreset(context: CommandContext, id: string, own: OwnConfigur
       const { token, enabled } = checkable.hooks;
       // Written before the server is enabled, because an enabled server without a token is an error.
       const tokenFile =
-        token === undefined ? writeToken(tokenDirectory(dirname(configFile.file), await context.stateDirectory())) : undefined;
+        token === undefined
+          ? writeToken(tokenDirectory(dirname(configFile.file), await context.stateDirectory()))
+          : undefined;
       if (tokenFile !== undefined) await edit(["hooks", "token"], { file: tokenFile }).catch(withoutFile(tokenFile));
       if (!enabled) await edit(["hooks", "enabled"], true);
-      return { changed: !enabled, ...(tokenFile === undefined ? {} : { tokenFile }) };
+      return { changed: !enabled, tokenFile };
     },
   };
 }
 
 async function hooksOf(
   id: string,
-  { loaded, declared, env }: { readonly loaded: LoadedConfig; readonly declared: readonly Declared[]; readonly env: CommandContext["env"] },
+  {
+    loaded,
+    declared,
+    env,
+  }: { readonly loaded: LoadedConfig; readonly declared: readonly Declared[]; readonly env: CommandContext["env"] },
 ): ReturnType<CliPreset["hooks"]> {
   const { checkable } = loaded;
   const { hooks } = checkable;
@@ -64,7 +71,9 @@ async function hooksOf(
   if (preset === undefined) return base;
   // An account brings its preset along, so the check includes the preset as if it were enabled.
   const presets = hooks.presets.includes(id) ? hooks.presets : [...hooks.presets, id];
-  const { table } = await compileHooks(plugins, loaded, env, { config: { ...checkable, hooks: { ...hooks, presets } } });
+  const { table } = await compileHooks(plugins, loaded, env, {
+    config: { ...checkable, hooks: { ...hooks, presets } },
+  });
   const answering = table.mappings.find(({ match }) => match.path === preset.path);
   if (answering === undefined) return base;
   const answeredBy = answering.preset === undefined ? ("mapping" as const) : ("preset" as const);
@@ -85,8 +94,8 @@ function withoutFile(file: string): (error: unknown) => never {
 }
 
 /**
- * Where a new token is stored: in the folder of the configuration. If that folder belongs to another user than the state, the gateway could
- * not read a file of root there, so the token is stored in the state directory.
+ * Where a new token is stored: in the folder of the configuration. If that folder belongs to another user than the
+ * state, the gateway could not read a file of root there, so the token is stored in the state directory.
  */
 function tokenDirectory(configDirectory: string, stateDirectory: string): string {
   if (process.geteuid?.() !== 0) return configDirectory;

@@ -16,7 +16,8 @@ export function createSecretFiles({
 }): CliCall["secretFiles"] {
   const directory = async () => join(await stateDirectory(), "secrets", plugin);
   const fileOf = async (name: string): Promise<string> => {
-    if (!fileName.test(name)) throw new PluginError("plugin_invalid", { plugin, reason: `${name} cannot be the name of a file` });
+    if (!fileName.test(name))
+      throw new PluginError("plugin_invalid", { plugin, reason: `${name} cannot be the name of a file` });
     return join(await directory(), name);
   };
   return {

@@ -3,7 +3,11 @@ import { existsSync } from "node:fs";
 import { join, sep } from "node:path";
 import { createPairing } from "../../access/pairing.ts";
 import { messageText } from "../../agents/conversation/transcript.ts";
-import { createWaitingEvents, type WaitingEvent, waitingEventsNamespace } from "../../agents/conversation/waiting-events.ts";
+import {
+  createWaitingEvents,
+  type WaitingEvent,
+  waitingEventsNamespace,
+} from "../../agents/conversation/waiting-events.ts";
 import type { Json } from "../../contract/types.ts";
 import type { KeptMessage, KeptRow, Person } from "../../state/removals.ts";
 import type { EventReport } from "../../state/report.ts";
@@ -22,7 +26,9 @@ export interface KeptTurn {
 }
 
 export interface Collected {
-  /** How many unfinished events may be the person's. Until an event has been parsed, only its body shows whose it is. */
+  /**
+   * How many unfinished events may be the person's. Until an event has been parsed, only its body shows whose it is.
+   */
   readonly unfinished: number;
   readonly events: readonly (EventReport & { readonly body: Json })[];
   /** Keys of the sessions that belong to the person alone. */
@@ -51,7 +57,9 @@ export async function collect(
   const reports = [...new Map([...caused, ...inChat, ...actions].map((event) => [event.id, event])).values()];
   const events = await Promise.all(reports.map(async (event) => ({ ...event, body: await store.body(event.id) })));
   const units = [...new Set(reports.flatMap(({ id, unitId }) => [id, unitId ?? id]))];
-  const sessions = (await store.sessionReports({ limit: allEvents })).map(({ key }) => key).filter((key) => isTheirs(key, person));
+  const sessions = (await store.sessionReports({ limit: allEvents }))
+    .map(({ key }) => key)
+    .filter((key) => isTheirs(key, person));
   const messages = await store.messagesAbout({ text: markOf(person), unitIds: units });
   const turns = await withAnswers(store, { messages, units, person });
   const sent = await store.partsTo(person);
@@ -104,13 +112,21 @@ async function reactionsOf(store: Store, ids: ReadonlySet<string>, now: () => nu
 function isTheirs(key: string, { channel, id }: Person): boolean {
   const [, scope] = /^agent:[^:]+:(.*?)dm:/.exec(key) ?? [];
   const peer = key.slice(key.indexOf(":dm:") + 4).replace(/:thread:.*$/, "");
-  return scope !== undefined && (scope === "" || scope.startsWith(`${channel}:`)) && (peer === id || peer === encodeURIComponent(id));
+  return (
+    scope !== undefined &&
+    (scope === "" || scope.startsWith(`${channel}:`)) &&
+    (peer === id || peer === encodeURIComponent(id))
+  );
 }
 
 /** The reply belongs to the turn, and often quotes the question. */
 async function withAnswers(
   store: Store,
-  { messages, units, person }: { readonly messages: readonly KeptMessage[]; readonly units: readonly string[]; readonly person: Person },
+  {
+    messages,
+    units,
+    person,
+  }: { readonly messages: readonly KeptMessage[]; readonly units: readonly string[]; readonly person: Person },
 ): Promise<readonly KeptTurn[]> {
   const theirs = new Set(units);
   for (const { content, unitId, role } of messages)
@@ -126,16 +142,22 @@ async function withAnswers(
 async function pairingOf(store: Store, { channel, id }: Person, now: () => number): Promise<readonly Json[]> {
   const pairing = createPairing({ store, now });
   const [pending, paired] = await Promise.all([pairing.pending(channel), pairing.paired(channel)]);
-  const owners = await Promise.all(paired.map(async ({ account }) => (await pairing.owners(channel, account)).includes(id)));
+  const owners = await Promise.all(
+    paired.map(async ({ account }) => (await pairing.owners(channel, account)).includes(id)),
+  );
   return [
-    ...pending.filter(({ senderId }) => senderId === id).map(({ code: _code, ...request }) => ({ state: "waiting", ...request })),
-    ...paired.flatMap((sender, index) => (sender.senderId === id ? [{ state: "approved", owner: owners[index], ...sender }] : [])),
+    ...pending
+      .filter(({ senderId }) => senderId === id)
+      .map(({ code: _code, ...request }) => ({ state: "waiting", ...request })),
+    ...paired.flatMap((sender, index) =>
+      sender.senderId === id ? [{ state: "approved", owner: owners[index], ...sender }] : [],
+    ),
   ] as unknown as readonly Json[];
 }
 
 /**
- * Data of plugins and of the core whose key is the person's id or that names the person's chat. Pairing and reactions are handled
- * separately.
+ * Data of plugins and of the core whose key is the person's id or that names the person's chat. Pairing and reactions
+ * are handled separately.
  */
 function isAbout({ namespace, key, value }: KeptRow, { channel, id }: Person): boolean {
   if (namespace.startsWith("pairing:") || namespace === waitingEventsNamespace) return false;
@@ -146,19 +168,22 @@ function isAbout({ namespace, key, value }: KeptRow, { channel, id }: Person): b
 const isPlace = (value: Json, { channel, id }: Person): boolean =>
   isObject(value) && value.channel === channel && (value.chat === id || value.id === id || value.senderId === id);
 
-const mentions = (value: Json, person: Person): boolean => isObject(value) && Object.values(value).some((inner) => isPlace(inner, person));
+const mentions = (value: Json, person: Person): boolean =>
+  isObject(value) && Object.values(value).some((inner) => isPlace(inner, person));
 
 const isObject = (value: Json): value is { readonly [key: string]: Json } =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /**
- * Files that came with the person's messages, according to the transcripts. Lists only files that still exist in the folder of a channel
- * account.
+ * Files that came with the person's messages, according to the transcripts. Lists only files that still exist in the
+ * folder of a channel account.
  */
 function filesIn(turns: readonly KeptTurn[], stateDirectory: string): readonly string[] {
   const texts = turns.filter(({ without, message }) => without === undefined && message.role === "user");
   const found = texts.flatMap(({ message }) =>
-    [...messageText(message.content).matchAll(/^\[attached [^\n]* at ([^\n\]]+?)(?: showing [^\n]*)?\]$/gm)].map(([, path = ""]) => path),
+    [...messageText(message.content).matchAll(/^\[attached [^\n]* at ([^\n\]]+?)(?: showing [^\n]*)?\]$/gm)].map(
+      ([, path = ""]) => path,
+    ),
   );
   const inMedia = (path: string) =>
     path.startsWith(join(stateDirectory, sep)) && path.split(sep).at(-2) === "media" && !path.includes("..");

@@ -11,7 +11,8 @@ export function parsePerson(text: string, config: GatewayConfig): Person {
   const { channel, id } = parsePlatformId("SENDER", text);
   const channels = Object.keys(config.channels);
   const only = channel ?? (channels.length === 1 ? channels[0] : undefined);
-  if (only === undefined) throw new HostError("usage", { reason: `"${id}" may be of any channel; write it as CHANNEL:${id}` });
+  if (only === undefined)
+    throw new HostError("usage", { reason: `"${id}" may be of any channel; write it as CHANNEL:${id}` });
   return { channel: only, id };
 }
 

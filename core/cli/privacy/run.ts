@@ -18,7 +18,11 @@ interface Looked {
   readonly settings: readonly string[];
 }
 
-async function look<Result>(context: CommandContext, wanted: string, run: (looked: Looked) => Promise<Result>): Promise<Result> {
+async function look<Result>(
+  context: CommandContext,
+  wanted: string,
+  run: (looked: Looked) => Promise<Result>,
+): Promise<Result> {
   const { config } = await context.load();
   const person = parsePerson(wanted, config);
   const store = await context.openState();
@@ -48,10 +52,22 @@ export async function exportPerson(
     for (const session of sessions) {
       const { generation } = (await store.session(session)) ?? { generation: 0 };
       for (let number = 0; number <= generation; number += 1)
-        conversations.push({ session, generation: number, messages: await store.transcript(session, { generation: number }) });
+        conversations.push({
+          session,
+          generation: number,
+          messages: await store.transcript(session, { generation: number }),
+        });
     }
-    const modelCalls = (await store.usage({ since: 0, by: "sender" })).filter(({ sender }) => sender === `${person.channel}:${person.id}`);
-    const inOthers = turns.map(({ message: { session, generation, role, at, content } }) => ({ session, generation, role, at, content }));
+    const modelCalls = (await store.usage({ since: 0, by: "sender" })).filter(
+      ({ sender }) => sender === `${person.channel}:${person.id}`,
+    );
+    const inOthers = turns.map(({ message: { session, generation, role, at, content } }) => ({
+      session,
+      generation,
+      role,
+      at,
+      content,
+    }));
     const exportedAt = new Date(context.now()).toISOString();
     const notIncluded = notLookedThrough;
     const data = {
@@ -82,7 +98,11 @@ interface EraseOptions {
   readonly json?: boolean;
 }
 
-export async function erasePerson(context: CommandContext, [wanted]: readonly [string], options: EraseOptions): Promise<number> {
+export async function erasePerson(
+  context: CommandContext,
+  [wanted]: readonly [string],
+  options: EraseOptions,
+): Promise<number> {
   const { dryRun = false } = options;
   const [gateway, place] = await Promise.all([context.gateway(), context.place()]);
   const [running, embedded] = [gateway !== null, isEmbedded(place)];
@@ -91,12 +111,18 @@ export async function erasePerson(context: CommandContext, [wanted]: readonly [s
     if (!dryRun) await erase(looked, context.now);
     const { unfinished } = found;
     const kept = [
-      "The keys by which repetitions are recognised, without contents, for seven days: a repeated event must not run again.",
+      "The keys by which repetitions are recognised, without contents, for seven days: a repeated event " +
+        "must not run again.",
       "The tokens of their model calls, without the person: the budgets of the bot count them.",
       ...(unfinished === 0
         ? []
-        : [`${unfinished} ${unfinished === 1 ? "event that has" : "events that have"} not ended: run this again later.`]),
-      ...(settings.length === 0 ? [] : [`The configuration is not changed; it names the person at ${settings.join(", ")}.`]),
+        : [
+            `${unfinished} ${unfinished === 1 ? "event that has" : "events that have"} not ended: run this ` +
+              "again later.",
+          ]),
+      ...(settings.length === 0
+        ? []
+        : [`The configuration is not changed; it names the person at ${settings.join(", ")}.`]),
       ...remains({ embedded, running }),
       ...notLookedThrough,
     ];
@@ -109,7 +135,8 @@ export async function erasePerson(context: CommandContext, [wanted]: readonly [s
     }
     return unfinished === 0 ? 0 : 1;
   });
-  // Removed rows leave their bytes in free pages until the whole file is rewritten, which is not possible while a gateway runs.
+  // Removed rows leave their bytes in free pages until the whole file is rewritten, which is not possible while a
+  // gateway runs.
   if (embedded && !running && !dryRun)
     (await import("../../state/sqlite/database/shrinking.ts")).rewriteDatabase(await context.stateDirectory());
   return code;
@@ -117,8 +144,11 @@ export async function erasePerson(context: CommandContext, [wanted]: readonly [s
 
 /** Where the bytes of removed rows remain for a time. */
 function remains({ embedded, running }: { readonly embedded: boolean; readonly running: boolean }): readonly string[] {
-  if (!embedded) return ["The database may keep the bytes of removed rows in its files and backups until it reuses their space."];
-  return running ? ["The data remains in the free space of state.db. Stop the gateway and run this again to rewrite the file."] : [];
+  if (!embedded)
+    return ["The database may keep the bytes of removed rows in its files and backups until it reuses their space."];
+  return running
+    ? ["The data remains in the free space of state.db. Stop the gateway and run this again to rewrite the file."]
+    : [];
 }
 
 async function erase({ store, person, found }: Looked, now: () => number): Promise<void> {
@@ -128,7 +158,9 @@ async function erase({ store, person, found }: Looked, now: () => number): Promi
   }
   for (const [transcript, turns] of Map.groupBy(found.turns, ({ message }) => message.transcript)) {
     const remove = turns.flatMap(({ message, without }) => (without === undefined ? [message.id] : []));
-    const replace = turns.flatMap(({ message, without }) => (without === undefined ? [] : [{ id: message.id, content: without }]));
+    const replace = turns.flatMap(({ message, without }) =>
+      without === undefined ? [] : [{ id: message.id, content: without }],
+    );
     await store.editTranscript({ transcript, remove, replace });
   }
   await store.removeSentTo(person);
@@ -141,7 +173,8 @@ async function erase({ store, person, found }: Looked, now: () => number): Promi
   await withdrawGrants(
     store,
     ({ sessionKey, byOwner, ...holder }) =>
-      found.sessions.includes(sessionKey) || [holder, byOwner].some((one) => one?.channel === person.channel && one.senderId === person.id),
+      found.sessions.includes(sessionKey) ||
+      [holder, byOwner].some((one) => one?.channel === person.channel && one.senderId === person.id),
   );
   for (const { namespace, key } of found.rows) await store.delete(namespace, key);
   const waiting = createWaitingEvents({ store, now });

@@ -20,9 +20,14 @@ export interface Words {
 export function wordsOf(person: Person, content: Json): Words {
   const who = escaped(markOf(person));
   const channel = escaped(plainId(person.channel));
-  const direct = new RegExp(String.raw`^\[${channel} (?:[^\]\n]*? )?${who}(?: thread:\S+)? ${time}(?: edited)?\] `, "m");
+  const direct = new RegExp(
+    String.raw`^\[${channel} (?:[^\]\n]*? )?${who}(?: thread:\S+)? ${time}(?: edited)?\] `,
+    "m",
+  );
   const group = new RegExp(String.raw`^\[${channel} [^\]\n]* ${time}(?: edited)?\] (?:[^\n]*? )?${who}: `, "m");
-  const earlier = new RegExp(String.raw`^\[(?:context|event) (?:[^\]\n]*? )?${who}(?: message:\S+)? ${time}[^\]\n]*\] `);
+  const earlier = new RegExp(
+    String.raw`^\[(?:context|event) (?:[^\]\n]*? )?${who}(?: message:\S+)? ${time}[^\]\n]*\] `,
+  );
   const text = messageText(content);
   const blocks = text.split(/\n(?=\[)/);
   const kept = blocks.filter((block) => !earlier.test(block));

@@ -16,7 +16,9 @@ export function addSessions(program: Command, add: Add, handle: Handle): void {
     .action(handle(async () => (await import("./list.ts")).listSessions));
   add(sessions, "show <session>", {
     summary: "Show the messages of a session. Pass a unique part of its key, or last for the most recently used one.",
-    example: ["show last", "show agent:main:main --limit 100", "show agent:main:main --generation 0 --json"].map(say).join("\n"),
+    example: ["show last", "show agent:main:main --limit 100", "show agent:main:main --generation 0 --json"]
+      .map(say)
+      .join("\n"),
     json: true,
   })
     .option("-n, --limit <number>", "number of newest messages; 0: all", wholeNumber, 20)

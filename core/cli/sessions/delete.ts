@@ -26,7 +26,8 @@ export async function deleteSession(
     else {
       terminal.line(`${key} is deleted, with ${messages} ${messages === 1 ? "message" : "messages"}.`);
       terminal.line(
-        `Kept: the events themselves, with their bodies, for up to seven days; \`${programCommand} privacy erase\` removes those of a person.`,
+        `Kept: the events themselves, with their bodies, for up to seven days; \`${programCommand} privacy ` +
+          `erase\` removes those of a person.`,
       );
     }
     return 0;

@@ -7,8 +7,8 @@ import type { Store } from "../../state/store.ts";
 const searched = 100_000;
 
 /**
- * Finds a session by its key, by a part of it, or the newest one. Throws `session_none`, `session_unknown`, and `usage` if a part matches
- * several.
+ * Finds a session by its key, by a part of it, or the newest one. Throws `session_none`, `session_unknown`, and `usage`
+ * if a part matches several.
  */
 export async function findSession(store: Store, wanted: string): Promise<SessionReport> {
   const sessions = await store.sessionReports({ limit: wanted === "last" ? 1 : searched });

@@ -13,7 +13,8 @@ export async function listSessions(
   _: readonly [],
   { limit, json }: { readonly limit: number; readonly json?: boolean },
 ): Promise<number> {
-  if (limit < 1 || limit > mostAtOnce) throw new HostError("usage", { reason: `--limit must be from 1 to ${mostAtOnce}` });
+  if (limit < 1 || limit > mostAtOnce)
+    throw new HostError("usage", { reason: `--limit must be from 1 to ${mostAtOnce}` });
   const store = await context.openState();
   try {
     const sessions = (await store.sessionReports({ limit })).map(withAgent);

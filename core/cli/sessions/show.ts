@@ -22,14 +22,22 @@ interface Shown {
   readonly transcript: readonly SessionMessage[];
 }
 
-export async function showSession(context: CommandContext, [wanted]: readonly [string], options: Options): Promise<number> {
+export async function showSession(
+  context: CommandContext,
+  [wanted]: readonly [string],
+  options: Options,
+): Promise<number> {
   const store = await context.openState();
   try {
     const session = withAgent(await findSession(store, wanted));
     const generation = options.generation ?? session.generation;
     if (generation > session.generation) throw new HostError("usage", { reason: lastGeneration(session) });
     const transcript = await store.transcript(session.key, { generation });
-    const shown = { session, generation, transcript: options.limit === 0 ? transcript : transcript.slice(-options.limit) };
+    const shown = {
+      session,
+      generation,
+      transcript: options.limit === 0 ? transcript : transcript.slice(-options.limit),
+    };
     if (options.json === true) context.terminal.json({ ...session, shown: generation, transcript: shown.transcript });
     else show(shown, transcript.length, context);
     return 0;
@@ -52,17 +60,22 @@ function show({ session, generation, transcript }: Shown, count: number, { termi
     ["set", settingsOf(session)],
     [
       "last recipient",
-      to && `${to.channel}, account ${to.account}, chat ${to.chat}${to.thread === undefined ? "" : `, thread ${to.thread}`}`,
+      to &&
+        `${to.channel}, account ${to.account}, chat ` +
+          `${to.chat}${to.thread === undefined ? "" : `, thread ${to.thread}`}`,
     ],
     ["generation", session.generation === 0 ? undefined : `${generation} of 0 to ${session.generation}`],
   ];
   terminal.table(
-    facts.flatMap(([name, value]) => (value === undefined || value === "" ? [] : [[style("dim", name), visibleLine(value, 500)]])),
+    facts.flatMap(([name, value]) =>
+      value === undefined || value === "" ? [] : [[style("dim", name), visibleLine(value, 500)]],
+    ),
     { indent: "  " },
   );
   terminal.line();
   if (transcript.length === 0) terminal.line("Nothing has been said in this conversation yet.");
-  if (count > transcript.length) terminal.line(style("dim", `${count - transcript.length} older messages; --limit 0 shows all`));
+  if (count > transcript.length)
+    terminal.line(style("dim", `${count - transcript.length} older messages; --limit 0 shows all`));
   for (const message of transcript) printMessage(message, terminal);
 }
 

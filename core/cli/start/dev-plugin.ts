@@ -32,7 +32,10 @@ export function createDevPlugin(named: string, context: Pick<CommandContext, "te
   async function replace(gateway: Gateway, savedAt: number): Promise<void> {
     try {
       const { id, waiting } = await gateway.replacePlugin(path);
-      terminal.line(`${terminal.style("green", `${id} was replaced`)} ${Math.max(0, Math.round(now() - savedAt))} ms after the save.`);
+      terminal.line(
+        `${terminal.style("green", `${id} was replaced`)} ${Math.max(0, Math.round(now() - savedAt))} ms ` +
+          "after the save.",
+      );
       if (waiting.length > 0) terminal.line(`New routes take effect after a restart: ${waiting.join(", ")}.`);
     } catch (error) {
       terminal.line(`${terminal.style("red", sentence(error, source))} The last good version keeps running.`);
@@ -52,7 +55,10 @@ export function createDevPlugin(named: string, context: Pick<CommandContext, "te
       watchFolder(folder, { signal, now, isForeign }, (savedAt, changed) => {
         const { saved, outputs } = files.divide(changed);
         for (const file of outputs)
-          terminal.line(`${shown(file)} changes whenever the plugin is replaced, so its changes do not replace the plugin any more.`);
+          terminal.line(
+            `${shown(file)} changes whenever the plugin is replaced, so its changes do not replace the ` +
+              "plugin any more.",
+          );
         if (saved.length > 0) void files.during(replace(gateway, savedAt));
       });
       void printEvents(gateway, context, signal);
@@ -66,12 +72,18 @@ async function withoutAccount(gateway: Gateway): Promise<readonly string[]> {
   return plugins.flatMap(({ bundled, state, channel }) =>
     bundled || state !== "up" || channel === undefined || accounts.some((account) => account.channel === channel)
       ? []
-      : [`The channel ${channel} has no account yet. Add "channels": { "${channel}": { ... } } with its options to ${configFile}.`],
+      : [
+          `The channel ${channel} has no account yet. Add "channels": { "${channel}": { ... } } with its ` +
+            `options to ${configFile}.`,
+        ],
   );
 }
 
 /** Why the plugin did not come up with the gateway, with its place. */
-async function startProblem(gateway: Gateway, { source }: { readonly source: PluginSource }): Promise<string | undefined> {
+async function startProblem(
+  gateway: Gateway,
+  { source }: { readonly source: PluginSource },
+): Promise<string | undefined> {
   const { plugins } = await gateway.describe();
   const failed = plugins.some(({ state, bundled }) => state === "failed" && !bundled);
   if (!failed) return undefined;
@@ -83,7 +95,10 @@ async function startProblem(gateway: Gateway, { source }: { readonly source: Plu
   }
 }
 
-/** `src/index.ts:12: The declaration of the plugin irc is invalid: its version must be a semantic version such as 1.0.0.` */
+/**
+ * `src/index.ts:12: The declaration of the plugin irc is invalid: its version must be a semantic version such as
+ * 1.0.0.`
+ */
 function sentence(error: unknown, source: PluginSource): string {
   const place = placeOf(error, source);
   const at = place === undefined ? "" : `${shown(place.file)}${place.line === undefined ? "" : `:${place.line}`}: `;
@@ -100,7 +115,10 @@ async function printEvents(
   { terminal, now, env }: Pick<CommandContext, "terminal" | "now" | "env">,
   signal: AbortSignal,
 ): Promise<void> {
-  const [{ openState }, { statePlace }] = await Promise.all([import("../../stores/open.ts"), import("../../stores/settings.ts")]);
+  const [{ openState }, { statePlace }] = await Promise.all([
+    import("../../stores/open.ts"),
+    import("../../stores/settings.ts"),
+  ]);
   const { startedAt, configFile } = await gateway.describe();
   const place = statePlace(gateway.config(), gateway.stateDirectory);
   const load = async () => gateway.config().plugins.load;

@@ -27,7 +27,11 @@ const stateVariable = `${product.environmentPrefix}STATE_DIR`;
 const playgroundPort = "plugins.entries.playground.options.port";
 const playgroundToken = "plugins.entries.playground.options.gatewayTokenFile";
 
-export async function runDev(context: CommandContext, [folder]: readonly [string | undefined], options: DevOptions): Promise<number> {
+export async function runDev(
+  context: CommandContext,
+  [folder]: readonly [string | undefined],
+  options: DevOptions,
+): Promise<number> {
   const plugin = folder === undefined ? undefined : createDevPlugin(folder, context);
   const stop = new AbortController();
   try {
@@ -45,7 +49,9 @@ async function runConfigured(
   signal: AbortSignal,
 ): Promise<number> {
   if (plugin === undefined) {
-    throw new HostError("usage", { reason: `dev has its own ${product.configFile} in its state directory; select that with --state` });
+    throw new HostError("usage", {
+      reason: `dev has its own ${product.configFile} in its state directory; select that with --state`,
+    });
   }
   if (options.port !== undefined || options.pagePort !== undefined)
     throw new HostError("usage", {

@@ -17,7 +17,11 @@ export interface StartOptions {
   readonly acceptNewState?: boolean;
 }
 
-export async function runGateway(context: CommandContext, _: readonly [], { acceptNewState = false }: StartOptions): Promise<number> {
+export async function runGateway(
+  context: CommandContext,
+  _: readonly [],
+  { acceptNewState = false }: StartOptions,
+): Promise<number> {
   const { configFile, env, home } = context;
   return await runUntilStopped(context.terminal, {
     options: { ...(configFile.named ? { configFile: configFile.file } : {}), environment: env, home, acceptNewState },
@@ -37,14 +41,18 @@ function whatIsMissing({ channels, hooks }: GatewayConfig, { file }: ConfigLocat
       ? `No channel and no webhook is enabled in ${file}, so nothing reaches this gateway yet.`
       : `There is no configuration: ${file} does not exist, so no channel and no webhook reaches this gateway yet.`,
     `To try everything without an account: ${programCommand} dev`,
-    `For your own bot, add a channel to that file; it takes effect at once. README.md contains a complete example, and ${programCommand} config validate checks it.`,
+    "For your own bot, add a channel to that file; it takes effect at once. README.md contains a complete " +
+      `example, and ${programCommand} config validate checks it.`,
   ];
 }
 
 /** Starts a gateway, and closes it at the first SIGINT or SIGTERM; the second one ends the process at once. */
 export async function runUntilStopped(
   terminal: Terminal,
-  { options, announce }: { readonly options: GatewayOptions; readonly announce: (gateway: Gateway) => void | Promise<void> },
+  {
+    options,
+    announce,
+  }: { readonly options: GatewayOptions; readonly announce: (gateway: Gateway) => void | Promise<void> },
 ): Promise<number> {
   const stopped = Promise.withResolvers<NodeJS.Signals | "stop" | "restart" | HostError>();
   const starting = new AbortController();
@@ -103,7 +111,8 @@ export async function runUntilStopped(
   await gateway.close();
   process.off("SIGINT", onSignal).off("SIGTERM", onSignal);
   // Keeps process id and terminal, so a supervisor does not notice an end.
-  if (again) process.execve?.(process.execPath, [process.execPath, ...process.execArgv, ...process.argv.slice(1)], process.env);
+  if (again)
+    process.execve?.(process.execPath, [process.execPath, ...process.execArgv, ...process.argv.slice(1)], process.env);
   // Everything is closed; a timer or socket that a plugin left open must not keep the process alive.
   setTimeout(() => process.exit(), leftoverMs).unref();
   return 0;

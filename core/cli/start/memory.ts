@@ -9,15 +9,17 @@ const quietShare = 0.05;
 /** Growth since the last collection below which another one is not worth the pause. */
 const worthwhileBytes = 16_000_000;
 /**
- * V8 lets garbage grow to four times the live memory before it collects. A gateway has little live memory and much garbage. At a fifth
- * more, it collects once in some thousand turns, costs two per cent of the time under full load, and uses a hundred megabytes less.
+ * V8 lets garbage grow to four times the live memory before it collects. A gateway has little live memory and much
+ * garbage. At a fifth more, it collects once in some thousand turns, costs two per cent of the time under full load,
+ * and uses a hundred megabytes less.
  */
 const growingPercent = 20;
 
 /**
- * Loading some hundred modules, or a thousand turns at once, grows V8's young generation and fragments the old one. V8 alone would keep
- * both for a process that then does little. A collection as under low memory stops everything for some 50 ms, so it waits until no turn
- * runs and the processor is idle. It runs only in a process of our own, never in an embedder's.
+ * Loading some hundred modules, or a thousand turns at once, grows V8's young generation and fragments the old one. V8
+ * alone would keep both for a process that then does little. A collection as under low memory stops everything for some
+ * 50 ms, so it waits until no turn runs and the processor is idle. It runs only in a process of our own, never in an
+ * embedder's.
  */
 export async function keepMemorySmall(gateway: Pick<Gateway, "describe">, signal: AbortSignal): Promise<void> {
   try {
@@ -38,7 +40,9 @@ export async function keepMemorySmall(gateway: Pick<Gateway, "describe">, signal
   }
 }
 
-/** The only public way to request this kind of collection: `--expose-gc` would invalidate the cache of compiled code. */
+/**
+ * The only public way to request this kind of collection: `--expose-gc` would invalidate the cache of compiled code.
+ */
 export async function giveMemoryBack(): Promise<void> {
   const { Session } = await import("node:inspector/promises");
   const session = new Session();

@@ -15,8 +15,15 @@ interface PlaygroundOptions {
   readonly token?: string;
 }
 
-export async function runPlayground(_: CommandContext, __: readonly [], { port, token }: PlaygroundOptions): Promise<number> {
-  const args = [...(port === undefined ? [] : [`--port=${port}`]), ...(token === undefined ? [] : [`--token=${token}`])];
+export async function runPlayground(
+  _: CommandContext,
+  __: readonly [],
+  { port, token }: PlaygroundOptions,
+): Promise<number> {
+  const args = [
+    ...(port === undefined ? [] : [`--port=${port}`]),
+    ...(token === undefined ? [] : [`--token=${token}`]),
+  ];
   const child = spawn(process.execPath, [...flags, join(packageDirectory(), program), ...args], { stdio: "inherit" });
   const pass = (signal: NodeJS.Signals) => void child.kill(signal);
   // Ctrl+C reaches the child directly; a signal to this process alone must be forwarded.

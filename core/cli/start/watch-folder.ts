@@ -11,8 +11,8 @@ const debounceMs = 30;
 const isOfTools = (name: string): boolean => name === "node_modules" || name.startsWith(".") || /[~#]$/.test(name);
 
 /**
- * `savedAt`: when the last of the files was saved, in epoch milliseconds. `isForeign` names more paths that are left out. Stops with the
- * signal, and does not keep the process.
+ * `savedAt`: when the last of the files was saved, in epoch milliseconds. `isForeign` names more paths that are left
+ * out. Stops with the signal, and does not keep the process.
  */
 export function watchFolder(
   folder: string,

@@ -26,10 +26,21 @@ export function welcome({ line, style }: Terminal, at: Welcome): void {
   const page = at.page === undefined ? "none: the configuration has no playground" : style("cyan", `${at.page}/`);
   say(["", `${style("bold", "Page")}     ${page}`]);
   say([`${style("bold", "Gateway")}  ${at.gateway}`]);
-  say([`${style("bold", "Config")}   ${join(at.directory, product.configFile)}  ${style("dim", "(yours; changes apply at once)")}`, ""]);
+  say([
+    `${style("bold", "Config")}   ${join(at.directory, product.configFile)}  ` +
+      `${style("dim", "(yours; changes apply at once)")}`,
+    "",
+  ]);
   if (at.failures.length > 0)
-    say([...at.failures.map((failure) => style("red", failure)), "(If a port is in use, choose another with --port and --page-port.)", ""]);
-  say(["1  Open the page and write to the bot. It answers with a pairing code.", "2  Approve it on the page, or in another terminal:"]);
+    say([
+      ...at.failures.map((failure) => style("red", failure)),
+      "(If a port is in use, choose another with --port and --page-port.)",
+      "",
+    ]);
+  say([
+    "1  Open the page and write to the bot. It answers with a pairing code.",
+    "2  Approve it on the page, or in another terminal:",
+  ]);
   typed(`${programCommand} pairing approve ${at.channel} CODE${at.stateFlag}`);
   say(["3  Write again: the echo engine answers. Then ask through a webhook; the answer arrives in your chat:"]);
   typed(curl(at, "agent", { message: "Say hello.", deliver: true }));
@@ -50,4 +61,5 @@ function curl({ hooks, directory }: Welcome, path: string, body: object): string
   ].join("\n");
 }
 
-export const quoted = (path: string): string => (/^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`);
+export const quoted = (path: string): string =>
+  /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;

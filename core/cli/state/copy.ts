@@ -23,7 +23,11 @@ interface Target {
   readonly shown: string;
 }
 
-export async function copyStateTo(context: CommandContext, _: readonly [], { to, dryRun = false, json = false }: Options): Promise<number> {
+export async function copyStateTo(
+  context: CommandContext,
+  _: readonly [],
+  { to, dryRun = false, json = false }: Options,
+): Promise<number> {
   const { terminal } = context;
   const source = await context.place();
   const target = targetOf(to, source, context.home);
@@ -46,7 +50,9 @@ export async function copyStateTo(context: CommandContext, _: readonly [], { to,
     return 0;
   }
   terminal.line(`Copied to ${target.shown} and compared: ${countsLine(counts)}.`);
-  terminal.line(`The configuration is not changed. To use the copy:\n${settings.map((line) => `  ${line}`).join("\n")}`);
+  terminal.line(
+    `The configuration is not changed. To use the copy:\n${settings.map((line) => `  ${line}`).join("\n")}`,
+  );
   return 0;
 }
 
@@ -54,11 +60,14 @@ export async function copyStateTo(context: CommandContext, _: readonly [], { to,
 function targetOf(to: string, source: StatePlace, home: string): Target {
   const invalid = (reason: string) => new HostError("usage", { reason: `--to: ${reason}` });
   // An unset variable of the shell; it would be the working directory.
-  if (to.trim() === "") throw invalid("is empty; name a directory, or an address such as postgres://USER@HOST/DATABASE");
+  if (to.trim() === "")
+    throw invalid("is empty; name a directory, or an address such as postgres://USER@HOST/DATABASE");
   const [, scheme, slashes] = /^([a-z][a-z0-9-]+):(\/\/)?/.exec(to) ?? [];
   if (scheme === embeddedStore) throw invalid(`SQLite is named by its directory alone, without ${scheme}:`);
   if (scheme !== undefined && slashes === undefined)
-    throw invalid(`"${scheme}:" begins no address; write ${scheme}://USER@HOST/DATABASE, or ./${scheme}:... for a directory`);
+    throw invalid(
+      `"${scheme}:" begins no address; write ${scheme}://USER@HOST/DATABASE, or ./${scheme}:... for a directory`,
+    );
   if (scheme === undefined) {
     const directory = to.startsWith("~/") ? join(home, to.slice(2)) : resolve(to);
     return { place: { directory, store: embeddedStore }, shown: directory };
@@ -66,7 +75,7 @@ function targetOf(to: string, source: StatePlace, home: string): Target {
   const parsed = URL.parse(to);
   if (parsed === null) throw invalid("this is not a valid address");
   const { directory, node } = source;
-  const place = { directory, store: scheme, url: to, ...(node === undefined ? {} : { node }) };
+  const place = { directory, store: scheme, url: to, node };
   return { place, shown: `${parsed.protocol}//${parsed.host}${parsed.pathname}` };
 }
 
@@ -111,7 +120,8 @@ async function copyLocked(context: CommandContext, source: StatePlace, { place, 
 /** Errors of a store name the settings of a gateway; the address of the target is that of `--to`. */
 function aboutTarget(error: unknown, target: string): unknown {
   if (!(error instanceof HostError)) return error;
-  const refused = (reason: string, fix: string) => new HostError("state_copy_refused", { target, reason, fix }, { cause: error });
+  const refused = (reason: string, fix: string) =>
+    new HostError("state_copy_refused", { target, reason, fix }, { cause: error });
   const { code, details, hint, cause } = error;
   if (code === "store_unknown") return refused(`there is no store ${details.store}`, hint);
   if (code !== "store_not_opened") return error;
@@ -125,9 +135,13 @@ function aboutTarget(error: unknown, target: string): unknown {
 /** Refuses while other nodes use a store. */
 async function requireUnused({ nodes }: Store, target: string): Promise<void> {
   if (nodes === undefined) return;
-  const others = (await nodes.reports()).filter(({ alive, name }) => alive && name !== nodes.name).map(({ name }) => name);
+  const others = (await nodes.reports())
+    .filter(({ alive, name }) => alive && name !== nodes.name)
+    .map(({ name }) => name);
   if (others.length === 0) return;
-  const reason = `${others.length === 1 ? "the node" : "the nodes"} ${others.join(", ")} ${others.length === 1 ? "uses" : "use"} the store`;
+  const reason =
+    `${others.length === 1 ? "the node" : "the nodes"} ${others.join(", ")} ` +
+    `${others.length === 1 ? "uses" : "use"} the store`;
   const fix = "Stop these gateways. The lease of one that was killed ends by itself after half a minute.";
   throw new HostError("state_copy_refused", { target, reason, fix });
 }

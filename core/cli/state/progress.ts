@@ -26,8 +26,14 @@ export function progressLines(
   };
 }
 
-function progressLine({ phase, kind, rows, total }: CopyProgress, done: { readonly rows: number; readonly ms: number }): string {
+function progressLine(
+  { phase, kind, rows, total }: CopyProgress,
+  done: { readonly rows: number; readonly ms: number },
+): string {
   const perSecond = done.ms > 0 ? (done.rows * 1_000) / done.ms : 0;
   const left = perSecond > 0 ? `, ${renderDuration(((total - rows) / perSecond) * 1_000)} left` : "";
-  return `${phase === "copy" ? "copying" : "comparing"} ${kind}: ${rows} of ${total} rows, ${Math.round(perSecond)} rows/s${left}`;
+  return (
+    `${phase === "copy" ? "copying" : "comparing"} ${kind}: ${rows} of ${total} rows, ` +
+    `${Math.round(perSecond)} rows/s${left}`
+  );
 }

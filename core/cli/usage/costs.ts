@@ -31,7 +31,10 @@ export function addCosts(one: Cost, other: Cost): Cost {
 }
 
 /** The price of calls that are known by their sum, as if all were of the same size: some prices depend on the size. */
-function priceOfSum({ calls, ...tokens }: UsageReport["unpriced"], price: (tokens: TokenCounts) => Price): number | undefined {
+function priceOfSum(
+  { calls, ...tokens }: UsageReport["unpriced"],
+  price: (tokens: TokenCounts) => Price,
+): number | undefined {
   const mean = (sum: number) => sum / calls;
   const one = price({
     inputTokens: mean(tokens.inputTokens),

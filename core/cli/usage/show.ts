@@ -41,7 +41,10 @@ export async function showUsage(context: CommandContext, _: readonly [], options
   const { days, json } = options;
   if (days === 0) throw new HostError("usage", { reason: "--days must be at least 1" });
   const by = options.by === undefined ? undefined : groupingOf(options.by);
-  const since = days === undefined ? parseSince(options.since, context.now()) : parseSince("today", context.now() - (days - 1) * dayMs);
+  const since =
+    days === undefined
+      ? parseSince(options.since, context.now())
+      : parseSince("today", context.now() - (days - 1) * dayMs);
   const { config } = await context.load();
   const store = await context.openState();
   try {
@@ -58,24 +61,43 @@ export async function showUsage(context: CommandContext, _: readonly [], options
 
 function groupingOf(text: string): UsageGrouping {
   const found = groupings.find((grouping) => grouping === text);
-  if (found === undefined) throw new HostError("usage", { reason: `--by: "${text}" is none of ${groupings.join(", ")}` });
+  if (found === undefined)
+    throw new HostError("usage", { reason: `--by: "${text}" is none of ${groupings.join(", ")}` });
   return found;
 }
 
 /** A row begins with a total's fields alone. */
-function pick({ calls, estimated, usd, unpricedCalls, inputTokens, outputTokens, cacheRead, cacheWrite, reasoning }: Cost): Cost {
+function pick({
+  calls,
+  estimated,
+  usd,
+  unpricedCalls,
+  inputTokens,
+  outputTokens,
+  cacheRead,
+  cacheWrite,
+  reasoning,
+}: Cost): Cost {
   return { calls, inputTokens, outputTokens, cacheRead, cacheWrite, reasoning, usd, unpricedCalls, estimated };
 }
 
 async function readRows(
   store: Pick<Store, "usage">,
-  { config, since, by }: { readonly config: GatewayConfig; readonly since: number; readonly by: UsageGrouping | undefined },
+  {
+    config,
+    since,
+    by,
+  }: { readonly config: GatewayConfig; readonly since: number; readonly by: UsageGrouping | undefined },
 ): Promise<readonly Row[]> {
-  const reports = await store.usage({ since, ...(by === undefined ? {} : { by }) });
+  const reports = await store.usage({ since, by });
   const prices = createPrices(() => config);
   if (reports.some(({ unpriced }) => unpriced.calls > 0)) await prices.load();
   if (by === undefined)
-    return reports.map((report) => ({ agentId: report.agentId, model: report.model, ...pick(costOf(report, prices.of)) }));
+    return reports.map((report) => ({
+      agentId: report.agentId,
+      model: report.model,
+      ...pick(costOf(report, prices.of)),
+    }));
   const rows = new Map<string, Row>();
   for (const report of reports) {
     const { agentId, model, sender = "", purpose = "" } = report;
@@ -115,7 +137,12 @@ function renderCost({ usd, unpricedCalls, calls }: Cost): string {
   return unpricedCalls === calls ? "unknown" : `${renderUsd(usd)} + ${unpricedCalls} unknown`;
 }
 
-const titles: Readonly<Record<UsageGrouping, string>> = { agent: "agent", model: "model", sender: "person", purpose: "purpose" };
+const titles: Readonly<Record<UsageGrouping, string>> = {
+  agent: "agent",
+  model: "model",
+  sender: "person",
+  purpose: "purpose",
+};
 
 function show(
   found: {
@@ -152,7 +179,8 @@ function show(
       ...usage.map((row) => [...names(row), ...numbers(row)]),
       ...(usage.length === 1 ? [] : [["total", ...(by === undefined ? [""] : []), ...numbers(total)]]),
     ]);
-    if (total.estimated > 0) terminal.line(`${total.estimated} of the calls broke off or still run: their tokens are estimates.`);
+    if (total.estimated > 0)
+      terminal.line(`${total.estimated} of the calls broke off or still run: their tokens are estimates.`);
     if (total.unpricedCalls > 0) terminal.line("The price of some models is unknown: set models.prices for them.");
   }
   if (budgets.length === 0) return;

@@ -22,7 +22,10 @@ export function renderHeadline(report: EventReport, now: number, style: Terminal
   const { outcome, reason, state } = report;
   if (outcome === undefined) return style("cyan", state);
   const why = reason === outcome ? "" : style("dim", ` (${reason})`);
-  return `${style(outcomeStyles[outcome], outcome)}${why} after ${renderDuration((report.settledAt ?? now) - report.acceptedAt)}`;
+  return (
+    `${style(outcomeStyles[outcome], outcome)}${why} after ` +
+    `${renderDuration((report.settledAt ?? now) - report.acceptedAt)}`
+  );
 }
 
 export function printDecisions(report: EventReport, terminal: Terminal): void {
@@ -38,7 +41,9 @@ export function printDecisions(report: EventReport, terminal: Terminal): void {
     const { mark, style: colour } = marks[decision.verdict];
     const by = decision.plugin === "core" ? "" : style("dim", ` by ${decision.plugin}`);
     const time = style("dim", (times[index] ?? "").padStart(width));
-    terminal.line(`  ${style(colour, mark)} ${time}  ${decision.station.padEnd(11)} ${style(colour, decision.code)}${by}`);
+    terminal.line(
+      `  ${style(colour, mark)} ${time}  ${decision.station.padEnd(11)} ${style(colour, decision.code)}${by}`,
+    );
     for (const line of detailsOf(decision, style)) terminal.line(`${indent}${line}`);
   });
 }

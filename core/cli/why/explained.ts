@@ -18,5 +18,9 @@ function explain(decision: Decision, { source }: EventReport, codes: PluginCodes
   const [ofPlugin, ofChannel] = [codes.get(plugin), codes.get(source)];
   const known = findCode(code, { ...(ofPlugin && { plugin: ofPlugin }), ...(ofChannel && { channel: ofChannel }) });
   if (known === undefined) return decision;
-  return { ...decision, ...(detail === "" && { detail: known.meaning }), ...(hint === "" && known.hint !== "" && { hint: known.hint }) };
+  return {
+    ...decision,
+    ...(detail === "" && { detail: known.meaning }),
+    ...(hint === "" && known.hint !== "" && { hint: known.hint }),
+  };
 }

@@ -19,7 +19,9 @@ export async function failedSince(store: Store, since: number, channel?: string)
 export function printFailedAccount(change: AccountChange, terminal: Terminal, now: number): void {
   const { channel, account, path, state, since } = change;
   const { style } = terminal;
-  terminal.line(`${style(state === "failed" ? "red" : "yellow", state)} ${style("dim", "(account_down)")} no messages arrive`);
+  terminal.line(
+    `${style(state === "failed" ? "red" : "yellow", state)} ${style("dim", "(account_down)")} no messages arrive`,
+  );
   terminal.line();
   terminal.table(
     [

@@ -7,7 +7,10 @@ import { renderAgo, renderClock } from "../output/times.ts";
 export function renderRepeated(repeated: Repeated | undefined, now: number): string | undefined {
   if (repeated === undefined) return undefined;
   const times = repeated.count === 1 ? "once" : `${repeated.count} times`;
-  return `came ${times}, last ${renderClock(repeated.at)} (${renderAgo(repeated.at, now)}); it got the first response and did not run again`;
+  return (
+    `came ${times}, last ${renderClock(repeated.at)} (${renderAgo(repeated.at, now)}); it got the ` +
+    "first response and did not run again"
+  );
 }
 
 export function printRepetition(
@@ -27,9 +30,11 @@ export function printRepetition(
   );
   terminal.line();
   terminal.line(
-    `  ${style("yellow", "✗")} accept  A delivery with the same id, or the same signed content, was accepted within seven days.`,
+    `  ${style("yellow", "✗")} accept  A delivery with the same id, or the same signed content, was ` +
+      "accepted within seven days.",
   );
   terminal.line(
-    `            ${style("dim", "to change")}  If equal deliveries are different events, let the sender sign a time or an id, or use a path for each kind of event.`,
+    `            ${style("dim", "to change")}  If equal deliveries are different events, let the sender ` +
+      "sign a time or an id, or use a path for each kind of event.",
   );
 }

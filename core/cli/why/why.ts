@@ -20,8 +20,8 @@ import { printRepetition, renderRepeated } from "./repetition.ts";
 const lastSearch = 50;
 
 /**
- * Events that follow from another one: the summary of a hook's run, the notice of an approval. A user who asks for the last event does not
- * mean these.
+ * Events that follow from another one: the summary of a hook's run, the notice of an approval. A user who asks for the
+ * last event does not mean these.
  */
 const isOwn = ({ source, kind }: EventReport): boolean => source === "operator" || kind === "summary";
 
@@ -30,7 +30,11 @@ interface Options {
   readonly json?: boolean;
 }
 
-export async function explainEvent(context: CommandContext, [wanted]: readonly [string | undefined], options: Options): Promise<number> {
+export async function explainEvent(
+  context: CommandContext,
+  [wanted]: readonly [string | undefined],
+  options: Options,
+): Promise<number> {
   const chat = options.chat === undefined ? undefined : parsePlatformId("--chat", options.chat);
   if (chat !== undefined && wanted !== undefined && wanted !== "last") {
     throw new HostError("usage", { reason: "Pass either an event or --chat, not both" });
@@ -46,9 +50,18 @@ export async function explainEvent(context: CommandContext, [wanted]: readonly [
     const repeated = await readRepeated(store, report.id);
     const kept = isDelivery(report) ? readKept(await store.body(report.id), report.kind) : undefined;
     const hook = kept === undefined ? undefined : { mapping: kept.hook, access: describeAccess(kept) };
-    const shown = { ...report, ...(hook?.access === undefined ? {} : { hook }), ...(repeated === undefined ? {} : { repeated }) };
+    const shown = {
+      ...report,
+      ...(hook?.access === undefined ? {} : { hook }),
+      ...(repeated === undefined ? {} : { repeated }),
+    };
     if (options.json === true) context.terminal.json(shown);
-    else printStory(report, context.terminal, { now: context.now(), again: renderRepeated(repeated, context.now()), hook });
+    else
+      printStory(report, context.terminal, {
+        now: context.now(),
+        again: renderRepeated(repeated, context.now()),
+        hook,
+      });
     return 0;
   } finally {
     await store.close();
@@ -61,8 +74,8 @@ function noEvent(wanted: string, chat: PlatformId | undefined): HostError {
 }
 
 /**
- * Something newer than the newest event that led to no event: a refused or repeated webhook, or an account that is down. Refused webhooks
- * are left out when a chat is asked for, because they have no chat yet.
+ * Something newer than the newest event that led to no event: a refused or repeated webhook, or an account that is
+ * down. Refused webhooks are left out when a chat is asked for, because they have no chat yet.
  */
 async function explainNewer(
   store: Store,
@@ -103,7 +116,7 @@ async function explainNewer(
 
 async function findEvent(store: Store, wanted: string, chat: PlatformId | undefined): Promise<EventReport | null> {
   if (wanted !== "last") return findByPrefix(store, wanted, { includeInternal: true });
-  const newest = await store.events({ limit: lastSearch, ...(chat === undefined ? {} : { chat }) });
+  const newest = await store.events({ limit: lastSearch, chat });
   return newest.find((event) => !isOwn(event)) ?? newest[0] ?? null;
 }
 
@@ -129,7 +142,10 @@ function printStory(report: EventReport, terminal: Terminal, { now, again, hook 
     ["session", report.sessionKey === report.lane ? undefined : report.sessionKey],
     ["attempts", report.attempts > 1 ? String(report.attempts) : undefined],
     ["again", again],
-    ["together", report.unitId === undefined || report.unitId === report.id ? undefined : `handled with ${report.unitId}`],
+    [
+      "together",
+      report.unitId === undefined || report.unitId === report.id ? undefined : `handled with ${report.unitId}`,
+    ],
   ];
   terminal.table(
     facts.flatMap(([name, value]) => (value === undefined ? [] : [[style("dim", name), value]])),

@@ -1,4 +1,7 @@
-/** Checks what the host itself understands in `channels`: access options and account ids. Channel plugins check the rest. */
+/**
+ * Checks what the host itself understands in `channels`: access options and account ids. Channel plugins check the
+ * rest.
+ */
 
 import { renderPath, type Segment } from "../path.ts";
 import { accessSchema } from "../schema/channels.ts";
@@ -17,7 +20,8 @@ function checkChannel(at: readonly Segment[], id: string, section: unknown): rea
   if (!isRecord(section)) return [];
   const { accounts, ...root } = section;
   const problems = [...checkAccess(root, at)];
-  if (accounts !== undefined && !isRecord(accounts)) return [...problems, error([...at, "accounts"], "must be an object of accounts")];
+  if (accounts !== undefined && !isRecord(accounts))
+    return [...problems, error([...at, "accounts"], "must be an object of accounts")];
   const ids = new Map<string, string>();
   for (const [name, own] of Object.entries(accounts ?? {})) {
     problems.push(...checkAccount([...at, "accounts", name], name, own, ids));
@@ -25,12 +29,18 @@ function checkChannel(at: readonly Segment[], id: string, section: unknown): rea
   return [...problems, ...channelAccounts(section).flatMap((account) => checkOpen(at, account))];
 }
 
-// Defaults are ignored here, because they apply after merging. Keys that the host does not know belong to the channel plugin.
+// Defaults are ignored here, because they apply after merging. Keys that the host does not know belong to the channel
+// plugin.
 function checkAccess(value: unknown, at: readonly Segment[]): readonly PlacedProblem[] {
   return checkValue(nodeOf(accessSchema), value, at, { unknownKeys: "keep" }).problems;
 }
 
-function checkAccount(at: readonly Segment[], name: string, own: unknown, ids: Map<string, string>): readonly PlacedProblem[] {
+function checkAccount(
+  at: readonly Segment[],
+  name: string,
+  own: unknown,
+  ids: Map<string, string>,
+): readonly PlacedProblem[] {
   const id = normalizeAccountId(name);
   if (id === undefined) return [error(at, "is not an account id: a-z, 0-9, _ and -, at most 64 characters")];
   const same = ids.get(id);
@@ -40,7 +50,10 @@ function checkAccount(at: readonly Segment[], name: string, own: unknown, ids: M
   return checkAccess(own, at);
 }
 
-export function checkOpen(at: readonly Segment[], { id, key, raw, own }: ChannelAccountSection): readonly PlacedProblem[] {
+export function checkOpen(
+  at: readonly Segment[],
+  { id, key, raw, own }: ChannelAccountSection,
+): readonly PlacedProblem[] {
   const everybody = Array.isArray(raw.allowFrom) && raw.allowFrom.includes("*");
   const wrongType = raw.allowFrom !== undefined && !Array.isArray(raw.allowFrom);
   if (raw.dmPolicy !== "open" || everybody || wrongType) return [];

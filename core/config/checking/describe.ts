@@ -51,7 +51,10 @@ function describeRange(schema: SchemaNode): string {
 }
 
 function describeList(schema: SchemaNode): string {
-  const items = schema.items === undefined || Array.isArray(schema.items) ? "" : `, each ${describeAllowed(schema.items as SchemaNode)}`;
+  const items =
+    schema.items === undefined || Array.isArray(schema.items)
+      ? ""
+      : `, each ${describeAllowed(schema.items as SchemaNode)}`;
   const min = schema.minItems === undefined ? "" : ` of at least ${schema.minItems}`;
   const max = schema.maxItems === undefined ? "" : `${min === "" ? " of" : " and"} at most ${schema.maxItems}`;
   return `a list${min}${max}${items}`;

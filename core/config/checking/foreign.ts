@@ -1,5 +1,6 @@
 /**
- * Checks keywords of third-party schemas that our own validator does not support. TypeBox's validator is loaded when the first one occurs.
+ * Checks keywords of third-party schemas that our own validator does not support. TypeBox's validator is loaded when
+ * the first one occurs.
  */
 import { createRequire } from "node:module";
 import type { Segment } from "../path.ts";

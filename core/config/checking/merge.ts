@@ -1,4 +1,7 @@
-/** Splits a channel's section into its accounts. Root keys are defaults for every account. Schema defaults are applied later. */
+/**
+ * Splits a channel's section into its accounts. Root keys are defaults for every account. Schema defaults are applied
+ * later.
+ */
 import { isRecord } from "./validate.ts";
 
 type Raw = Readonly<Record<string, unknown>>;
@@ -28,15 +31,19 @@ export function normalizeAccountId(id: string): string | undefined {
 }
 
 /**
- * Lists the accounts in the order of the file. Invalid and duplicate ids are left out; loading reports them. `credentials` names the
- * options that an account signs in with. If the root sets one of them, the root keys form the account `default` in addition to the named
- * accounts.
+ * Lists the accounts in the order of the file. Invalid and duplicate ids are left out; loading reports them.
+ * `credentials` names the options that an account signs in with. If the root sets one of them, the root keys form the
+ * account `default` in addition to the named accounts.
  */
-export function channelAccounts(section: unknown, credentials: readonly string[] = []): readonly ChannelAccountSection[] {
+export function channelAccounts(
+  section: unknown,
+  credentials: readonly string[] = [],
+): readonly ChannelAccountSection[] {
   if (!isRecord(section)) return [];
   const { accounts, ...root } = section;
   const channelOn = root.enabled !== false;
-  if (!isRecord(accounts) || Object.keys(accounts).length === 0) return [{ id: "default", enabled: channelOn, raw: root, own: {} }];
+  if (!isRecord(accounts) || Object.keys(accounts).length === 0)
+    return [{ id: "default", enabled: channelOn, raw: root, own: {} }];
   const merged = new Map<string, ChannelAccountSection>();
   const isAccount = credentials.some((name) => root[name] !== undefined);
   const namesDefault = Object.keys(accounts).some((name) => normalizeAccountId(name) === "default");
@@ -50,8 +57,14 @@ export function channelAccounts(section: unknown, credentials: readonly string[]
   return [...merged.values()];
 }
 
-/** An account's own entry as written in the file, without merging; `undefined` if the section has no account with that id. */
-export function accountEntry(section: unknown, accountId: string): { readonly key: string; readonly own: Raw } | undefined {
+/**
+ * An account's own entry as written in the file, without merging; `undefined` if the section has no account with that
+ * id.
+ */
+export function accountEntry(
+  section: unknown,
+  accountId: string,
+): { readonly key: string; readonly own: Raw } | undefined {
   const accounts = isRecord(section) ? section.accounts : undefined;
   if (!isRecord(accounts)) return undefined;
   for (const key of Object.keys(accounts)) {
@@ -80,9 +93,11 @@ function mergeKeys(base: unknown, own: unknown, mergeValue: (base: unknown, own:
 
 const replace = (_base: unknown, own: unknown) => own;
 
-// Groups are merged field by field: an account that only sets `requireMention` of a group must not lose the group's `allowFrom`.
+// Groups are merged field by field: an account that only sets `requireMention` of a group must not lose the group's
+// `allowFrom`.
 const mergeGroup = (base: unknown, own: unknown): unknown => {
   const merged = mergeKeys(base, own, replace);
-  if (!isRecord(base) || !isRecord(own) || !isRecord(base.topics) || !isRecord(own.topics) || !isRecord(merged)) return merged;
+  if (!isRecord(base) || !isRecord(own) || !isRecord(base.topics) || !isRecord(own.topics) || !isRecord(merged))
+    return merged;
   return { ...merged, topics: mergeKeys(base.topics, own.topics, (a, b) => mergeKeys(a, b, replace)) };
 };

@@ -45,8 +45,13 @@ function unusableEntries({ models }: Pick<AgentDraft, "models">, at: readonly Se
   return modelNames(models)
     .filter((name) => !isFullModelName(name))
     .map((name) => {
-      const hint = 'Write it as provider/model; an alias is a field of the map, { "provider/model": { "alias": "fast" } }.';
-      return warning([...at, "models"], `lists ${JSON.stringify(name)}, which is not of the form provider/model and allows nothing`, hint);
+      const hint =
+        'Write it as provider/model; an alias is a field of the map, { "provider/model": { "alias": "fast" } }.';
+      return warning(
+        [...at, "models"],
+        `lists ${JSON.stringify(name)}, which is not of the form provider/model and allows nothing`,
+        hint,
+      );
     });
 }
 
@@ -73,7 +78,10 @@ export function modelsOutsideList({ agents: { defaults, list } }: Pick<GatewayCo
 }
 
 /** A zone that this machine does not know. Days then begin as on the host. */
-function unknownZone(budget: { timezone?: string | undefined } | undefined, at: readonly Segment[]): readonly PlacedProblem[] {
+function unknownZone(
+  budget: { timezone?: string | undefined } | undefined,
+  at: readonly Segment[],
+): readonly PlacedProblem[] {
   if (budget?.timezone === undefined || isTimeZone(budget.timezone)) return [];
   const { timezone } = budget;
   delete budget.timezone;
@@ -99,7 +107,10 @@ interface ModelName {
   readonly at: readonly Segment[];
 }
 
-function namesOf({ model }: { readonly model?: ModelChoice | undefined }, at: readonly Segment[]): readonly ModelName[] {
+function namesOf(
+  { model }: { readonly model?: ModelChoice | undefined },
+  at: readonly Segment[],
+): readonly ModelName[] {
   if (model === undefined) return [];
   if (typeof model === "string") return [{ name: model, at: [...at, "model"] }];
   const { primary, fallbacks = [] } = model;
@@ -120,7 +131,11 @@ function unknownModel(
   if (model !== undefined && Object.hasOwn(providers, provider)) return [];
   if (model === undefined) {
     return [
-      warning(at, `is ${JSON.stringify(name)}, which is neither an alias nor of the form provider/model`, "Write it as provider/model."),
+      warning(
+        at,
+        `is ${JSON.stringify(name)}, which is neither an alias nor of the form provider/model`,
+        "Write it as provider/model.",
+      ),
     ];
   }
   const known = Object.keys(providers);

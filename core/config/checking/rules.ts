@@ -1,4 +1,7 @@
-/** Rules that a schema cannot express: relations between fields, addresses and paths. Corrections to the draft never make it less safe. */
+/**
+ * Rules that a schema cannot express: relations between fields, addresses and paths. Corrections to the draft never
+ * make it less safe.
+ */
 import { statSync } from "node:fs";
 import { isIP } from "node:net";
 import { isAbsolute, relative, resolve, sep } from "node:path";
@@ -20,11 +23,16 @@ interface RuleContext {
 }
 
 export function checkRules(draft: Draft, context: RuleContext): readonly PlacedProblem[] {
-  return [...checkGateway(draft, context), ...checkState(draft, context), ...checkHooks(draft, context), ...checkAgents(draft, context)];
+  return [
+    ...checkGateway(draft, context),
+    ...checkState(draft, context),
+    ...checkHooks(draft, context),
+    ...checkAgents(draft, context),
+  ];
 }
 
 function error(at: readonly Segment[], message: string, hint?: string): PlacedProblem {
-  return { severity: "error", at, path: renderPath(at), message, ...(hint === undefined ? {} : { hint }) };
+  return { severity: "error", at, path: renderPath(at), message, hint };
 }
 
 const warning = (at: readonly Segment[], message: string, hint?: string): PlacedProblem => ({
@@ -38,7 +46,12 @@ function checkGateway(draft: Draft, { indexOf, secrets }: RuleContext): readonly
   const { gateway } = draft;
   const problems: PlacedProblem[] = [...checkGatewayToken(draft, secrets)];
   if (!isHost(gateway.host)) {
-    problems.push(error(["gateway", "host"], `is ${JSON.stringify(gateway.host)}, but must be an address or a host name without port`));
+    problems.push(
+      error(
+        ["gateway", "host"],
+        `is ${JSON.stringify(gateway.host)}, but must be an address or a host name without port`,
+      ),
+    );
     gateway.host = "127.0.0.1";
   }
   gateway.trustedProxies.forEach((proxy, index) => {
@@ -62,7 +75,10 @@ function checkHosts({ gateway }: Draft, indexOf: RuleContext["indexOf"]): readon
   gateway.allowedHosts = gateway.allowedHosts.filter(isHost);
   if (gateway.publicUrl === undefined || URL.canParse(gateway.publicUrl)) return problems;
   delete gateway.publicUrl;
-  return [...problems, error(["gateway", "publicUrl"], "is not a valid address", "Set it to something like https://gateway.example.")];
+  return [
+    ...problems,
+    error(["gateway", "publicUrl"], "is not a valid address", "Set it to something like https://gateway.example."),
+  ];
 }
 
 /** No gateway starts with an error here, because it would otherwise use another database than intended. */
@@ -70,7 +86,13 @@ function checkState({ state: { store, url }, plugins }: Draft, { secrets }: Rule
   const at = ["state", "url"];
   if (store === embeddedStore) {
     if (url === undefined) return [];
-    return [error(at, `is set, but state.store is ${embeddedStore}, which has no address`, "Set state.store too, or remove state.url.")];
+    return [
+      error(
+        at,
+        `is set, but state.store is ${embeddedStore}, which has no address`,
+        "Set state.store too, or remove state.url.",
+      ),
+    ];
   }
   const plugin = `store-${store}`;
   if (Object.hasOwn(plugins.entries, plugin) && plugins.entries[plugin]?.enabled === false) {
@@ -79,11 +101,17 @@ function checkState({ state: { store, url }, plugins }: Draft, { secrets }: Rule
   }
   if (url === undefined)
     return [
-      error(at, `is missing, and the store ${store} needs it`, 'Set it to the address of the database, such as { "env": "DATABASE_URL" }.'),
+      error(
+        at,
+        `is missing, and the store ${store} needs it`,
+        'Set it to the address of the database, such as { "env": "DATABASE_URL" }.',
+      ),
     ];
   const address = tryResolve(secrets, url, "state.url");
   if (typeof address !== "string") return neededAtStart(at, url, secrets);
-  return URL.canParse(address) ? [] : [error(at, "is not a valid address", `Write it as ${store}://USER@HOST/DATABASE.`)];
+  return URL.canParse(address)
+    ? []
+    : [error(at, "is not a valid address", `Write it as ${store}://USER@HOST/DATABASE.`)];
 }
 
 function checkGatewayToken({ gateway: { auth } }: Draft, secrets: Secrets): readonly PlacedProblem[] {
@@ -91,12 +119,17 @@ function checkGatewayToken({ gateway: { auth } }: Draft, secrets: Secrets): read
   return [...neededAtStart(at, auth.token, secrets), ...guessable(at, auth.token, secrets)];
 }
 
-/** The problem with a secret that the gateway needs to start. The process that checks the file may run in another environment, though. */
+/**
+ * The problem with a secret that the gateway needs to start. The process that checks the file may run in another
+ * environment, though.
+ */
 function neededAtStart(at: readonly Segment[], value: unknown, secrets: Secrets): readonly PlacedProblem[] {
   const fromEnvironment = typeof value === "object" && value !== null && "env" in value;
   return unreadable(at, value, secrets).map(
     (problem): PlacedProblem =>
-      fromEnvironment ? { ...problem, severity: "warning", message: `${problem.message}; no gateway starts without it` } : problem,
+      fromEnvironment
+        ? { ...problem, severity: "warning", message: `${problem.message}; no gateway starts without it` }
+        : problem,
   );
 }
 
@@ -116,7 +149,9 @@ function checkHooks(draft: Draft, context: RuleContext): readonly PlacedProblem[
 function checkHooksToken(draft: Draft, secrets: Secrets): readonly PlacedProblem[] {
   const at = ["hooks", "token"];
   if (draft.hooks.token === undefined)
-    return [error(at, "is missing, and hooks.enabled needs it", "Set it to a long random text that is used nowhere else.")];
+    return [
+      error(at, "is missing, and hooks.enabled needs it", "Set it to a long random text that is used nowhere else."),
+    ];
   const wrong = unreadable(at, draft.hooks.token, secrets);
   if (wrong.length > 0) return wrong;
   const weak = guessable(at, draft.hooks.token, secrets);
@@ -132,7 +167,9 @@ function unreadable(at: readonly Segment[], value: unknown, secrets: Secrets): r
   if (value === undefined) return [];
   const path = renderPath(at);
   const found = tryResolve(secrets, value, path);
-  return found instanceof HostError ? [error(at, found.message.replace(`${path}: `, "").replace(/\.$/, ""), found.hint)] : [];
+  return found instanceof HostError
+    ? [error(at, found.message.replace(`${path}: `, "").replace(/\.$/, ""), found.hint)]
+    : [];
 }
 
 /** The problem with a secret that is readable but too short. */
@@ -153,11 +190,16 @@ function tryResolve(secrets: Secrets, value: unknown, path: string): string | Ho
 }
 
 /** Nothing creates the workspace directory. Without this warning, an agent would silently lack skills and files. */
-function missingWorkspace(at: readonly Segment[], workspace: string | undefined, directory: string): readonly PlacedProblem[] {
+function missingWorkspace(
+  at: readonly Segment[],
+  workspace: string | undefined,
+  directory: string,
+): readonly PlacedProblem[] {
   if (workspace === undefined) return [];
   const full = expandPath(workspace, directory);
   if (statSync(full, { throwIfNoEntry: false })?.isDirectory() === true) return [];
-  const hint = "Create the directory, or correct the path. Until then the agent has no skills, no HEARTBEAT.md and no files.";
+  const hint =
+    "Create the directory, or correct the path. Until then the agent has no skills, no HEARTBEAT.md and no files.";
   return [warning([...at, "workspace"], `is ${JSON.stringify(workspace)}, and there is no directory ${full}`, hint)];
 }
 
@@ -166,7 +208,13 @@ function checkHooksPath(draft: Draft): readonly PlacedProblem[] {
   const path = normalizeHooksPath(given);
   draft.hooks.path = path;
   if (path === "/")
-    return [error(["hooks", "path"], `is ${JSON.stringify(given)}, which is the root of all paths`, "Use a path such as /hooks.")];
+    return [
+      error(
+        ["hooks", "path"],
+        `is ${JSON.stringify(given)}, which is the root of all paths`,
+        "Use a path such as /hooks.",
+      ),
+    ];
   if (/[?#\s\\]|\/\/|\/\.{1,2}(\/|$)/.test(path)) {
     return [error(["hooks", "path"], `is ${JSON.stringify(given)}, but must be a plain URL path such as /hooks`)];
   }
@@ -182,7 +230,13 @@ function checkSessionKeys(draft: Draft): readonly PlacedProblem[] {
   const { defaultSessionKey: key, allowedSessionKeyPrefixes: prefixes } = draft.hooks;
   if (key === undefined || prefixes === undefined || prefixes.some((prefix) => key.startsWith(prefix))) return [];
   const hint = "Choose a key that begins with one of the prefixes, or add its prefix.";
-  return [error(["hooks", "defaultSessionKey"], `is ${JSON.stringify(key)}, which hooks.allowedSessionKeyPrefixes does not allow`, hint)];
+  return [
+    error(
+      ["hooks", "defaultSessionKey"],
+      `is ${JSON.stringify(key)}, which hooks.allowedSessionKeyPrefixes does not allow`,
+      hint,
+    ),
+  ];
 }
 
 function checkTransforms(draft: Draft, directory: string): readonly PlacedProblem[] {
@@ -208,11 +262,18 @@ function checkAgents(draft: Draft, { indexOf, directory }: RuleContext): readonl
   const { defaults, list } = draft.agents;
   const problems: PlacedProblem[] = [
     ...missingWorkspace(["agents", "defaults"], defaults.workspace, directory),
-    ...list.flatMap(({ workspace }, index) => missingWorkspace(["agents", "list", indexOf(list, index)], workspace, directory)),
+    ...list.flatMap(({ workspace }, index) =>
+      missingWorkspace(["agents", "list", indexOf(list, index)], workspace, directory),
+    ),
   ];
   draft.agents.list = list.filter((agent, index) => {
     if (!ids.has(agent.id)) return ids.add(agent.id);
-    problems.push(error(["agents", "list", indexOf(list, index), "id"], `is ${JSON.stringify(agent.id)}, which another agent already has`));
+    problems.push(
+      error(
+        ["agents", "list", indexOf(list, index), "id"],
+        `is ${JSON.stringify(agent.id)}, which another agent already has`,
+      ),
+    );
     return false;
   });
   if (list.filter((agent) => agent.default).length > 1) {
@@ -220,10 +281,18 @@ function checkAgents(draft: Draft, { indexOf, directory }: RuleContext): readonl
   }
   const zone = defaults.timezone;
   if (zone !== undefined && !isTimeZone(zone)) {
-    problems.push(error(["agents", "defaults", "timezone"], `is ${JSON.stringify(zone)}, which is not a known time zone`, timeZoneHint));
+    problems.push(
+      error(
+        ["agents", "defaults", "timezone"],
+        `is ${JSON.stringify(zone)}, which is not a known time zone`,
+        timeZoneHint,
+      ),
+    );
     delete defaults.timezone;
   }
-  const bound = draft.bindings.flatMap((binding, index) => checkBinding(binding, ["bindings", indexOf(draft.bindings, index)], ids));
+  const bound = draft.bindings.flatMap((binding, index) =>
+    checkBinding(binding, ["bindings", indexOf(draft.bindings, index)], ids),
+  );
   return [...problems, ...bound];
 }
 

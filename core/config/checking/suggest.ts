@@ -7,8 +7,8 @@ export function suggestKey(key: string, known: readonly string[]): string | unde
 }
 
 /**
- * The most similar known word, ignoring case. About two letters in five may differ; two neighbors in the wrong order count as one. Of two
- * that are equally similar, the one of the same length is meant.
+ * The most similar known word, ignoring case. About two letters in five may differ; two neighbors in the wrong order
+ * count as one. Of two that are equally similar, the one of the same length is meant.
  */
 export function nearestOf(word: string, known: readonly string[]): string | undefined {
   const lower = word.slice(0, 100).toLowerCase();
@@ -28,5 +28,10 @@ export function nearestOf(word: string, known: readonly string[]): string | unde
 function isSwapped(one: string, other: string): boolean {
   let at = 0;
   while (at < one.length && one[at] === other[at]) at += 1;
-  return one.length === other.length && one[at] === other[at + 1] && one[at + 1] === other[at] && one.slice(at + 2) === other.slice(at + 2);
+  return (
+    one.length === other.length &&
+    one[at] === other[at + 1] &&
+    one[at + 1] === other[at] &&
+    one.slice(at + 2) === other.slice(at + 2)
+  );
 }

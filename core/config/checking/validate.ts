@@ -1,8 +1,8 @@
 /**
  * Validates a value in one pass: checks it, applies defaults, drops invalid parts and lists the problems.
  *
- * TypeBox's own validator takes 50 ms to import and supports neither "did you mean" nor our fallbacks. It is used only for keywords that
- * this code does not support, which no bundled schema contains.
+ * TypeBox's own validator takes 50 ms to import and supports neither "did you mean" nor our fallbacks. It is used only
+ * for keywords that this code does not support, which no bundled schema contains.
  */
 import type { Static, TSchema } from "typebox";
 import { forbiddenKeys, parsePath, renderPath, type Segment } from "../path.ts";
@@ -44,7 +44,12 @@ export function validateSection<S extends TSchema>(
 }
 
 /** Like `validateSection`, with the path in segments. `value` is `undefined` if nothing valid remains. */
-export function checkValue(schema: SchemaNode, value: unknown, at: readonly Segment[], options: SectionOptions = {}): CheckedValue {
+export function checkValue(
+  schema: SchemaNode,
+  value: unknown,
+  at: readonly Segment[],
+  options: SectionOptions = {},
+): CheckedValue {
   const problems: PlacedProblem[] = [];
   const origins = new WeakMap<readonly unknown[], readonly number[]>();
   const result = walk(schema, value, { at, problems, root: at.length, options, secret: false, origins });
@@ -122,33 +127,38 @@ function insteadOf(schema: SchemaNode, to: Walk): unknown {
 }
 
 function report(to: Walk, severity: Problem["severity"], message: string, hint?: string): void {
-  to.problems.push({ severity, at: to.at, path: renderPath(to.at), message, ...(hint === undefined ? {} : { hint }) });
+  to.problems.push({ severity, at: to.at, path: renderPath(to.at), message, hint });
 }
 
 /** Suggests a fix for the most common mistake: superfluous or missing quotes. */
 function quotesHint(schema: SchemaNode, value: unknown): string | undefined {
   if (typeof value === "number" && schema.type === "string") return "Put it in double quotes.";
   if (typeof value !== "string") return undefined;
-  const numeric = (schema.type === "integer" || schema.type === "number") && value.trim() !== "" && isNumber(schema, Number(value));
+  const numeric =
+    (schema.type === "integer" || schema.type === "number") && value.trim() !== "" && isNumber(schema, Number(value));
   const truth = schema.type === "boolean" && (value === "true" || value === "false");
   return numeric || truth ? "Write it without quotes." : undefined;
 }
 
 /** A regular expression alone does not say what to write, so the description of the option goes with it. */
 function patternHint({ pattern, expects, description }: SchemaNode): string | undefined {
-  return pattern === undefined || expects !== undefined || description === undefined ? undefined : `The option is: ${description}`;
+  return pattern === undefined || expects !== undefined || description === undefined
+    ? undefined
+    : `The option is: ${description}`;
 }
 
 function isText(schema: SchemaNode, value: unknown): value is string {
   if (typeof value !== "string") return false;
-  if (value.length < (schema.minLength ?? 0) || value.length > (schema.maxLength ?? Number.POSITIVE_INFINITY)) return false;
+  if (value.length < (schema.minLength ?? 0) || value.length > (schema.maxLength ?? Number.POSITIVE_INFINITY))
+    return false;
   return schema.pattern === undefined || new RegExp(schema.pattern, "u").test(value);
 }
 
 function isNumber(schema: SchemaNode, value: unknown): value is number {
   if (typeof value !== "number" || !Number.isFinite(value)) return false;
   if (schema.type === "integer" && !Number.isSafeInteger(value)) return false;
-  if (value < (schema.minimum ?? Number.NEGATIVE_INFINITY) || value > (schema.maximum ?? Number.POSITIVE_INFINITY)) return false;
+  if (value < (schema.minimum ?? Number.NEGATIVE_INFINITY) || value > (schema.maximum ?? Number.POSITIVE_INFINITY))
+    return false;
   if (schema.exclusiveMinimum !== undefined && value <= schema.exclusiveMinimum) return false;
   if (schema.exclusiveMaximum !== undefined && value >= schema.exclusiveMaximum) return false;
   return schema.multipleOf === undefined || Number.isInteger(value / schema.multipleOf);
@@ -170,15 +180,16 @@ function walkArray(schema: SchemaNode, value: unknown, to: Walk): unknown {
     origin.push(index);
   });
   to.origins.set(kept, origin);
-  if (count < (schema.minItems ?? 0) || count > (schema.maxItems ?? Number.POSITIVE_INFINITY)) return wrong(schema, value, to);
+  if (count < (schema.minItems ?? 0) || count > (schema.maxItems ?? Number.POSITIVE_INFINITY))
+    return wrong(schema, value, to);
   if (!isRepeated) return kept;
   report(to, "error", "contains the same element twice");
   return insteadOf(schema, to);
 }
 
 /**
- * Ignores empty texts in lists whose elements must not be empty, because forms and templates leave them behind. An empty secret is still an
- * error.
+ * Ignores empty texts in lists whose elements must not be empty, because forms and templates leave them behind. An
+ * empty secret is still an error.
  */
 function walkItem(schema: SchemaNode, item: unknown, to: Walk): unknown {
   if (item !== "" || to.secret) return walk(schema, item, to);
@@ -202,7 +213,8 @@ function walkObject(schema: SchemaNode, value: unknown, to: Walk): unknown {
     if (checked !== absent) result[key] = checked;
     else if (schema.required?.includes(key)) {
       whole = false;
-      if (given === undefined) report(child, "error", `is missing; it must be ${describeAllowed(inner)}`, patternHint(inner));
+      if (given === undefined)
+        report(child, "error", `is missing; it must be ${describeAllowed(inner)}`, patternHint(inner));
     }
   }
   for (const key of Object.keys(value)) {
@@ -225,13 +237,17 @@ function walkFreeKey(schema: SchemaNode, key: string, value: unknown, to: Walk):
   const kept = schema.additionalProperties === true || (to.options.unknownKeys === "keep" && to.at.length === to.root);
   if (kept) return cloneJson(value);
   const elsewhere = to.at.length === to.root ? (to.options.known ?? []) : [];
-  const meant = schema.synonyms !== undefined && Object.hasOwn(schema.synonyms, key) ? `Did you mean ${schema.synonyms[key]}?` : undefined;
+  const meant =
+    schema.synonyms !== undefined && Object.hasOwn(schema.synonyms, key)
+      ? `Did you mean ${schema.synonyms[key]}?`
+      : undefined;
   const nearest = meant ?? suggestKey(key, [...Object.keys(schema.properties ?? {}), ...elsewhere]);
   report(child, "warning", "this key is not known", nearest ?? (schema.isExtended === true ? undeclared : undefined));
   return absent;
 }
 
-const undeclared = "No plugin that is loaded declares it. Name the plugin that does in plugins.load, or remove the key.";
+const undeclared =
+  "No plugin that is loaded declares it. Name the plugin that does in plugins.load, or remove the key.";
 
 function walkUnion(schema: SchemaNode, branches: readonly SchemaNode[], value: unknown, to: Walk): unknown {
   const tries = branches.map((branch) => {
@@ -262,7 +278,8 @@ function walkForeign(schema: SchemaNode, value: unknown, to: Walk): unknown {
 
 const containerType = (value: unknown) => (Array.isArray(value) ? "array" : isRecord(value) ? "object" : undefined);
 
-const isNamedSecret = (key: string, to: Walk) => to.at.length === to.root && (to.options.secrets?.includes(key) ?? false);
+const isNamedSecret = (key: string, to: Walk) =>
+  to.at.length === to.root && (to.options.secrets?.includes(key) ?? false);
 
 const countErrors = (problems: readonly Problem[]) => problems.filter((problem) => problem.severity === "error").length;
 

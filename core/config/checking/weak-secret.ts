@@ -18,7 +18,8 @@ export interface SecretFault {
 /** `undefined` for a secret that is long enough. */
 export function judgeSecret(secret: string): SecretFault | undefined {
   const length = secret.trim().length;
-  if (length < leastLength) return { severity: "error", message: `has fewer than ${leastLength} characters, so it is not used`, hint };
+  if (length < leastLength)
+    return { severity: "error", message: `has fewer than ${leastLength} characters, so it is not used`, hint };
   return length < goodLength
     ? { severity: "warning", message: `has fewer than ${goodLength} characters, so it can be guessed`, hint }
     : undefined;

@@ -1,6 +1,6 @@
 /**
- * Decides which keys `/config` may write from a chat: those marked in the schema, and in `channels` only those of the chat's own account.
- * Entries that admit someone, such as groups, can neither be added nor removed.
+ * Decides which keys `/config` may write from a chat: those marked in the schema, and in `channels` only those of the
+ * chat's own account. Entries that admit someone, such as groups, can neither be added nor removed.
  */
 
 import { isRecord } from "../checking/validate.ts";
@@ -15,12 +15,17 @@ export interface ChatPlace {
 }
 
 /**
- * The path of the first key that the chat may not write; `undefined` if all of them are allowed. Writing an object replaces everything
- * `config` has at that path, so all keys of both are checked.
+ * The path of the first key that the chat may not write; `undefined` if all of them are allowed. Writing an object
+ * replaces everything `config` has at that path, so all keys of both are checked.
  */
 export function notChatWritable(
   schema: SchemaNode,
-  change: { readonly path: readonly Segment[]; readonly value?: unknown; readonly config: unknown; readonly place: ChatPlace },
+  change: {
+    readonly path: readonly Segment[];
+    readonly value?: unknown;
+    readonly config: unknown;
+    readonly place: ChatPlace;
+  },
 ): string | undefined {
   const { path, value, config, place } = change;
   for (const [index] of path.entries()) {
@@ -32,7 +37,12 @@ export function notChatWritable(
   return find(schema, path, [value, getPath(config, path)], place);
 }
 
-function find(schema: SchemaNode, path: readonly Segment[], values: readonly unknown[], place: ChatPlace): string | undefined {
+function find(
+  schema: SchemaNode,
+  path: readonly Segment[],
+  values: readonly unknown[],
+  place: ChatPlace,
+): string | undefined {
   if (isElsewhere(path, place)) return renderPath(path);
   if (isMarked(schema, path)) return undefined;
   if (admits(schema, path)) return renderPath(path);
@@ -42,7 +52,9 @@ function find(schema: SchemaNode, path: readonly Segment[], values: readonly unk
   const keys = [...new Set(present.flatMap((value) => Object.keys(value as object)))];
   if (keys.length === 0) return renderPath(path);
   for (const key of keys) {
-    const inner = present.map((value) => (Object.hasOwn(value as object, key) ? (value as Record<string, unknown>)[key] : undefined));
+    const inner = present.map((value) =>
+      Object.hasOwn(value as object, key) ? (value as Record<string, unknown>)[key] : undefined,
+    );
     const found = find(schema, [...path, key], inner, place);
     if (found !== undefined) return found;
   }
@@ -52,7 +64,8 @@ function find(schema: SchemaNode, path: readonly Segment[], values: readonly unk
 /** The schemas of the value at a path; empty where the schema does not know it. */
 function schemasAt(schema: SchemaNode, path: readonly Segment[]): readonly SchemaNode[] {
   let found: readonly SchemaNode[] = [schema];
-  for (const segment of path) found = found.flatMap(alternatives).flatMap((parent) => childSchema(parent, segment) ?? []);
+  for (const segment of path)
+    found = found.flatMap(alternatives).flatMap((parent) => childSchema(parent, segment) ?? []);
   return found;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Changes one value in a JSONC text and preserves comments. jsonc-parser's `modify` loses comments next to a removed key and moves those
- * after the last one, so this file derives the edits from the parser's syntax tree and scanner.
+ * Changes one value in a JSONC text and preserves comments. jsonc-parser's `modify` loses comments next to a removed
+ * key and moves those after the last one, so this file derives the edits from the parser's syntax tree and scanner.
  */
 import { applyEdits, createScanner, type Edit, type Node, parseTree } from "jsonc-parser";
 import { isRecord } from "../checking/validate.ts";
@@ -14,7 +14,10 @@ interface Layout {
   readonly eol: string;
 }
 
-/** Sets the value at `path`, or removes it if `value` is `undefined`. Throws if a parent in the path is neither an object nor a list. */
+/**
+ * Sets the value at `path`, or removes it if `value` is `undefined`. Throws if a parent in the path is neither an
+ * object nor a list.
+ */
 export function editText(text: string, path: readonly Segment[], value: unknown): string {
   const layout = layoutOf(text);
   const root = parseTree(text, [], { allowTrailingComma: true, allowEmptyContent: true });
@@ -28,7 +31,8 @@ export function editText(text: string, path: readonly Segment[], value: unknown)
     const child = childOf(node, segment);
     const last = depth === path.length - 1;
     if (child && last && value === undefined) return removeChild(text, node, child.index);
-    if (!child) return value === undefined ? text : insertChild(text, node, segment, nest(path.slice(depth + 1), value), layout);
+    if (!child)
+      return value === undefined ? text : insertChild(text, node, segment, nest(path.slice(depth + 1), value), layout);
     node = child.value;
   }
   return replaceValue(text, path, node, value, layout);
@@ -44,7 +48,10 @@ export function renameKey(text: string, path: readonly Segment[], name: string):
 }
 
 function nest(path: readonly Segment[], value: unknown): unknown {
-  return path.reduceRight<unknown>((inner, segment) => (typeof segment === "number" ? [inner] : { [segment]: inner }), value);
+  return path.reduceRight<unknown>(
+    (inner, segment) => (typeof segment === "number" ? [inner] : { [segment]: inner }),
+    value,
+  );
 }
 
 function layoutOf(text: string): Layout {
@@ -77,7 +84,12 @@ function replaceValue(text: string, path: readonly Segment[], node: Node, value:
   return applyEdits(text, [{ offset: node.offset, length: node.length, content }]);
 }
 
-function replaceObject(text: string, path: readonly Segment[], node: Node, value: Readonly<Record<string, unknown>>): string {
+function replaceObject(
+  text: string,
+  path: readonly Segment[],
+  node: Node,
+  value: Readonly<Record<string, unknown>>,
+): string {
   const old = (node.children ?? []).map((property) => String(property.children?.[0]?.value));
   let edited = text;
   for (const key of old) if (!Object.hasOwn(value, key)) edited = editText(edited, [...path, key], undefined);
@@ -94,9 +106,12 @@ function replaceArray(text: string, path: readonly Segment[], node: Node, value:
   while (end < Math.min(old.length, next.length) - start && old.at(-1 - end) === next.at(-1 - end)) end += 1;
   let edited = text;
   const replaced = Math.min(old.length, next.length) - start - end;
-  for (let index = 0; index < replaced; index += 1) edited = editText(edited, [...path, start + index], value[start + index]);
-  for (let index = old.length - end - 1; index >= start + replaced; index -= 1) edited = editText(edited, [...path, index], undefined);
-  for (let index = start + replaced; index < next.length - end; index += 1) edited = insertAt(edited, path, index, value[index]);
+  for (let index = 0; index < replaced; index += 1)
+    edited = editText(edited, [...path, start + index], value[start + index]);
+  for (let index = old.length - end - 1; index >= start + replaced; index -= 1)
+    edited = editText(edited, [...path, index], undefined);
+  for (let index = start + replaced; index < next.length - end; index += 1)
+    edited = insertAt(edited, path, index, value[index]);
   return edited;
 }
 
@@ -136,7 +151,8 @@ function insertChild(text: string, parent: Node, segment: Segment, value: unknow
   const content = `${inline ? " " : layout.eol + indent}${key}${renderValue(value, indent, layout)}${comma === undefined ? "" : ","}`;
   const edits: Edit[] = comma === undefined ? [{ offset: lastEnd, length: 0, content: "," }] : [];
   // The comma must come first, because both edits have the same offset.
-  if (at === lastEnd && comma === undefined) return applyEdits(text, [{ offset: at, length: 0, content: `,${content}` }]);
+  if (at === lastEnd && comma === undefined)
+    return applyEdits(text, [{ offset: at, length: 0, content: `,${content}` }]);
   return applyEdits(text, [...edits, { offset: at, length: 0, content }]);
 }
 
@@ -147,21 +163,31 @@ function removeChild(text: string, parent: Node, index: number): string {
   const end = child.offset + child.length;
   const previous = children[index - 1];
   const behind = nextToken(text, end, token.comma);
-  const before = behind === undefined && previous ? nextToken(text, previous.offset + previous.length, token.comma) : undefined;
+  const before =
+    behind === undefined && previous ? nextToken(text, previous.offset + previous.length, token.comma) : undefined;
   const edits: Edit[] = [];
   if (before !== undefined) edits.push({ offset: before, length: 1, content: "" });
   // If a comment separates the value from its comma, the two are removed separately.
   const apart = behind !== undefined && text.slice(end, behind).trim() !== "";
   if (behind !== undefined && apart) edits.push({ offset: behind, length: 1, content: "" });
-  edits.push({ ...withBlanks(text, child.offset, behind === undefined || apart ? end : behind + 1, previous === undefined), content: "" });
+  edits.push({
+    ...withBlanks(text, child.offset, behind === undefined || apart ? end : behind + 1, previous === undefined),
+    content: "",
+  });
   return applyEdits(text, edits);
 }
 
 /** The range to remove: the whole line if nothing else is on it, else the blanks on one side. */
-function withBlanks(text: string, from: number, to: number, first: boolean): { readonly offset: number; readonly length: number } {
+function withBlanks(
+  text: string,
+  from: number,
+  to: number,
+  first: boolean,
+): { readonly offset: number; readonly length: number } {
   const start = lineStart(text, from);
   const rest = /^[ \t]*(\r\n|\r|\n)?/.exec(text.slice(to));
-  if (text.slice(start, from).trim() === "" && rest?.[1] !== undefined) return { offset: start, length: to + rest[0].length - start };
+  if (text.slice(start, from).trim() === "" && rest?.[1] !== undefined)
+    return { offset: start, length: to + rest[0].length - start };
   const blanksBehind = /^[ \t]*/.exec(text.slice(to))?.[0].length ?? 0;
   const closes = /[}\]]/.test(text[to + blanksBehind] ?? "");
   if (!closes || first) return { offset: from, length: to - from + (closes ? 0 : blanksBehind) };
@@ -191,13 +217,18 @@ function endOfLineComments(text: string, from: number, to: number): number {
   const scanner = createScanner(text, false);
   scanner.setPosition(from);
   let end = from;
-  for (let kind = scanner.scan(); kind !== token.lineBreak && kind !== token.end && scanner.getTokenOffset() < to; kind = scanner.scan()) {
+  for (
+    let kind = scanner.scan();
+    kind !== token.lineBreak && kind !== token.end && scanner.getTokenOffset() < to;
+    kind = scanner.scan()
+  ) {
     if (kind === token.lineComment || kind === token.blockComment) end = scanner.getPosition();
   }
   return end;
 }
 
-const lineStart = (text: string, offset: number) => Math.max(text.lastIndexOf("\n", offset - 1), text.lastIndexOf("\r", offset - 1)) + 1;
+const lineStart = (text: string, offset: number) =>
+  Math.max(text.lastIndexOf("\n", offset - 1), text.lastIndexOf("\r", offset - 1)) + 1;
 
 const indentAt = (text: string, offset: number) => /^[ \t]*/.exec(text.slice(lineStart(text, offset)))?.[0] ?? "";
 

@@ -1,4 +1,6 @@
-/** Changes one value of the configuration file. Comments are preserved, and invalid configurations are never written. */
+/**
+ * Changes one value of the configuration file. Comments are preserved, and invalid configurations are never written.
+ */
 import { randomBytes } from "node:crypto";
 import { readFileSync, realpathSync, renameSync } from "node:fs";
 import { mkdir, open, readlink, rm, stat } from "node:fs/promises";
@@ -34,9 +36,9 @@ export interface EditResult {
 const maxAttempts = 50;
 
 /**
- * Sets the value at a dotted path, or removes it if `value` is `undefined`. Creates the file if necessary (mode 0600). Throws
- * `config_path_unknown` for an invalid path, `config_invalid` if the change would add an error, and `config_syntax` if the file already has
- * syntax errors. Concurrent edits of one file all take effect.
+ * Sets the value at a dotted path, or removes it if `value` is `undefined`. Creates the file if necessary (mode 0600).
+ * Throws `config_path_unknown` for an invalid path, `config_invalid` if the change would add an error, and
+ * `config_syntax` if the file already has syntax errors. Concurrent edits of one file all take effect.
  */
 export async function editConfig(
   file: string,
@@ -45,15 +47,22 @@ export async function editConfig(
   options: EditOptions = {},
 ): Promise<EditResult> {
   const segments = typeof path === "string" ? parsePath(path) : path;
-  if (segments === undefined || segments.length === 0 || segments.some((segment) => forbiddenKeys.has(String(segment)))) {
-    throw new HostError("config_path_unknown", { path: String(path), fix: 'Write it as a.b[0].c, or a["key with.dots"].' });
+  if (
+    segments === undefined ||
+    segments.length === 0 ||
+    segments.some((segment) => forbiddenKeys.has(String(segment)))
+  ) {
+    throw new HostError("config_path_unknown", {
+      path: String(path),
+      fix: 'Write it as a.b[0].c, or a["key with.dots"].',
+    });
   }
   return await edit(file, (text, real) => change(text, real, segments, value), options);
 }
 
 /**
- * Renames a key, preserving its value, position and comments. Changes nothing if the key does not exist or the new name is taken. Throws
- * the same errors as `editConfig`.
+ * Renames a key, preserving its value, position and comments. Changes nothing if the key does not exist or the new name
+ * is taken. Throws the same errors as `editConfig`.
  */
 export async function renameConfigKey(
   file: string,
@@ -64,7 +73,10 @@ export async function renameConfigKey(
   return await edit(file, (text, real) => rename(text, real, path, name), options);
 }
 
-/** Replaces the whole text if the file still contains `before`; resolves with whether it did. The new text is not checked. */
+/**
+ * Replaces the whole text if the file still contains `before`; resolves with whether it did. The new text is not
+ * checked.
+ */
 export async function replaceConfig(file: string, before: string | undefined, after: string): Promise<boolean> {
   return await replaceFile(await realFile(resolve(file)), before, after);
 }
@@ -76,7 +88,11 @@ async function edit(file: string, make: Change, options: EditOptions): Promise<E
     const result = await tryEdit(await realFile(resolve(file)), make, options);
     if (result) return result;
   }
-  throw new HostError("config_not_written", { file, reason: "other programs keep changing it", fix: "Try again when they have finished." });
+  throw new HostError("config_not_written", {
+    file,
+    reason: "other programs keep changing it",
+    fix: "Try again when they have finished.",
+  });
 }
 
 /** Attempts one edit; `undefined` if another program changed the file meanwhile. */
@@ -86,11 +102,19 @@ async function tryEdit(file: string, make: Change, options: EditOptions): Promis
   if (after === (before ?? "")) return { changed: false, problems: [] };
   const problems = await newProblems(before ?? "", after, file, options);
   const wrong = problems.find((problem) => problem.severity === "error");
-  if (wrong) throw new HostError("config_invalid", { path: wrong.path, reason: wrong.message, fix: wrong.hint ?? "Nothing was written." });
+  if (wrong)
+    throw new HostError("config_invalid", {
+      path: wrong.path,
+      reason: wrong.message,
+      fix: wrong.hint ?? "Nothing was written.",
+    });
   return (await replaceFile(file, before, after)) ? { changed: true, problems } : undefined;
 }
 
-/** Computes the new text. The result is parsed and compared, so that an unexpected layout causes an error instead of a broken file. */
+/**
+ * Computes the new text. The result is parsed and compared, so that an unexpected layout causes an error instead of a
+ * broken file.
+ */
 function change(text: string, file: string, path: readonly Segment[], value: unknown): string {
   const refuse = (reason: string): never => {
     throw new HostError("config_invalid", { path: renderPath(path), reason, fix: `Change ${file} by hand.` });
@@ -116,7 +140,8 @@ function rename(text: string, file: string, path: readonly Segment[], name: stri
   const { value } = parseDocument(text, file);
   const parent = getPath(value, path.slice(0, -1));
   const key = String(path.at(-1));
-  if (!isRecord(parent) || !Object.hasOwn(parent, key) || Object.hasOwn(parent, name) || forbiddenKeys.has(name)) return text;
+  if (!isRecord(parent) || !Object.hasOwn(parent, key) || Object.hasOwn(parent, name) || forbiddenKeys.has(name))
+    return text;
   const byteOrderMark = text.startsWith("\ufeff") ? "\ufeff" : "";
   const after = byteOrderMark + renameKey(text.slice(byteOrderMark.length), path, name);
   const now = getPath(parseDocument(after, file).value, path.slice(0, -1));
@@ -163,7 +188,12 @@ function sorted(value: unknown): unknown {
   );
 }
 
-async function newProblems(before: string, after: string, file: string, options: EditOptions): Promise<readonly Problem[]> {
+async function newProblems(
+  before: string,
+  after: string,
+  file: string,
+  options: EditOptions,
+): Promise<readonly Problem[]> {
   const problemsOf = async (text: string) => {
     const checked = checkConfig({ text, file, env: options.env ?? process.env, schemas: options.schemas });
     return [...checked.problems, ...((await options.check?.(checked)) ?? [])];
@@ -184,7 +214,10 @@ async function realFile(file: string): Promise<string> {
   }
 }
 
-/** Writes a temporary file, flushes it and renames it. Returns false, without changes, if the file differs from what was read. */
+/**
+ * Writes a temporary file, flushes it and renames it. Returns false, without changes, if the file differs from what was
+ * read.
+ */
 async function replaceFile(file: string, before: string | undefined, after: string): Promise<boolean> {
   const directory = dirname(file);
   const temporary = join(directory, `.${basename(file)}.${randomBytes(6).toString("hex")}.tmp`);
@@ -202,8 +235,8 @@ async function replaceFile(file: string, before: string | undefined, after: stri
     } finally {
       await handle.close();
     }
-    // The comparison and the rename happen without interruption in this process. Of two edits based on the same text, the second therefore
-    // sees the first.
+    // The comparison and the rename happen without interruption in this process. Of two edits based on the same text,
+    // the second therefore sees the first.
     if (currentText(file) !== before) {
       await rm(temporary, { force: true });
       return false;

@@ -9,13 +9,13 @@ import { parseConfigValue, showConfigValue } from "./values.ts";
 
 export interface ConfigEditor {
   /**
-   * The effective value at a path, with defaults and hidden secrets; `undefined` if not set. An empty path returns everything. Throws
-   * `config_path_unknown`.
+   * The effective value at a path, with defaults and hidden secrets; `undefined` if not set. An empty path returns
+   * everything. Throws `config_path_unknown`.
    */
   get(path: string): unknown;
   /**
-   * Sets a value as typed by a user, see `parseConfigValue`. Throws `config_not_from_chat` for keys that chats may not write, and the
-   * errors of `editConfig`. On an error, nothing is written.
+   * Sets a value as typed by a user, see `parseConfigValue`. Throws `config_not_from_chat` for keys that chats may not
+   * write, and the errors of `editConfig`. On an error, nothing is written.
    */
   set(path: string, text: string, place: ChatPlace): Promise<EditResult>;
   /** Removes a value, so that its default applies. Throws the same errors as `set`. */

@@ -1,12 +1,17 @@
 /**
- * The part of a configuration file that all nodes of a store share. What names the store, the node and its address differs between nodes and
- * stays in the file of each.
+ * The part of a configuration file that all nodes of a store share. What names the store, the node and its address
+ * differs between nodes and stays in the file of each.
  */
 import { findNodeAtLocation, parse, parseTree } from "jsonc-parser";
 import { isRecord } from "../checking/validate.ts";
 import { editText } from "./edit-text.ts";
 
-const localPaths: readonly (readonly string[])[] = [["state"], ["gateway", "node"], ["gateway", "host"], ["gateway", "port"]];
+const localPaths: readonly (readonly string[])[] = [
+  ["state"],
+  ["gateway", "node"],
+  ["gateway", "host"],
+  ["gateway", "port"],
+];
 const placeholder = "\u0000value of this node";
 const byteOrderMark = "\ufeff";
 
@@ -18,7 +23,10 @@ export function sharedText(text: string): string {
 /** Whether a text has nothing but the settings of its node, as that of a new node may. */
 export function hasLocalSettingsOnly(text: string): boolean {
   const sections: unknown = parse(sharedText(text), [], { allowTrailingComma: true, allowEmptyContent: true });
-  return !isRecord(sections) || Object.values(sections).every((section) => isRecord(section) && Object.keys(section).length === 0);
+  return (
+    !isRecord(sections) ||
+    Object.values(sections).every((section) => isRecord(section) && Object.keys(section).length === 0)
+  );
 }
 
 /** A shared text with the settings of the node that `text` is the file of. Comments in both stay. */

@@ -19,15 +19,20 @@ export function showConfigValue(config: unknown, path: string, schemas: PluginSc
   return getPath(shown, segments) ?? getPath(shown, aboveAccount(segments)) ?? schema.default;
 }
 
-/** Channel sections are stored as written. A value that an account does not set comes from the channel's root, then from the defaults. */
+/**
+ * Channel sections are stored as written. A value that an account does not set comes from the channel's root, then from
+ * the defaults.
+ */
 function aboveAccount(segments: readonly Segment[]): readonly Segment[] {
   const [first, , third] = segments;
-  return first === "channels" && third === "accounts" && segments.length > 4 ? [...segments.slice(0, 2), ...segments.slice(4)] : segments;
+  return first === "channels" && third === "accounts" && segments.length > 4
+    ? [...segments.slice(0, 2), ...segments.slice(4)]
+    : segments;
 }
 
 /**
- * Parses a value as typed: as JSON if the schema expects that, else as the text itself. A numeric id thus remains a text where the schema
- * expects one. Throws `config_path_unknown` or `config_invalid`.
+ * Parses a value as typed: as JSON if the schema expects that, else as the text itself. A numeric id thus remains a
+ * text where the schema expects one. Throws `config_path_unknown` or `config_invalid`.
  */
 export function parseConfigValue(path: string, text: string, schemas: PluginSchemas = {}): unknown {
   const segments = segmentsOf(path);
@@ -38,7 +43,11 @@ export function parseConfigValue(path: string, text: string, schemas: PluginSche
   const asText = checkValue(schema, text, segments).problems.find(isError);
   if (asText === undefined) return text;
   const problem = asJson ?? asText;
-  throw new HostError("config_invalid", { path: problem.path, reason: problem.message, fix: problem.hint ?? "Nothing was written." });
+  throw new HostError("config_invalid", {
+    path: problem.path,
+    reason: problem.message,
+    fix: problem.hint ?? "Nothing was written.",
+  });
 }
 
 function segmentsOf(path: string): readonly Segment[] {
@@ -54,7 +63,8 @@ function schemaAt(segments: readonly Segment[], path: string, schemas: PluginSch
   const known = found.known.length === 0 ? "No value is allowed there." : `Known keys: ${found.known.join(", ")}.`;
   const parent = renderPath(segments.slice(0, found.depth));
   const nearest = nearestOf(wrong, found.known);
-  const fix = nearest === undefined ? known : `Did you mean ${renderPath([...segments.slice(0, found.depth), nearest])}?`;
+  const fix =
+    nearest === undefined ? known : `Did you mean ${renderPath([...segments.slice(0, found.depth), nearest])}?`;
   throw new HostError("config_path_unknown", { path: path || parent, fix });
 }
 

@@ -17,7 +17,9 @@ const readAtStart: readonly string[] = [
 
 /** The settings among them that differ between two configurations. */
 export function changedAtStart(before: GatewayConfig, after: GatewayConfig): readonly string[] {
-  return readAtStart.filter((path) => !isDeepStrictEqual(getPath(before, path.split(".")), getPath(after, path.split("."))));
+  return readAtStart.filter(
+    (path) => !isDeepStrictEqual(getPath(before, path.split(".")), getPath(after, path.split("."))),
+  );
 }
 
 /** Whether a change at this path takes effect only after a restart. */

@@ -1,5 +1,14 @@
-/** Parses a configuration file, which is JSON with comments and trailing commas, and records the position of each value. */
-import { createScanner, type Node, type ParseError, type ParseErrorCode, parseTree, printParseErrorCode } from "jsonc-parser";
+/**
+ * Parses a configuration file, which is JSON with comments and trailing commas, and records the position of each value.
+ */
+import {
+  createScanner,
+  type Node,
+  type ParseError,
+  type ParseErrorCode,
+  parseTree,
+  printParseErrorCode,
+} from "jsonc-parser";
 import { HostError } from "../../contract/index.ts";
 import { forbiddenKeys, getPath, renderPath, type Segment } from "../path.ts";
 import type { Problem } from "../problem.ts";
@@ -54,7 +63,8 @@ const reasons: Readonly<Record<string, string>> = {
 export const reasonFor = (code: ParseErrorCode): string => reasons[printParseErrorCode(code)] ?? "this cannot be read";
 
 /**
- * Parses a file. Throws `config_syntax` with file, line and column. A file that is empty or contains only comments yields an empty object.
+ * Parses a file. Throws `config_syntax` with file, line and column. A file that is empty or contains only comments
+ * yields an empty object.
  */
 export function parseDocument(source: string, file: string): ConfigDocument {
   const text = withoutMark(source);
@@ -72,7 +82,8 @@ export function parseDocument(source: string, file: string): ConfigDocument {
 }
 
 /** Replaces the byte order mark by a blank, so that offsets stay the same. */
-export const withoutMark = (source: string): string => (source.charCodeAt(0) === 0xfeff ? ` ${source.slice(1)}` : source);
+export const withoutMark = (source: string): string =>
+  source.charCodeAt(0) === 0xfeff ? ` ${source.slice(1)}` : source;
 
 export function documentOf(text: string, root: Node | undefined): ConfigDocument {
   const problems: Problem[] = [];
@@ -120,7 +131,8 @@ function childAt(node: Node, segment: Segment): Node | undefined {
 }
 
 function toValue(node: Node, path: readonly Segment[], text: string, problems: Problem[]): unknown {
-  if (node.type === "array") return (node.children ?? []).map((child, index) => toValue(child, [...path, index], text, problems));
+  if (node.type === "array")
+    return (node.children ?? []).map((child, index) => toValue(child, [...path, index], text, problems));
   if (node.type !== "object") return node.value;
   const object: Record<string, unknown> = {};
   for (const property of node.children ?? []) {

@@ -16,7 +16,11 @@ export async function readConfigText(file: string): Promise<string | undefined> 
   } catch (thrown) {
     if ((thrown as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     const encoding = (thrown as NodeJS.ErrnoException).code === "ERR_ENCODING_INVALID_ENCODED_DATA";
-    throw new HostError("config_unreadable", { file, reason: encoding ? "it is not UTF-8" : reasonOf(thrown) }, { cause: thrown });
+    throw new HostError(
+      "config_unreadable",
+      { file, reason: encoding ? "it is not UTF-8" : reasonOf(thrown) },
+      { cause: thrown },
+    );
   } finally {
     await handle?.close();
   }

@@ -17,8 +17,8 @@ export interface Glance {
 }
 
 /**
- * Reads these settings. Throws `config_missing` and `config_unreadable`. Values of a wrong type are ignored, as they are when the file is
- * checked.
+ * Reads these settings. Throws `config_missing` and `config_unreadable`. Values of a wrong type are ignored, as they
+ * are when the file is checked.
  */
 export async function glanceAt({ file, named }: ConfigLocation): Promise<Glance> {
   const text = await readConfigText(file);
@@ -32,11 +32,11 @@ export async function glanceAt({ file, named }: ConfigLocation): Promise<Glance>
     state: {
       ...(typeof dir === "string" ? { dir } : {}),
       store: typeof store === "string" ? store : embeddedStore,
-      ...(url === undefined ? {} : { url }),
+      url,
     },
     ...(typeof node === "string" ? { node } : {}),
     plugins: Array.isArray(load) ? load.filter((name) => typeof name === "string") : [],
-    ...(broken === undefined ? {} : { broken }),
+    broken,
   };
 }
 

@@ -1,5 +1,6 @@
 /**
- * Registers all secrets of the configuration before their first use, so that a key that no model call has used yet is not stored either.
+ * Registers all secrets of the configuration before their first use, so that a key that no model call has used yet is
+ * not stored either.
  */
 
 import { isRecord } from "../checking/validate.ts";
@@ -10,8 +11,8 @@ import type { Secrets } from "../secrets.ts";
 import { branchFor, itemsOf } from "../showing/redact.ts";
 
 /**
- * Resolves every secret of the core schema, and of the sections that plugins declare. Secrets of channels and of plugins' options are
- * resolved at their setup, by their own schemas.
+ * Resolves every secret of the core schema, and of the sections that plugins declare. Secrets of channels and of
+ * plugins' options are resolved at their setup, by their own schemas.
  */
 export function rememberSecrets(config: GatewayConfig, secrets: Secrets, schemas?: PluginSchemas): void {
   walk(config, withDeclared(schemas), (value) => {

@@ -1,4 +1,6 @@
-/** When a running gateway's file is edited and a value is wrong, the sections with errors keep their last valid state. */
+/**
+ * When a running gateway's file is edited and a value is wrong, the sections with errors keep their last valid state.
+ */
 
 import { isRecord } from "../checking/validate.ts";
 import { getPath, parsePath, renderPath, type Segment } from "../path.ts";
@@ -24,7 +26,11 @@ interface Options {
 }
 
 /** Combines the new file with the last valid sections; `undefined` if no section could be kept. */
-export async function keepLastGood(fresh: CheckedConfig, last: CheckedConfig, options: Options): Promise<LastGood | undefined> {
+export async function keepLastGood(
+  fresh: CheckedConfig,
+  last: CheckedConfig,
+  options: Options,
+): Promise<LastGood | undefined> {
   const { env, schemas, problemsOf } = options;
   const errors = errorsOf(await problemsOf(fresh));
   if (errors.length === 0) return undefined;
@@ -35,7 +41,10 @@ export async function keepLastGood(fresh: CheckedConfig, last: CheckedConfig, op
   const outer = broken.filter((section) => !broken.some((other) => other !== section && isBelow(section, other)));
   const kept = outer.filter((section) => !before.has(section) && stay(fresh, last, section, before) !== undefined);
   if (kept.length === 0) return undefined;
-  const written = kept.reduce((value, section) => stay({ written: value }, last, section, before) ?? value, fresh.written);
+  const written = kept.reduce(
+    (value, section) => stay({ written: value }, last, section, before) ?? value,
+    fresh.written,
+  );
   const checked = checkConfig({ text: JSON.stringify(written), file: fresh.file, env, schemas });
   const refused = errors.filter((problem) =>
     kept.some((section) => sectionOf(problem) === section || isBelow(sectionOf(problem), section)),
@@ -45,7 +54,10 @@ export async function keepLastGood(fresh: CheckedConfig, last: CheckedConfig, op
   if (errorsOf(await problemsOf(checked)).some((problem) => !known.has(identity(problem)))) {
     return { checked: { ...last, locate: fresh.locate }, kept: ["the whole configuration"], refused: errors };
   }
-  const problems = checked.problems.map(({ line: _line, column: _column, ...problem }) => ({ ...problem, ...fresh.locate(problem.path) }));
+  const problems = checked.problems.map(({ line: _line, column: _column, ...problem }) => ({
+    ...problem,
+    ...fresh.locate(problem.path),
+  }));
   return { checked: { ...checked, problems, locate: fresh.locate }, kept, refused };
 }
 
@@ -54,8 +66,8 @@ const errorsOf = (problems: readonly Problem[]) => problems.filter(({ severity }
 const identity = ({ path, message }: Problem) => JSON.stringify([path, message]);
 
 /**
- * The section that an error affects: the one it disables, else its top-level key. An error that disables nothing, such as a transform whose
- * file is missing, affects its mapping only.
+ * The section that an error affects: the one it disables, else its top-level key. An error that disables nothing, such
+ * as a transform whose file is missing, affects its mapping only.
  */
 function sectionOf({ section, path }: Problem): string {
   if (section !== undefined) return section;
@@ -63,7 +75,8 @@ function sectionOf({ section, path }: Problem): string {
   return top === "hooks" && list === "mappings" && index !== undefined ? renderPath([top, list, index]) : String(top);
 }
 
-const isBelow = (inner: string, outer: string): boolean => inner.startsWith(`${outer}.`) || inner.startsWith(`${outer}[`);
+const isBelow = (inner: string, outer: string): boolean =>
+  inner.startsWith(`${outer}.`) || inner.startsWith(`${outer}[`);
 
 /** The file's value with one section restored; `undefined` if the section did not exist before. */
 function stay(

@@ -31,15 +31,18 @@ export interface LoadedConfig {
   readonly config: GatewayConfig;
   readonly problems: readonly Problem[];
   /**
-   * Sections disabled by an error: `hooks`, `hooks.mappings[n]`, `channels.<id>`, `channels.<id>.accounts.<id>`, `plugins.entries.<id>`, and
-   * the section of a plugin, or one entry of it where it is a map.
+   * Sections disabled by an error: `hooks`, `hooks.mappings[n]`, `channels.<id>`, `channels.<id>.accounts.<id>`,
+   * `plugins.entries.<id>`, and the section of a plugin, or one entry of it where it is a map.
    */
   readonly disabled: ReadonlySet<string>;
   /** The file's own value, unchecked. */
   readonly written: unknown;
   /** The file has no value: it is blank or contains only comments. */
   readonly isEmpty: boolean;
-  /** The configuration before errors disabled sections, so that all their problems can be reported at once. Never run it. */
+  /**
+   * The configuration before errors disabled sections, so that all their problems can be reported at once. Never run
+   * it.
+   */
   readonly checkable: GatewayConfig;
   /** Position of a value in the file, or of its nearest parent. An account's value may be set at the channel's root. */
   locate(path: string): Position | undefined;
@@ -48,8 +51,8 @@ export interface LoadedConfig {
 }
 
 /**
- * Reads and checks the file. Throws `HostError` `config_missing`, `config_unreadable` or `config_syntax`. Any other error becomes a
- * problem, and the default (or a more restrictive value) replaces the wrong value.
+ * Reads and checks the file. Throws `HostError` `config_missing`, `config_unreadable` or `config_syntax`. Any other
+ * error becomes a problem, and the default (or a more restrictive value) replaces the wrong value.
  */
 export async function loadConfig(options: {
   readonly file: string;
@@ -66,8 +69,8 @@ export async function loadConfig(options: {
 }
 
 /**
- * The same configuration, checked by what plugins declare as well. Before that, the keys that a plugin may declare are as they are in the
- * file: which plugins there are is known only from the configuration.
+ * The same configuration, checked by what plugins declare as well. Before that, the keys that a plugin may declare are
+ * as they are in the file: which plugins there are is known only from the configuration.
  */
 export function withSchemas<T extends CheckedConfig>(checked: T, schemas: PluginSchemas): T {
   const { problems, ...again } = checked.recheck(schemas);
@@ -75,8 +78,8 @@ export function withSchemas<T extends CheckedConfig>(checked: T, schemas: Plugin
 }
 
 /**
- * Throws `config_empty` if a file that had a value has none now. Programs that write to the file itself empty it first, and may take a while:
- * `sops -d secret > config.jsonc`.
+ * Throws `config_empty` if a file that had a value has none now. Programs that write to the file itself empty it first,
+ * and may take a while: `sops -d secret > config.jsonc`.
  */
 export function requireValue({ file, isEmpty }: LoadedConfig, before: Pick<LoadedConfig, "isEmpty">): void {
   if (isEmpty && !before.isEmpty) throw new HostError("config_empty", { file });
@@ -99,8 +102,8 @@ export function checkConfig(from: ConfigSource): CheckedConfig {
 }
 
 /**
- * Finds further problems in a text with syntax errors, for people who repair it. Never run the result. `isSound` and `isRead` are for the
- * checks that follow. `undefined` if nothing can be read.
+ * Finds further problems in a text with syntax errors, for people who repair it. Never run the result. `isSound` and
+ * `isRead` are for the checks that follow. `undefined` if nothing can be read.
  */
 export function checkDamaged(
   from: ConfigSource,
@@ -122,7 +125,11 @@ interface ConfigSource {
 }
 
 /** `complete: false` means that values are missing, so that rules between values would report false problems. */
-function checkDocument(document: ConfigDocument, from: ConfigSource, { complete }: { readonly complete: boolean }): CheckedConfig {
+function checkDocument(
+  document: ConfigDocument,
+  from: ConfigSource,
+  { complete }: { readonly complete: boolean },
+): CheckedConfig {
   const directory = dirname(from.file);
   const { schemas } = from;
   const schema = withDeclared(schemas, presetsIn(document.value));
@@ -135,7 +142,11 @@ function checkDocument(document: ConfigDocument, from: ConfigSource, { complete 
   const all = [
     ...problems,
     ...checkChannels(draft.channels),
-    ...(complete ? [...checkRules(draft, { directory, secrets, indexOf }), ...checkModels(draft, { secrets, indexOf })].filter(isNew) : []),
+    ...(complete
+      ? [...checkRules(draft, { directory, secrets, indexOf }), ...checkModels(draft, { secrets, indexOf })].filter(
+          isNew,
+        )
+      : []),
     ...unexpanded(beside, [], schema),
   ];
   const placed = [...document.problems, ...all.map((problem) => place(problem, document, schemas?.sections))];
@@ -156,13 +167,18 @@ function checkDocument(document: ConfigDocument, from: ConfigSource, { complete 
   };
 }
 
-/** The names of the presets in the file, whose settings are in `hooks` under these names. Their plugins may be missing. */
+/**
+ * The names of the presets in the file, whose settings are in `hooks` under these names. Their plugins may be missing.
+ */
 function presetsIn(value: unknown): readonly string[] {
   const named = getPath(value, ["hooks", "presets"]);
-  return Array.isArray(named) ? named.filter((name): name is string => typeof name === "string" && !forbiddenKeys.has(name)) : [];
+  return Array.isArray(named)
+    ? named.filter((name): name is string => typeof name === "string" && !forbiddenKeys.has(name))
+    : [];
 }
 
-const isAbove = (at: readonly Segment[], inner: readonly Segment[]) => at.every((segment, index) => segment === inner[index]);
+const isAbove = (at: readonly Segment[], inner: readonly Segment[]) =>
+  at.every((segment, index) => segment === inner[index]);
 
 type Sections = PluginSchemas["sections"];
 
@@ -172,12 +188,17 @@ function place(problem: PlacedProblem, document: ConfigDocument, sections: Secti
   return { ...rest, ...(section === undefined ? {} : { section }), ...document.locate(at) };
 }
 
-/** The section that an error disables; `undefined` for the rest of the configuration, where a default replaces the value. */
+/**
+ * The section that an error disables; `undefined` for the rest of the configuration, where a default replaces the
+ * value.
+ */
 function sectionOf(at: readonly Segment[], sections: Sections = {}): string | undefined {
   // An invalid mapping is left out alone; if an entry is not even an object, it is unknown which mapping was meant.
   if (at[0] === "hooks") return at[1] === "mappings" && at.length > 3 ? renderPath(at.slice(0, 3)) : "hooks";
-  // A mistake in one account does not stop the others. A mistake in options that all accounts inherit stops the channel.
-  if (at[0] === "channels" && at.length > 1) return renderPath(at.slice(0, at[2] === "accounts" && at.length > 3 ? 4 : 2));
+  // A mistake in one account does not stop the others. A mistake in options that all accounts inherit stops the
+  // channel.
+  if (at[0] === "channels" && at.length > 1)
+    return renderPath(at.slice(0, at[2] === "accounts" && at.length > 3 ? 4 : 2));
   if (at[0] === "plugins" && at[1] === "entries" && at.length > 2) return renderPath(at.slice(0, 3));
   const [key = ""] = at;
   const declared = Object.hasOwn(sections, key) ? sections[key] : undefined;
@@ -189,7 +210,8 @@ function sectionOf(at: readonly Segment[], sections: Sections = {}): string | un
 
 // Sections are also disabled in the values, so that code which only reads `enabled` starts nothing that is broken.
 function switchOff(draft: Draft, disabled: ReadonlySet<string>, sections: Sections = {}): void {
-  if (disabled.has("hooks")) draft.hooks = checkValue(nodeOf(configSchema.properties.hooks), {}, []).value as Draft["hooks"];
+  if (disabled.has("hooks"))
+    draft.hooks = checkValue(nodeOf(configSchema.properties.hooks), {}, []).value as Draft["hooks"];
   for (const [id, channel] of Object.entries(draft.channels)) {
     if (disabled.has(renderPath(["channels", id]))) channel.enabled = false;
   }

@@ -1,4 +1,7 @@
-/** Finds the configuration file and the state directory: by flag, environment variable, configuration or default, in this order. */
+/**
+ * Finds the configuration file and the state directory: by flag, environment variable, configuration or default, in
+ * this order.
+ */
 import { join, resolve } from "node:path";
 import { product } from "../../contract/index.ts";
 import { expandPath } from "../expand-path.ts";

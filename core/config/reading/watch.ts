@@ -1,6 +1,7 @@
 /**
- * Reports changes to the content of the configuration file. Editors replace files, so the directory is watched. Slow polling of the file
- * covers what the system does not report: network file systems, symbolic links on the path, a replaced directory.
+ * Reports changes to the content of the configuration file. Editors replace files, so the directory is watched. Slow
+ * polling of the file covers what the system does not report: network file systems, symbolic links on the path, a
+ * replaced directory.
  */
 import { type FSWatcher, watch } from "node:fs";
 import { realpath, stat } from "node:fs/promises";
@@ -23,9 +24,14 @@ export interface WatchOptions {
   readonly env?: Environment;
   /** What the plugins declare now. */
   readonly schemas?: () => PluginSchemas | undefined;
-  /** `digest` of the configuration that the caller loaded, so that earlier changes are reported too. Default: that of the current file. */
+  /**
+   * `digest` of the configuration that the caller loaded, so that earlier changes are reported too. Default: that of
+   * the current file.
+   */
   readonly digest?: string;
-  /** Whether the file of that configuration has no value. If it has one, a file without a value is reported as an error. */
+  /**
+   * Whether the file of that configuration has no value. If it has one, a file without a value is reported as an error.
+   */
   readonly isEmpty?: boolean;
   /** How long the file must stay unchanged before it is read, in milliseconds. */
   readonly debounceMs?: number;
@@ -34,9 +40,10 @@ export interface WatchOptions {
 }
 
 /**
- * Calls back with the new configuration, or with the error in the file; then keep using the last valid configuration. Touching a file, or
- * replacing it with the same text, is not a change. Does not keep the process alive. Returns a function that reads the file at once, reports
- * it even if it is unchanged, because the files of its secrets may have changed, and resolves when the callback has resolved.
+ * Calls back with the new configuration, or with the error in the file; then keep using the last valid configuration.
+ * Touching a file, or replacing it with the same text, is not a change. Does not keep the process alive. Returns a
+ * function that reads the file at once, reports it even if it is unchanged, because the files of its secrets may have
+ * changed, and resolves when the callback has resolved.
  */
 export function watchConfig(
   file: string,
@@ -150,5 +157,7 @@ function watchBeside(file: string, onChange: () => void): FSWatcher | undefined 
 }
 
 function asHostError(thrown: unknown, file: string): HostError {
-  return thrown instanceof HostError ? thrown : new HostError("config_unreadable", { file, reason: reasonOf(thrown) }, { cause: thrown });
+  return thrown instanceof HostError
+    ? thrown
+    : new HostError("config_unreadable", { file, reason: reasonOf(thrown) }, { cause: thrown });
 }

@@ -2,7 +2,8 @@ import Type from "typebox";
 import { annotate, chatWritable } from "./annotations.ts";
 import { budgetSchema } from "./budget.ts";
 
-export const thinkingSchema = (description: string) => Type.Enum(["off", "minimal", "low", "medium", "high", "max"], { description });
+export const thinkingSchema = (description: string) =>
+  Type.Enum(["off", "minimal", "low", "medium", "high", "max"], { description });
 
 const modelSchema = Type.Union(
   [
@@ -18,7 +19,9 @@ const modelSchema = Type.Union(
       { additionalProperties: false },
     ),
   ],
-  annotate(chatWritable, { description: "provider/model or an alias; or { primary, fallbacks }. A chat may choose allowed models only." }),
+  annotate(chatWritable, {
+    description: "provider/model or an alias; or { primary, fallbacks }. A chat may choose allowed models only.",
+  }),
 );
 
 const every = annotate(
@@ -42,7 +45,9 @@ const heartbeatRest = {
   activeHours: Type.Optional(
     Type.Object(
       {
-        start: Type.String(annotate(clock, { pattern: "^([01][0-9]|2[0-3]):[0-5][0-9]$", description: "First minute, HH:MM." })),
+        start: Type.String(
+          annotate(clock, { pattern: "^([01][0-9]|2[0-3]):[0-5][0-9]$", description: "First minute, HH:MM." }),
+        ),
         end: Type.String(
           annotate(clock, {
             pattern: "^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$",
@@ -83,13 +88,18 @@ const toolNames = (description: string, fallback: readonly string[]) =>
 /** Where it is wrong, nothing is allowed: a misspelt list must not open what it was to close. */
 const toolsSchema = Type.Object(
   {
-    allow: toolNames("Names of the tools that the agent has; `*` stands for any characters. Absent: all, empty: none.", []),
+    allow: toolNames(
+      "Names of the tools that the agent has; `*` stands for any characters. Absent: all, empty: none.",
+      [],
+    ),
     deny: toolNames("Names of tools that it does not have, also where `allow` names them.", ["*"]),
     approve: toolNames("Names of tools that run only if an owner allows the call.", ["*"]),
     approveAt: Type.Optional(
       Type.String({
         pattern: "^[a-z][a-z0-9-]*:.+$",
-        description: "Where an owner is asked in a turn that no person began, as <channel>:<recipient>. Absent: such a call is denied.",
+        description:
+          "Where an owner is asked in a turn that no person began, as <channel>:<recipient>. Absent: such a " +
+          "call is denied.",
       }),
     ),
   },
@@ -113,7 +123,8 @@ const allowedModelsSchema = Type.Union(
     { fallback: [] },
     {
       description:
-        "Models that webhooks and chats may select: a list of provider/model, or a map of provider/model to { alias }; absent: any, empty: none.",
+        "Models that webhooks and chats may select: a list of provider/model, or a map of provider/model to " +
+        "{ alias }; absent: any, empty: none.",
     },
   ),
 );
@@ -121,7 +132,9 @@ const allowedModelsSchema = Type.Union(
 const historyTurns = {
   minimum: 0,
   maximum: 10_000,
-  description: "User turns of a conversation that the model sees; dmHistoryLimit and dms of a channel take precedence in direct chats.",
+  description:
+    "User turns of a conversation that the model sees; dmHistoryLimit and dms of a channel take precedence " +
+    "in direct chats.",
 };
 
 const patienceHours = {
@@ -131,14 +144,21 @@ const patienceHours = {
 };
 
 const common = {
-  engine: Type.Optional(Type.String({ minLength: 1, description: "Engine plugin that runs the turns; chosen by the model when absent." })),
+  engine: Type.Optional(
+    Type.String({ minLength: 1, description: "Engine plugin that runs the turns; chosen by the model when absent." }),
+  ),
   model: Type.Optional(modelSchema),
   models: Type.Optional(allowedModelsSchema),
   thinking: Type.Optional({ ...thinkingSchema("How much the model thinks before it answers."), ...chatWritable }),
   workspace: Type.Optional(
-    Type.String({ minLength: 1, description: "Directory with skills, HEARTBEAT.md and files of the agent. ~ is the home directory." }),
+    Type.String({
+      minLength: 1,
+      description: "Directory with skills, HEARTBEAT.md and files of the agent. ~ is the home directory.",
+    }),
   ),
-  systemPrompt: Type.Optional(Type.String({ ...chatWritable, minLength: 1, description: "Instructions of the agent." })),
+  systemPrompt: Type.Optional(
+    Type.String({ ...chatWritable, minLength: 1, description: "Instructions of the agent." }),
+  ),
   skills: Type.Optional(skillsSchema),
   tools: Type.Optional(toolsSchema),
   budget: budgetSchema,
@@ -147,15 +167,26 @@ const common = {
 const defaultsSchema = Type.Object(
   {
     ...common,
-    maxConcurrent: Type.Integer({ minimum: 1, maximum: 1_024, default: 4, description: "Turns that run at once, over all lanes." }),
-    timeoutSeconds: Type.Number({ exclusiveMinimum: 0, maximum: 86_400, default: 600, description: "Longest turn, in seconds." }),
+    maxConcurrent: Type.Integer({
+      minimum: 1,
+      maximum: 1_024,
+      default: 4,
+      description: "Turns that run at once, over all lanes.",
+    }),
+    timeoutSeconds: Type.Number({
+      exclusiveMinimum: 0,
+      maximum: 86_400,
+      default: 600,
+      description: "Longest turn, in seconds.",
+    }),
     historyTurns: Type.Integer({ ...historyTurns, default: 100 }),
     patienceHours: Type.Number({ ...patienceHours, default: 6 }),
     timezone: Type.Optional(
       Type.String({
         minLength: 1,
         description:
-          "IANA time zone of set times, such as those of reminders: Europe/Berlin. Default: the host's. A sender's own (/timezone) takes precedence.",
+          "IANA time zone of set times, such as those of reminders: Europe/Berlin. Default: the host's. A " +
+          "sender's own (/timezone) takes precedence.",
       }),
     ),
     heartbeat: heartbeatSchema,
@@ -173,20 +204,28 @@ const agentSchema = Type.Object(
     ),
     default: Type.Optional(
       Type.Boolean({
-        description: "true: this agent handles everything that no binding assigns to another. Default: the first agent of the list.",
+        description:
+          "true: this agent handles everything that no binding assigns to another. Default: the first agent " +
+          "of the list.",
       }),
     ),
-    name: Type.Optional(Type.String({ ...chatWritable, minLength: 1, description: "Name by which people address it." })),
+    name: Type.Optional(
+      Type.String({ ...chatWritable, minLength: 1, description: "Name by which people address it." }),
+    ),
     ...common,
     historyTurns: Type.Optional(Type.Integer(historyTurns)),
     patienceHours: Type.Optional(Type.Number(patienceHours)),
-    timeoutSeconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 86_400, description: "Longest turn, in seconds." })),
+    timeoutSeconds: Type.Optional(
+      Type.Number({ exclusiveMinimum: 0, maximum: 86_400, description: "Longest turn, in seconds." }),
+    ),
     heartbeat: Type.Optional(agentHeartbeatSchema),
     identity: Type.Optional(
       Type.Object(
         {
           name: Type.Optional(Type.String({ minLength: 1, description: "Name the agent gives itself." })),
-          emoji: Type.Optional(Type.String({ description: "Its emoji, also the acknowledgement when nothing else is set." })),
+          emoji: Type.Optional(
+            Type.String({ description: "Its emoji, also the acknowledgement when nothing else is set." }),
+          ),
         },
         { ...chatWritable, description: "How the agent presents itself." },
       ),

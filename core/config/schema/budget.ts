@@ -1,12 +1,15 @@
 import Type from "typebox";
 import { annotate } from "./annotations.ts";
 
-const limit = (description: string) => Type.Optional(Type.Number(annotate({ fallback: 0 }, { minimum: 0, description })));
+const limit = (description: string) =>
+  Type.Optional(Type.Number(annotate({ fallback: 0 }, { minimum: 0, description })));
 
 const budgetOf = (description: string) =>
   Type.Object(
     {
-      perRunTokens: limit("Tokens in one run. At the limit the model gets no more tools, and is asked for a closing sentence."),
+      perRunTokens: limit(
+        "Tokens in one run. At the limit the model gets no more tools, and is asked for a closing sentence.",
+      ),
       perDayTokens: limit("Tokens in a day."),
       perDayUsd: limit("US dollars in a day."),
       perMonthTokens: limit("Tokens in a calendar month."),
@@ -20,7 +23,8 @@ const budgetOf = (description: string) =>
             {
               pattern: "^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$",
               description:
-                "Time zone in which days and months begin. Default: that of the top-level budget, else agents.defaults.timezone, else the host's.",
+                "Time zone in which days and months begin. Default: that of the top-level budget, else " +
+                "agents.defaults.timezone, else the host's.",
             },
           ),
         ),
@@ -29,12 +33,14 @@ const budgetOf = (description: string) =>
         Type.Number({
           exclusiveMinimum: 0,
           maximum: 1,
-          description: "Share of a limit at which the owner is notified. Default: 0.8, that is 80 %; 1: only at the limit.",
+          description:
+            "Share of a limit at which the owner is notified. Default: 0.8, that is 80 %; 1: only at the limit.",
         }),
       ),
       onUnpriced: Type.Optional(
         Type.Enum(["refuse", "allow"], {
-          description: "Whether a model without a known price may be called while a limit in US dollars applies. Default: refuse.",
+          description:
+            "Whether a model without a known price may be called while a limit in US dollars applies. Default: refuse.",
         }),
       ),
     },
@@ -42,7 +48,9 @@ const budgetOf = (description: string) =>
   );
 
 /** For `agents.defaults` and for an agent. */
-export const budgetSchema = Type.Optional(budgetOf("Limits of model use of each agent; at a limit its model is not called."));
+export const budgetSchema = Type.Optional(
+  budgetOf("Limits of model use of each agent; at a limit its model is not called."),
+);
 
 export const totalBudgetSchema = Type.Optional(budgetOf("Limits of model use of all agents together."));
 
@@ -61,6 +69,8 @@ export const pricesSchema = Type.Record(
   ),
   {
     default: {},
-    description: "Prices, by provider/model, or provider/* for every model of a provider. They come before those that the gateway knows.",
+    description:
+      "Prices, by provider/model, or provider/* for every model of a provider. They come before those that " +
+      "the gateway knows.",
   },
 );

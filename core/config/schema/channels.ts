@@ -8,36 +8,50 @@ const groupPolicySchema = (description: string) => Type.Enum(["open", "allowlist
 const placeOptions = {
   enabled: Type.Optional(Type.Boolean({ description: "false: messages from here are refused." })),
   groupPolicy: Type.Optional(groupPolicySchema("Who may write here.")),
-  requireMention: Type.Optional(Type.Boolean({ ...chatWritable, description: "Whether a message must address the bot. Default: true." })),
+  requireMention: Type.Optional(
+    Type.Boolean({ ...chatWritable, description: "Whether a message must address the bot. Default: true." }),
+  ),
   allowFrom: Type.Optional(sendersSchema("Senders who may write here.")),
   skills: Type.Optional(
-    Type.Array(Type.String({ minLength: 1 }), { ...chatWritable, description: "Skills here; absent: all, empty: none." }),
+    Type.Array(Type.String({ minLength: 1 }), {
+      ...chatWritable,
+      description: "Skills here; absent: all, empty: none.",
+    }),
   ),
   systemPrompt: Type.Optional(Type.String({ ...chatWritable, description: "Extra instructions here." })),
 };
 
-const topicSchema = Type.Object(placeOptions, { description: "One topic; takes its group's fields where its own are missing." });
+const topicSchema = Type.Object(placeOptions, {
+  description: "One topic; takes its group's fields where its own are missing.",
+});
 
 const groupSchema = Type.Object(
   {
     ...placeOptions,
-    topics: Type.Optional(Type.Record(Type.String(), topicSchema, { description: "Topics of the group, by thread id." })),
+    topics: Type.Optional(
+      Type.Record(Type.String(), topicSchema, { description: "Topics of the group, by thread id." }),
+    ),
   },
   { description: "One group; takes the fields of * where its own are missing." },
 );
 
 /**
- * The options that the host understands in every account of every channel. Defaults apply after root, account, group and topic are merged:
- * `channelAccounts` merges, `validateSection` applies the defaults.
+ * The options that the host understands in every account of every channel. Defaults apply after root, account, group
+ * and topic are merged: `channelAccounts` merges, `validateSection` applies the defaults.
  */
 export const accessSchema = Type.Object(
   {
     enabled: Type.Boolean({ default: true, description: "false: the channel or the account is not started." }),
     dmPolicy: Type.Enum(["pairing", "allowlist", "open", "disabled"], {
       default: "pairing",
-      description: "Who may send direct messages: approved senders, those in allowFrom, everyone (requires * in allowFrom), or no one.",
+      description:
+        "Who may send direct messages: approved senders, those in allowFrom, everyone (requires * in " +
+        "allowFrom), or no one.",
     }),
-    allowFrom: Type.Array(senderSchema, { default: [], description: "Sender ids that may send direct messages. * allows everyone." }),
+    allowFrom: Type.Array(senderSchema, {
+      default: [],
+      description: "Sender ids that may send direct messages. * allows everyone.",
+    }),
     groupPolicy: Type.Enum(["open", "allowlist", "disabled"], {
       default: "allowlist",
       description: "Who may write in groups: everyone, those in groupAllowFrom, or no one.",
@@ -59,7 +73,10 @@ export const accessSchema = Type.Object(
           description: "How many turns bots may cause in a chat before a person writes again; 0: none.",
         }),
       },
-      { default: {}, description: "Bots are answered only if their id is listed by name and their text names this bot." },
+      {
+        default: {},
+        description: "Bots are answered only if their id is listed by name and their text names this bot.",
+      },
     ),
     historyLimit: Type.Optional(
       Type.Integer({
@@ -67,11 +84,17 @@ export const accessSchema = Type.Object(
         maximum: 1_000,
         ...chatWritable,
         description:
-          "How many group messages not addressed to the bot the next turn receives. Default: messages.groupChat.historyLimit; 0: none.",
+          "How many group messages not addressed to the bot the next turn receives. Default: " +
+          "messages.groupChat.historyLimit; 0: none.",
       }),
     ),
     dmHistoryLimit: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: 10_000, ...chatWritable, description: "User turns of a direct chat that the model sees." }),
+      Type.Integer({
+        minimum: 0,
+        maximum: 10_000,
+        ...chatWritable,
+        description: "User turns of a direct chat that the model sees.",
+      }),
     ),
     dms: Type.Optional(
       Type.Record(
@@ -84,8 +107,12 @@ export const accessSchema = Type.Object(
         { ...chatWritable, description: "Settings of single direct chats, by sender id." },
       ),
     ),
-    ackReaction: Type.Optional(Type.String({ ...chatWritable, description: "Emoji that acknowledges a message; empty: none." })),
-    responsePrefix: Type.Optional(Type.String({ ...chatWritable, description: "Text before every reply, with fields such as {{Field}}." })),
+    ackReaction: Type.Optional(
+      Type.String({ ...chatWritable, description: "Emoji that acknowledges a message; empty: none." }),
+    ),
+    responsePrefix: Type.Optional(
+      Type.String({ ...chatWritable, description: "Text before every reply, with fields such as {{Field}}." }),
+    ),
     reactionNotifications: Type.Enum(["off", "own", "all"], {
       default: "own",
       ...chatWritable,
@@ -102,5 +129,6 @@ export const accessSchema = Type.Object(
 export const channelsSchema = Type.Record(Type.String(), Type.Record(Type.String(), Type.Unknown()), {
   default: {},
   description:
-    "Channels by id. The host defines the access options, and the channel plugin the others. `accounts` overrides them for each account.",
+    "Channels by id. The host defines the access options, and the channel plugin the others. `accounts` " +
+    "overrides them for each account.",
 });

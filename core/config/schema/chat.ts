@@ -7,7 +7,10 @@ export const sessionSchema = Type.Object(
       ["main", "per-peer", "per-channel-peer", "per-account-channel-peer"],
       annotate(
         { fallback: "per-account-channel-peer" },
-        { default: "main", description: "Which direct chats share a session: all of them, or those of one peer, channel and account." },
+        {
+          default: "main",
+          description: "Which direct chats share a session: all of them, or those of one peer, channel and account.",
+        },
       ),
     ),
   },
@@ -34,7 +37,9 @@ export const messagesSchema = Type.Object(
       },
       { default: {}, description: "Behaviour in groups, for every channel." },
     ),
-    ackReaction: Type.Optional(Type.String({ ...chatWritable, description: "Emoji that acknowledges a message; empty: none." })),
+    ackReaction: Type.Optional(
+      Type.String({ ...chatWritable, description: "Emoji that acknowledges a message; empty: none." }),
+    ),
     ackReactionScope: Type.Enum(["all", "group-mentions", "direct", "group-all", "off"], {
       default: "all",
       ...chatWritable,
@@ -77,7 +82,10 @@ export const commandsSchema = Type.Object(
         Type.Union([Type.String({ minLength: 1 }), Type.Integer()]),
         annotate(
           { fallback: [] },
-          { description: "Sender ids of all owners. Absent: the ids of the account's allowFrom, and owners approved by pairing." },
+          {
+            description:
+              "Sender ids of all owners. Absent: the ids of the account's allowFrom, and owners approved by pairing.",
+          },
         ),
       ),
     ),

@@ -7,21 +7,28 @@ export const gatewaySchema = Type.Object(
     host: Type.String({
       minLength: 1,
       default: "127.0.0.1",
-      description: "Address that the HTTP server binds. Anything but a loopback address opens the gateway to the network.",
+      description:
+        "Address that the HTTP server binds. Anything but a loopback address opens the gateway to the network.",
     }),
     port: Type.Integer({
       minimum: 0,
       maximum: 65_535,
       default: 18_789,
-      description: "Port of the HTTP server; 0 takes any free port. The bound address is written to gateway.json in the state directory.",
+      description:
+        "Port of the HTTP server; 0 takes any free port. The bound address is written to gateway.json in " +
+        "the state directory.",
     }),
     auth: Type.Object(
       {
         token: Type.Optional(
-          secretSchema("Token that protects every management route. Absent: one is generated and kept in the state directory."),
+          secretSchema(
+            "Token that protects every management route. Absent: one is generated and kept in the state directory.",
+          ),
         ),
         previousToken: Type.Optional(
-          previousTokenSchema("The previous token, which stays valid for a time; `service tokens rotate gateway` writes it."),
+          previousTokenSchema(
+            "The previous token, which stays valid for a time; `service tokens rotate gateway` writes it.",
+          ),
         ),
       },
       { default: {}, description: "Who may use the management routes." },
@@ -36,7 +43,9 @@ export const gatewaySchema = Type.Object(
           { expects: "an http or https address" },
           {
             pattern: "^https?://",
-            description: "Address under which clients reach the gateway, such as that of a reverse proxy. Requests to its host are served.",
+            description:
+              "Address under which clients reach the gateway, such as that of a reverse proxy. Requests to " +
+              "its host are served.",
           },
         ),
       ),
@@ -44,13 +53,16 @@ export const gatewaySchema = Type.Object(
     allowedHosts: Type.Array(Type.String({ minLength: 1 }), {
       default: [],
       description:
-        "More names or addresses, without port, that the Host header of a request may have. Loopback, the bound address and the host of publicUrl are always allowed.",
+        "More names or addresses, without port, that the Host header of a request may have. Loopback, the " +
+        "bound address and the host of publicUrl are always allowed.",
     }),
     metrics: Type.Object(
       {
         public: Type.Boolean({
           default: false,
-          description: "Whether GET /metrics is answered without a token. Otherwise it needs the gateway token or that of a device.",
+          description:
+            "Whether GET /metrics is answered without a token. Otherwise it needs the gateway token or that " +
+            "of a device.",
         }),
       },
       { default: {}, description: "The metrics page." },
@@ -62,7 +74,8 @@ export const gatewaySchema = Type.Object(
           {
             pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
             description:
-              "Name of this node in a database that several nodes share. Absent: the host name and a random part, kept in the state directory. Takes effect after a restart.",
+              "Name of this node in a database that several nodes share. Absent: the host name and a random " +
+              "part, kept in the state directory. Takes effect after a restart.",
           },
         ),
       ),
@@ -86,21 +99,27 @@ export const stateSchema = Type.Object(
           pattern: "^[a-z][a-z0-9-]{0,63}$",
           default: embeddedStore,
           description:
-            "Where events, conversations and data of plugins are stored: sqlite is a file in the state directory; any other store is provided by a plugin named store-ID. Takes effect after a restart.",
+            "Where events, conversations and data of plugins are stored: sqlite is a file in the state " +
+            "directory; any other store is provided by a plugin named store-ID. Takes effect after a " +
+            "restart.",
         },
       ),
     ),
-    url: Type.Optional(secretSchema("Address of the database, for a store other than sqlite. Takes effect after a restart.")),
+    url: Type.Optional(
+      secretSchema("Address of the database, for a store other than sqlite. Takes effect after a restart."),
+    ),
     config: Type.Enum(["file", "store"], {
       default: "file",
       description:
-        "Where the configuration is kept: each gateway has a file of its own, or the store has one that the files of all its nodes follow. Takes effect after a restart.",
+        "Where the configuration is kept: each gateway has a file of its own, or the store has one that the " +
+        "files of all its nodes follow. Takes effect after a restart.",
     }),
     dir: Type.Optional(
       Type.String({
         minLength: 1,
         description:
-          "State directory; SERVICE_STATE_DIR takes precedence over it. Relative paths begin at the config directory, ~ is the home.",
+          "State directory; SERVICE_STATE_DIR takes precedence over it. Relative paths begin at the config " +
+          "directory, ~ is the home.",
       }),
     ),
     retention: Type.Object(
@@ -111,7 +130,9 @@ export const stateSchema = Type.Object(
               { expects: "a time such as 90d or 12h" },
               {
                 pattern: "^[1-9]\\d{0,5}[smhd]$",
-                description: "How long conversations are kept, such as 90d. Older turns are removed every six hours. Absent: for ever.",
+                description:
+                  "How long conversations are kept, such as 90d. Older turns are removed every six hours. " +
+                  "Absent: for ever.",
               },
             ),
           ),

@@ -6,7 +6,10 @@ const scalar = Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Nu
 const whereSchema = Type.Union([
   scalar,
   Type.Array(scalar),
-  Type.Object({ exists: Type.Boolean({ description: "Whether the payload has the path." }) }, { additionalProperties: false }),
+  Type.Object(
+    { exists: Type.Boolean({ description: "Whether the payload has the path." }) },
+    { additionalProperties: false },
+  ),
   Type.Object(
     { matches: Type.String({ description: "Regular expression, run by a linear-time engine." }) },
     { additionalProperties: false },
@@ -15,7 +18,9 @@ const whereSchema = Type.Union([
 
 export const matchSchema = Type.Object(
   {
-    path: Type.Optional(Type.String({ description: "Sub-path below hooks.path, exact; slashes at the ends are ignored." })),
+    path: Type.Optional(
+      Type.String({ description: "Sub-path below hooks.path, exact; slashes at the ends are ignored." }),
+    ),
     source: Type.Optional(Type.String({ description: "Equals the payload's field `source`." })),
     headers: Type.Optional(
       Type.Record(Type.String(), Type.Union([Type.String(), Type.Array(Type.String())]), {

@@ -10,8 +10,12 @@ const wakeMode = Type.Enum(["now", "next-heartbeat"], {
 
 /** Which agent runs, and where its reply goes. */
 const direction = {
-  agentId: Type.Optional(Type.String({ minLength: 1, description: "Agent that runs; subject to hooks.allowedAgentIds. A template." })),
-  channel: Type.Optional(Type.String({ minLength: 1, description: "Channel of the reply: last, or a channel id. A template." })),
+  agentId: Type.Optional(
+    Type.String({ minLength: 1, description: "Agent that runs; subject to hooks.allowedAgentIds. A template." }),
+  ),
+  channel: Type.Optional(
+    Type.String({ minLength: 1, description: "Channel of the reply: last, or a channel id. A template." }),
+  ),
   to: Type.Optional(Type.String({ minLength: 1, description: "Recipient in that channel. A template." })),
 };
 
@@ -19,7 +23,8 @@ const instructions = {
   minLength: 1,
   maxLength: 20_000,
   description:
-    "What the agent should do with the content, in plain words and without templates. The model follows these instructions; it treats messageTemplate and textTemplate as data.",
+    "What the agent should do with the content, in plain words and without templates. The model follows " +
+    "these instructions; it treats messageTemplate and textTemplate as data.",
 };
 
 export const mappingSchema = Type.Object(
@@ -37,20 +42,27 @@ export const mappingSchema = Type.Object(
       description: "wake: a system event in the main session. agent: a turn of its own.",
     }),
     wakeMode: Type.Optional(wakeMode),
-    name: Type.Optional(Type.String({ description: "Human-readable name of the hook, prefix of its summaries. A template." })),
+    name: Type.Optional(
+      Type.String({ description: "Human-readable name of the hook, prefix of its summaries. A template." }),
+    ),
     agentId: direction.agentId,
     sessionKey: Type.Optional(
       Type.String({
         minLength: 1,
-        description: "Session of the run. A template; when something that it reads is missing, the run gets a session of its own.",
+        description:
+          "Session of the run. A template; when something that it reads is missing, the run gets a session of its own.",
       }),
     ),
     sessionMode: Type.Optional(
       Type.Enum(["isolated", "persistent"], {
-        description: "persistent: the key's transcript continues; the default of a run with a sessionKey. isolated: an empty transcript.",
+        description:
+          "persistent: the key's transcript continues; the default of a run with a sessionKey. isolated: an " +
+          "empty transcript.",
       }),
     ),
-    messageTemplate: Type.Optional(Type.String({ description: "Message to the agent; {{ path.to.field }} reads the payload." })),
+    messageTemplate: Type.Optional(
+      Type.String({ description: "Message to the agent; {{ path.to.field }} reads the payload." }),
+    ),
     instructions: Type.Optional(Type.String(instructions)),
     textTemplate: Type.Optional(Type.String({ description: "Text of a wake; {{ path.to.field }} reads the payload." })),
     deliver: Type.Optional(Type.Boolean({ description: "Whether the reply is sent to a chat; true when absent." })),
@@ -58,15 +70,21 @@ export const mappingSchema = Type.Object(
     to: direction.to,
     model: Type.Optional(Type.String({ minLength: 1, description: "provider/model, or an alias. A template." })),
     thinking: Type.Optional(thinkingSchema("How much the model thinks before it answers.")),
-    timeoutSeconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 86_400, description: "Longest run, in seconds." })),
+    timeoutSeconds: Type.Optional(
+      Type.Number({ exclusiveMinimum: 0, maximum: 86_400, description: "Longest run, in seconds." }),
+    ),
     allowUnsafeExternalContent: Type.Optional(
-      Type.Boolean({ description: "true omits the wrapper around content from outside. Only for trusted internal sources." }),
+      Type.Boolean({
+        description: "true omits the wrapper around content from outside. Only for trusted internal sources.",
+      }),
     ),
     transform: Type.Optional(
       Type.Object(
         {
           module: Type.String({ minLength: 1, description: "File below hooks.transformsDir, as a relative path." }),
-          export: Type.Optional(Type.String({ minLength: 1, description: "Name of the export; the default export when absent." })),
+          export: Type.Optional(
+            Type.String({ minLength: 1, description: "Name of the export; the default export when absent." }),
+          ),
         },
         { description: "Code that decides the fields of the mapping." },
       ),
@@ -78,7 +96,9 @@ export const mappingSchema = Type.Object(
       }),
     ),
     deliverOnly: Type.Optional(
-      Type.Boolean({ description: "true: the rendered message is sent without an agent turn. Values in it are shown literally." }),
+      Type.Boolean({
+        description: "true: the rendered message is sent without an agent turn. Values in it are shown literally.",
+      }),
     ),
     status: Type.Optional(
       Type.Enum([200, 201, 202, 204], { description: "Status of a success, for senders that require a specific one." }),
@@ -90,7 +110,9 @@ export const mappingSchema = Type.Object(
     signature: Type.Optional(signatureSchema),
     challenge: Type.Optional(challengeSchema),
     token: Type.Optional(
-      secretsSchema("Token of this mapping, in place of hooks.token; a list while it is being replaced. Needs match.path."),
+      secretsSchema(
+        "Token of this mapping, in place of hooks.token; a list while it is being replaced. Needs match.path.",
+      ),
     ),
     addresses: Type.Optional(
       Type.Array(Type.String({ minLength: 1 }), {
@@ -108,7 +130,9 @@ export const presetSchema = Type.Object(
     instructions: Type.Optional(Type.String(instructions)),
     model: Type.Optional(Type.String({ minLength: 1, description: "Model of the runs." })),
     thinking: Type.Optional(thinkingSchema("How much the model thinks in these runs.")),
-    allowUnsafeExternalContent: Type.Optional(Type.Boolean({ description: "true omits the wrapper around content from outside." })),
+    allowUnsafeExternalContent: Type.Optional(
+      Type.Boolean({ description: "true omits the wrapper around content from outside." }),
+    ),
     signature: Type.Optional(
       Type.Object(signatureSchema.properties, {
         description: "Replaces the hook token on the path of the preset; checked on the raw body.",
@@ -127,7 +151,11 @@ export const hooksSchema = Type.Object(
     ),
     path: Type.String({ default: "/hooks", description: "Base path of the hook endpoints." }),
     defaultSessionKey: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 256, description: "Session of hook runs that name none; one conversation." }),
+      Type.String({
+        minLength: 1,
+        maxLength: 256,
+        description: "Session of hook runs that name none; one conversation.",
+      }),
     ),
     historyLimit: Type.Integer({
       minimum: 0,
@@ -145,25 +173,45 @@ export const hooksSchema = Type.Object(
       }),
     ),
     presets: Type.Array(Type.String({ minLength: 1 }), { default: [], description: "Built-in mappings, by name." }),
-    mappings: Type.Array(mappingSchema, { default: [], description: "Your own mappings; the first that matches takes the request." }),
+    mappings: Type.Array(mappingSchema, {
+      default: [],
+      description: "Your own mappings; the first that matches takes the request.",
+    }),
     transformsDir: Type.Optional(
-      Type.String({ minLength: 1, description: "Directory of transform modules, inside `transforms` beside the config file." }),
+      Type.String({
+        minLength: 1,
+        description: "Directory of transform modules, inside `transforms` beside the config file.",
+      }),
     ),
     transforms: Type.Object(
       {
         runtime: Type.Union([Type.Literal("sandbox"), Type.Literal("trusted")], {
           default: "sandbox",
-          description: "Where transforms run: in an engine without access to this machine, or in a process with all of Node.",
+          description:
+            "Where transforms run: in an engine without access to this machine, or in a process with all of Node.",
         }),
-        memoryMb: Type.Integer({ minimum: 16, maximum: 2_048, default: 64, description: "Memory of a transform, in MB." }),
-        cpuMs: Type.Integer({ minimum: 10, maximum: 60_000, default: 1_000, description: "CPU time of a call, in milliseconds." }),
+        memoryMb: Type.Integer({
+          minimum: 16,
+          maximum: 2_048,
+          default: 64,
+          description: "Memory of a transform, in MB.",
+        }),
+        cpuMs: Type.Integer({
+          minimum: 10,
+          maximum: 60_000,
+          default: 1_000,
+          description: "CPU time of a call, in milliseconds.",
+        }),
         timeoutSeconds: Type.Number({
           exclusiveMinimum: 0,
           maximum: 300,
           default: 5,
           description: "Total time of a call, including waits, in seconds.",
         }),
-        network: Type.Boolean({ default: false, description: "Whether transforms may send requests to public addresses." }),
+        network: Type.Boolean({
+          default: false,
+          description: "Whether transforms may send requests to public addresses.",
+        }),
       },
       { default: {}, description: "How transform code runs, and its limits." },
     ),

@@ -6,15 +6,20 @@ import { pricesSchema } from "./budget.ts";
 const contextTokens = {
   minimum: 256,
   maximum: 100_000_000,
-  description: "Size of its context. A conversation that is too long for one model goes to a fallback with more, if both are set.",
+  description:
+    "Size of its context. A conversation that is too long for one model goes to a fallback with more, if both are set.",
 };
 
 const knownModel = {
   contextTokens: Type.Optional(Type.Integer(contextTokens)),
   images: Type.Optional(
-    Type.Boolean({ description: "false: it accepts no images and other files, so messages with files go to a fallback that may." }),
+    Type.Boolean({
+      description: "false: it accepts no images and other files, so messages with files go to a fallback that may.",
+    }),
   ),
-  tools: Type.Optional(Type.Boolean({ description: "false: it calls no tools, so turns with tools go to a fallback that may." })),
+  tools: Type.Optional(
+    Type.Boolean({ description: "false: it calls no tools, so turns with tools go to a fallback that may." }),
+  ),
   cacheMarks: Type.Optional(
     Type.Boolean({
       description: "true: requests mark what the server may cache. For models that are cached only then.",
@@ -31,13 +36,17 @@ const knownModelsSchema = Type.Union(
         id: Type.String({ minLength: 1, description: "Its name after the slash." }),
         ...knownModel,
         contextWindow: Type.Optional(Type.Integer({ ...contextTokens, description: "The same as contextTokens." })),
-        input: Type.Optional(Type.Array(Type.String(), { description: "What it accepts. Without image, it accepts no images." })),
+        input: Type.Optional(
+          Type.Array(Type.String(), { description: "What it accepts. Without image, it accepts no images." }),
+        ),
       }),
     ),
   ],
   {
     description:
-      "What is known about single models, by the name after the slash: { contextTokens, images, tools, cacheMarks }. A list of { id, contextWindow, input } is read as well. Decides which fallback is suitable.",
+      "What is known about single models, by the name after the slash: { contextTokens, images, tools, " +
+      "cacheMarks }. A list of { id, contextWindow, input } is read as well. Decides which fallback is " +
+      "suitable.",
   },
 );
 
@@ -47,12 +56,21 @@ export const modelsSchema = Type.Object(
       Type.String(),
       Type.Object(
         {
-          api: Type.Enum(["openai", "anthropic", "google", "openai-compatible"], { description: "Protocol of the provider." }),
+          api: Type.Enum(["openai", "anthropic", "google", "openai-compatible"], {
+            description: "Protocol of the provider.",
+          }),
           baseUrl: Type.Optional(
-            Type.String(annotate({ expects: "an http or https address" }, { pattern: "^https?://", description: "Address of its API." })),
+            Type.String(
+              annotate(
+                { expects: "an http or https address" },
+                { pattern: "^https?://", description: "Address of its API." },
+              ),
+            ),
           ),
           apiKey: Type.Optional(secretSchema("Key of its API.")),
-          headers: Type.Optional(Type.Record(Type.String(), secretSchema("One header."), { description: "Headers of each request." })),
+          headers: Type.Optional(
+            Type.Record(Type.String(), secretSchema("One header."), { description: "Headers of each request." }),
+          ),
           models: Type.Optional(knownModelsSchema),
         },
         annotate({ whole: true }, { description: "One provider; models are named <provider>/<model>." }),

@@ -8,7 +8,18 @@ export function renderJsonSchema(schemas: PluginSchemas = {}): Readonly<Record<s
 }
 
 const ours: ReadonlySet<string> = new Set([
-  ...["secret", "file", "protectsSecrets", "fallback", "whole", "expects", "chatWritable", "entriesAdmit", "isExtended", "synonyms"],
+  ...[
+    "secret",
+    "file",
+    "protectsSecrets",
+    "fallback",
+    "whole",
+    "expects",
+    "chatWritable",
+    "entriesAdmit",
+    "isExtended",
+    "synonyms",
+  ],
 ]);
 
 function forEditors(schema: SchemaNode): Record<string, unknown> {
@@ -30,10 +41,13 @@ function forEditors(schema: SchemaNode): Record<string, unknown> {
 
 function printKeyword(key: string, value: unknown): unknown {
   if (key === "properties" || key === "patternProperties" || key === "$defs") {
-    return Object.fromEntries(Object.entries(value as Record<string, SchemaNode>).map(([name, inner]) => [name, forEditors(inner)]));
+    return Object.fromEntries(
+      Object.entries(value as Record<string, SchemaNode>).map(([name, inner]) => [name, forEditors(inner)]),
+    );
   }
   if (key === "anyOf" || key === "allOf" || key === "oneOf") return (value as readonly SchemaNode[]).map(forEditors);
-  if (key === "items" || key === "not") return Array.isArray(value) ? value.map(forEditors) : forEditors(value as SchemaNode);
+  if (key === "items" || key === "not")
+    return Array.isArray(value) ? value.map(forEditors) : forEditors(value as SchemaNode);
   if (key === "additionalProperties" && typeof value === "object") return forEditors(value as SchemaNode);
   return value;
 }

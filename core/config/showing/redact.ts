@@ -6,7 +6,8 @@ import { propertyOf, type SchemaNode } from "../schema-node.ts";
 const hidden = "(set)";
 
 /** Identifies secrets by the name of the key, where no schema marks them. */
-const secretName = /(token|secret|password|passphrase|passwd|credentials?|authorization|cookie|(api|private|access|signing)[_-]?key)s?$/i;
+const secretName =
+  /(token|secret|password|passphrase|passwd|credentials?|authorization|cookie|(api|private|access|signing)[_-]?key)s?$/i;
 
 export function isSecretName(key: string): boolean {
   return secretName.test(key);
@@ -33,16 +34,19 @@ export function redactConfig(value: unknown, schema: SchemaNode): unknown {
   }
   if (isRecord(value)) {
     const branch = branchFor(schema);
-    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, redactKey(key, inner, propertyOf(branch, key))]));
+    return Object.fromEntries(
+      Object.entries(value).map(([key, inner]) => [key, redactKey(key, inner, propertyOf(branch, key))]),
+    );
   }
   return typeof value === "string" ? redactText(value) : value;
 }
 
-// Names are checked even where a schema exists, because a plugin's schema may not mark a secret. A declared number is a count, such as
-// perDayTokens.
+// Names are checked even where a schema exists, because a plugin's schema may not mark a secret. A declared number is a
+// count, such as perDayTokens.
 function redactKey(key: string, value: unknown, schema: SchemaNode | undefined): unknown {
   const declared = schema !== undefined && Object.keys(schema).length > 0;
-  const mayHide = (typeof value === "string" && value !== "") || isRecord(value) || (typeof value === "number" && !declared);
+  const mayHide =
+    (typeof value === "string" && value !== "") || isRecord(value) || (typeof value === "number" && !declared);
   if (mayHide && isSecretName(key)) return hidden;
   return redactConfig(value, schema ?? {});
 }

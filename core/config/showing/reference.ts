@@ -24,10 +24,14 @@ function renderSection(name: string, schema: SchemaNode): string {
     "channels.<id>.accounts.<account>.*",
     "an object",
     "",
-    "The same keys for one account; they override those beside `accounts`. `groups`, `actions`, `retry`, `network` and `capabilities` are merged key by key.",
+    "The same keys for one account; they override those beside `accounts`. `groups`, `actions`, `retry`, " +
+      "`network` and `capabilities` are merged key by key.",
   );
   const table = [...rows, ...(name === "channels" ? [accounts] : [])];
-  return `### ${name}\n\n${schema.description ?? ""}\n\n| key | allowed | default | meaning |\n|---|---|---|---|\n${table.join("\n")}\n`;
+  return (
+    `### ${name}\n\n${schema.description ?? ""}\n\n| key | allowed | default | meaning ` +
+    `|\n|---|---|---|---|\n${table.join("\n")}\n`
+  );
 }
 
 function rowsOf(path: string, schema: SchemaNode): readonly string[] {
@@ -49,7 +53,12 @@ function innerRows(path: string, schema: SchemaNode): readonly string[] {
 
 function rowOf(path: string, schema: SchemaNode): string {
   const plain = schema.default !== undefined && JSON.stringify(schema.default) !== "{}";
-  return row(path, describeAllowed(schema), plain ? `\`${JSON.stringify(schema.default)}\`` : "", schema.description ?? "");
+  return row(
+    path,
+    describeAllowed(schema),
+    plain ? `\`${JSON.stringify(schema.default)}\`` : "",
+    schema.description ?? "",
+  );
 }
 
 function row(path: string, allowed: string, fallback: string, meaning: string): string {

@@ -89,8 +89,11 @@ export const accessCodes = {
     outcome: "silent",
   },
   owner_identity_weak: {
-    meaning: "The command is for owners only, and another person can take over the sender's id, so it is never an owner.",
-    hint: "Use an id that belongs to one person for good, such as that of a registered account, or use the command line.",
+    meaning:
+      "The command is for owners only, and another person can take over the sender's id, so it is never an owner.",
+    hint:
+      "Use an id that belongs to one person for good, such as that of a registered account, or use the " +
+      "command line.",
     outcome: "refused",
   },
   owner_required: {

@@ -1,4 +1,7 @@
-/** Codes of channels: errors of a platform or of the connection to it. All channels use these codes; a plugin may add its own. */
+/**
+ * Codes of channels: errors of a platform or of the connection to it. All channels use these codes; a plugin may add
+ * its own.
+ */
 import type { CodeTable } from "./code.ts";
 
 export const channelCodes = {
@@ -34,7 +37,9 @@ export const channelCodes = {
   },
   chat_not_found: {
     meaning: "The platform does not know the chat, or the bot is not in it.",
-    hint: "Let the person write to the bot first, or add the bot to the group. If that is done, correct the id: /whoami in the chat shows it, and so does `{command} events list`.",
+    hint:
+      "Let the person write to the bot first, or add the bot to the group. If that is done, correct the " +
+      "id: /whoami in the chat shows it, and so does `{command} events list`.",
     outcome: "failed",
   },
   conflict: {
@@ -61,7 +66,9 @@ export const channelCodes = {
   },
   name_taken: {
     meaning: "The server does not give the bot the name that it wants.",
-    hint: "The bot asks for it again every minute. If another has it for good, choose another name, or register it at the server.",
+    hint:
+      "The bot asks for it again every minute. If another has it for good, choose another name, or " +
+      "register it at the server.",
   },
   network: { meaning: "The platform cannot be reached.", hint: "Check the network and the proxy.", outcome: "failed" },
   no_rights: {
@@ -70,15 +77,28 @@ export const channelCodes = {
     outcome: "failed",
   },
   not_taken_in: { meaning: "Updates are only inspected here, not accepted.", hint: "" },
-  platform_error: { meaning: "The platform reported an error of its own.", hint: "The gateway retries.", outcome: "failed" },
-  platform_silent: { meaning: "The platform did not answer a send, so it is unknown whether the message was sent.", hint: "" },
+  platform_error: {
+    meaning: "The platform reported an error of its own.",
+    hint: "The gateway retries.",
+    outcome: "failed",
+  },
+  platform_silent: {
+    meaning: "The platform did not answer a send, so it is unknown whether the message was sent.",
+    hint: "",
+  },
   reaction_invalid: { meaning: "The chat does not allow this reaction.", hint: "Choose another reaction, or none." },
-  receive_failed: { meaning: "Updates could not be received or stored.", hint: "Check the network and the free space on the disk." },
+  receive_failed: {
+    meaning: "Updates could not be received or stored.",
+    hint: "Check the network and the free space on the disk.",
+  },
   removed_from_room: {
     meaning: "The bot was removed from a room.",
     hint: "It joins again by itself. Let it in there, or correct the rooms of the account.",
   },
-  room_refused: { meaning: "The server does not let the bot into a room.", hint: "Let it in there, or correct the rooms of the account." },
+  room_refused: {
+    meaning: "The server does not let the bot into a room.",
+    hint: "Let it in there, or correct the rooms of the account.",
+  },
   sign_in_refused: {
     meaning: "The server did not let the bot in.",
     hint: "Check the name and the password of the account, and whether the server accepts the bot.",
@@ -89,12 +109,21 @@ export const channelCodes = {
     hint: "Open the topic again, or set another one.",
     outcome: "failed",
   },
-  timeout: { meaning: "The platform did not answer in time.", hint: "Check the network and the proxy.", outcome: "failed" },
-  too_long: { meaning: "The text is longer than the platform allows.", hint: "Send a shorter text.", outcome: "failed" },
+  timeout: {
+    meaning: "The platform did not answer in time.",
+    hint: "Check the network and the proxy.",
+    outcome: "failed",
+  },
+  too_long: {
+    meaning: "The text is longer than the platform allows.",
+    hint: "Send a shorter text.",
+    outcome: "failed",
+  },
   unauthorized: {
     meaning: "The platform rejected the account's credentials.",
     hint: "Set the account's current credentials.",
-    hintWhileRetrying: "The gateway tries again by itself. If the platform keeps rejecting them, set the account's current credentials.",
+    hintWhileRetrying:
+      "The gateway tries again by itself. If the platform keeps rejecting them, set the account's current credentials.",
     outcome: "failed",
   },
   worker_down: {

@@ -17,17 +17,18 @@ export interface CodeDefinition {
   /** One sentence that says what happened. `service why` prints it if the decision has no detail of its own. */
   readonly meaning: string;
   /**
-   * What to do about it, in one or two sentences; empty if nothing is wrong. `{command}` is replaced by the command that runs the gateway.
+   * What to do about it, in one or two sentences; empty if nothing is wrong. `{command}` is replaced by the command
+   * that runs the gateway.
    */
   readonly hint: string;
   /**
-   * What to do about it while the gateway tries again by itself: after an error that is `retryable`, and while the account is `waiting`.
-   * Default: `hint`.
+   * What to do about it while the gateway tries again by itself: after an error that is `retryable`, and while the
+   * account is `waiting`. Default: `hint`.
    */
   readonly hintWhileRetrying?: string;
   /**
-   * Set if the code means that a model, or its whole provider, does not answer at the moment. A turn that no person watches then waits for
-   * it instead of failing.
+   * Set if the code means that a model, or its whole provider, does not answer at the moment. A turn that no person
+   * watches then waits for it instead of failing.
    */
   readonly away?: "model" | "provider";
   /** The outcome of an event that ends with this code. Absent for codes of intermediate steps and of actions. */

@@ -3,7 +3,11 @@ import type { CodeTable } from "./code.ts";
 
 export const engineCodes = {
   approval_allowed: { meaning: "An owner allowed a call of a tool.", hint: "" },
-  approval_answered: { meaning: "An owner answered a request with a button; its message shows the answer.", hint: "", outcome: "silent" },
+  approval_answered: {
+    meaning: "An owner answered a request with a button; its message shows the answer.",
+    hint: "",
+    outcome: "silent",
+  },
   approval_denied: { meaning: "An owner denied a call of a tool; the model read that.", hint: "" },
   approval_expired: {
     meaning: "A tool needed an owner's permission, and there was no answer within ten minutes.",
@@ -11,7 +15,9 @@ export const engineCodes = {
   },
   approval_limited: {
     meaning: "A tool needed an owner's permission, and too many questions were open, or had been asked within an hour.",
-    hint: "Answer the open questions. A requester has at most three at a time, an owner gets at most 20 within an hour.",
+    hint:
+      "Answer the open questions. A requester has at most three at a time, an owner gets at most 20 " +
+      "within an hour.",
   },
   approval_unasked: {
     meaning: "A tool needs an owner's permission, and none could be asked.",
@@ -24,7 +30,9 @@ export const engineCodes = {
   },
   budget_exceeded: {
     meaning: "A budget is used up, or has no room for the next call of the model.",
-    hint: "Read the detail: it names the setting. An owner can send /budget add; `{command} usage` shows what was used.",
+    hint:
+      "Read the detail: it names the setting. An owner can send /budget add; `{command} usage` shows " +
+      "what was used.",
     outcome: "refused",
   },
   budget_run_exceeded: {
@@ -42,14 +50,22 @@ export const engineCodes = {
     hint: "Read the log lines of the plugin: `{command} logs`.",
     outcome: "failed",
   },
-  command_unknown: { meaning: "The command does not exist.", hint: "Send /help for the list of commands.", outcome: "failed" },
+  command_unknown: {
+    meaning: "The command does not exist.",
+    hint: "Send /help for the list of commands.",
+    outcome: "failed",
+  },
   denied: { meaning: "A call of a tool was not allowed; the model read that.", hint: "Read the decision before it." },
   engine_error: {
     meaning: "The engine failed with an error of its own.",
     hint: "Read the detail and the log lines of the engine's plugin.",
     outcome: "failed",
   },
-  left_out: { meaning: "Newer events took the place of this one in a full queue.", hint: "Send fewer wake events.", outcome: "silent" },
+  left_out: {
+    meaning: "Newer events took the place of this one in a full queue.",
+    hint: "Send fewer wake events.",
+    outcome: "silent",
+  },
   model_busy: {
     meaning: "The model server is overloaded or limits the rate of requests.",
     hint: "Try again later.",
@@ -71,8 +87,16 @@ export const engineCodes = {
     hint: "Write the message in other words, or choose another model.",
     outcome: "failed",
   },
-  model_empty: { meaning: "The model replied with nothing, twice.", hint: "Try again, or choose another model.", outcome: "failed" },
-  model_failed: { meaning: "The model server reported an error.", hint: "Read the detail, and the log of the server.", outcome: "failed" },
+  model_empty: {
+    meaning: "The model replied with nothing, twice.",
+    hint: "Try again, or choose another model.",
+    outcome: "failed",
+  },
+  model_failed: {
+    meaning: "The model server reported an error.",
+    hint: "Read the detail, and the log of the server.",
+    outcome: "failed",
+  },
   model_garbled: {
     meaning: "The model server's reply cannot be read.",
     hint: "Check baseUrl and the kind of the provider.",
@@ -90,7 +114,11 @@ export const engineCodes = {
     away: "model",
     outcome: "failed",
   },
-  model_refused: { meaning: "The model server rejected the request.", hint: "Read the detail; it contains the reason.", outcome: "failed" },
+  model_refused: {
+    meaning: "The model server rejected the request.",
+    hint: "Read the detail; it contains the reason.",
+    outcome: "failed",
+  },
   model_stalled: {
     meaning: "The model server stopped sending in the middle of a reply.",
     hint: "Try again; check the server and the network.",
@@ -112,14 +140,22 @@ export const engineCodes = {
     hint: "Ask for less in one message, or raise maxSteps of the engine.",
     outcome: "failed",
   },
-  model_unauthorized: { meaning: "The model server rejected the API key.", hint: "Check apiKey of the provider.", outcome: "failed" },
+  model_unauthorized: {
+    meaning: "The model server rejected the API key.",
+    hint: "Check apiKey of the provider.",
+    outcome: "failed",
+  },
   model_unavailable: {
     meaning: "The model server is not available.",
     hint: "Check the server, then try again.",
     away: "provider",
     outcome: "failed",
   },
-  model_unknown: { meaning: "The model server does not have this model.", hint: "Check the model's name.", outcome: "failed" },
+  model_unknown: {
+    meaning: "The model server does not have this model.",
+    hint: "Check the model's name.",
+    outcome: "failed",
+  },
   model_unreachable: {
     meaning: "The model server cannot be reached.",
     hint: "Check baseUrl, the network and the proxy.",
@@ -127,13 +163,18 @@ export const engineCodes = {
     outcome: "failed",
   },
   not_asked: {
-    meaning: "The reply was not delivered: the webhook sets deliver: false, or what caused the turn names no recipient.",
+    meaning:
+      "The reply was not delivered: the webhook sets deliver: false, or what caused the turn names no recipient.",
     hint: "",
     outcome: "silent",
   },
   outcome_unknown: {
-    meaning: "A call of a tool was sent, such as before an interruption, and it is not known whether it took effect. The model read that.",
-    hint: "Look whether it took effect. After an interruption, the agent calls the tool again only after it has read that.",
+    meaning:
+      "A call of a tool was sent, such as before an interruption, and it is not known whether it took " +
+      "effect. The model read that.",
+    hint:
+      "Look whether it took effect. After an interruption, the agent calls the tool again only after it " +
+      "has read that.",
   },
   reaction_noted: { meaning: "The reaction was noted; the next turn mentions it.", hint: "", outcome: "silent" },
   reaction_to_others: {
@@ -151,9 +192,14 @@ export const engineCodes = {
     hint: "",
   },
   skill_unknown: { meaning: "The model asked for a skill that does not exist.", hint: "" },
-  skill_unreadable: { meaning: "The file of the skill cannot be read.", hint: "Check the file in the agent's workspace." },
+  skill_unreadable: {
+    meaning: "The file of the skill cannot be read.",
+    hint: "Check the file in the agent's workspace.",
+  },
   called_before: {
-    meaning: "A call was not made: before an interruption the turn had called the tool with other arguments. The model read that.",
+    meaning:
+      "A call was not made: before an interruption the turn had called the tool with other arguments. The " +
+      "model read that.",
     hint: "",
   },
   tool_done: { meaning: "The agent called a tool, which returned a result.", hint: "" },
@@ -162,7 +208,8 @@ export const engineCodes = {
     hint: "Read the log lines of the plugin: `{command} logs`.",
   },
   tool_recorded: {
-    meaning: "The agent called a tool before an interruption. A turn that runs again gets the result that was recorded.",
+    meaning:
+      "The agent called a tool before an interruption. A turn that runs again gets the result that was recorded.",
     hint: "",
   },
   tool_unrecorded: {
@@ -173,18 +220,23 @@ export const engineCodes = {
     meaning: "A tool ran and reported an error, so it may have done a part; the model read the error.",
     hint: "Read the log lines of the plugin: `{command} logs`.",
   },
-  tool_refused: { meaning: "A tool did not do what it was asked; the model read the reason.", hint: "Read the log lines of the plugin." },
+  tool_refused: {
+    meaning: "A tool did not do what it was asked; the model read the reason.",
+    hint: "Read the log lines of the plugin.",
+  },
   tool_source_down: {
     meaning: "The turn needs tools whose source is not available.",
     hint: "Read the detail; the plugin that offers the tools says more: `{command} status`.",
     outcome: "failed",
   },
   waits_for_model: {
-    meaning: "The model does not answer, and no person watches the turn: it waits, and runs when the model answers again.",
+    meaning:
+      "The model does not answer, and no person watches the turn: it waits, and runs when the model answers again.",
     hint: "Look at the model server: `{command} doctor`. agents.defaults.patienceHours says how long such turns wait.",
   },
   tool_timeout: {
-    meaning: "A tool did not answer in time, and it is not known whether it did what it was asked; the model read that.",
+    meaning:
+      "A tool did not answer in time, and it is not known whether it did what it was asked; the model read that.",
     hint: "Read the log lines of the plugin: `{command} logs`.",
   },
   tool_unreadable: {

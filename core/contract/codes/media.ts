@@ -12,7 +12,11 @@ export const mediaCodes = {
     hint: "Send the file again. Files below 1 MiB are stored with the reply and do not depend on one node.",
     outcome: "failed",
   },
-  host_unknown: { meaning: "The host in the file's address has no DNS entry.", hint: "Check the address.", outcome: "failed" },
+  host_unknown: {
+    meaning: "The host in the file's address has no DNS entry.",
+    hint: "Check the address.",
+    outcome: "failed",
+  },
   media_missing: {
     meaning: "The file does not exist.",
     hint: "Check the path; a reply names files in the agent's workspace.",
@@ -28,6 +32,14 @@ export const mediaCodes = {
     hint: "Check the address and its server.",
     outcome: "failed",
   },
-  no_room: { meaning: "The disk has no room for the file.", hint: "Free space on the disk of the state directory.", outcome: "failed" },
-  too_large: { meaning: "The file is larger than allowed.", hint: "Send a smaller file, or raise mediaMaxMb.", outcome: "failed" },
+  no_room: {
+    meaning: "The disk has no room for the file.",
+    hint: "Free space on the disk of the state directory.",
+    outcome: "failed",
+  },
+  too_large: {
+    meaning: "The file is larger than allowed.",
+    hint: "Send a smaller file, or raise mediaMaxMb.",
+    outcome: "failed",
+  },
 } as const satisfies CodeTable;

@@ -3,15 +3,21 @@ import type { CodeTable } from "./code.ts";
 
 export const pathCodes = {
   account_not_open: {
-    meaning: "The account is not open: it is not configured, disabled, without its plugin, or cannot be opened. What needs it waits.",
+    meaning:
+      "The account is not open: it is not configured, disabled, without its plugin, or cannot be opened. " +
+      "What needs it waits.",
     hint: "Check the account: `{command} channels status`. `{command} events drop` ends what waits for it.",
     outcome: "failed",
   },
   account_replaced: {
-    meaning: "The account signs in as another bot than the one that received the event. The event waits for the former one.",
+    meaning:
+      "The account signs in as another bot than the one that received the event. The event waits for the former one.",
     hint: "Set the credentials of the former bot again, or end what waits for it: `{command} events drop`.",
   },
-  admit_failed: { meaning: "The channel failed while it checked its limits; the message was sent without the check.", hint: "" },
+  admit_failed: {
+    meaning: "The channel failed while it checked its limits; the message was sent without the check.",
+    hint: "",
+  },
   answered: { meaning: "The reply was sent.", hint: "", outcome: "answered" },
   apology: { meaning: "The reply could not be delivered, so an apology was sent.", hint: "" },
   attempt_failed: {
@@ -20,7 +26,9 @@ export const pathCodes = {
   },
   attempts_exhausted: {
     meaning: "All three attempts ended without a result, for example because the process was killed.",
-    hint: "Read the log lines around the attempts: `{command} logs`. Then `{command} hooks replay` runs a webhook again.",
+    hint:
+      "Read the log lines around the attempts: `{command} logs`. Then `{command} hooks replay` runs a " +
+      "webhook again.",
     outcome: "failed",
   },
   channel_failed: {
@@ -36,16 +44,31 @@ export const pathCodes = {
     hint: "",
     outcome: "silent",
   },
-  dropped: { meaning: "An operator ended the event while it waited: `{command} events drop`.", hint: "", outcome: "silent" },
+  dropped: {
+    meaning: "An operator ended the event while it waited: `{command} events drop`.",
+    hint: "",
+    outcome: "silent",
+  },
   empty_reply: {
     meaning: "The reply contains nothing that can be shown.",
     hint: "Look at the reply of the model; it may contain only hidden text.",
     outcome: "silent",
   },
   engine_silent: { meaning: "The engine decided that no reply is needed.", hint: "", outcome: "silent" },
-  ingress_failed: { meaning: "A plugin failed while it read the event.", hint: "Correct or disable the plugin.", outcome: "failed" },
-  rest_not_tried: { meaning: "The rest of the reply was not tried, because the chat or the account cannot be reached.", hint: "" },
-  routing_failed: { meaning: "A plugin failed while it chose the agent.", hint: "Correct or disable the plugin.", outcome: "failed" },
+  ingress_failed: {
+    meaning: "A plugin failed while it read the event.",
+    hint: "Correct or disable the plugin.",
+    outcome: "failed",
+  },
+  rest_not_tried: {
+    meaning: "The rest of the reply was not tried, because the chat or the account cannot be reached.",
+    hint: "",
+  },
+  routing_failed: {
+    meaning: "A plugin failed while it chose the agent.",
+    hint: "Correct or disable the plugin.",
+    outcome: "failed",
+  },
   removed: { meaning: "The message was deleted from the chat.", hint: "" },
   sent: { meaning: "The message was sent.", hint: "" },
   formatted: { meaning: "The reply was converted into the platform's messages.", hint: "" },
@@ -69,7 +92,11 @@ export const pathCodes = {
     hint: "Look at the status of the channel: `{command} channels status`.",
     outcome: "failed",
   },
-  no_engine: { meaning: "No engine is loaded that can run the turn.", hint: "Load an engine plugin.", outcome: "failed" },
+  no_engine: {
+    meaning: "No engine is loaded that can run the turn.",
+    hint: "Load an engine plugin.",
+    outcome: "failed",
+  },
   no_ingress: {
     meaning: "No plugin can read events from this source.",
     hint: "Load the plugin that the event came from.",
@@ -94,7 +121,9 @@ export const pathCodes = {
     hint: "",
   },
   preview_uncertain: {
-    meaning: "The connection broke while a message of the preview was sent, so the beginning of the reply may remain beside it.",
+    meaning:
+      "The connection broke while a message of the preview was sent, so the beginning of the reply may " +
+      "remain beside it.",
     hint: "Remove the message from the chat if it is there.",
   },
   recipient_refused: {

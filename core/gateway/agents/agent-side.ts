@@ -35,12 +35,14 @@ import type { OutboundFiles } from "./outbound-files.ts";
 const ackMaxChars = 300;
 
 /**
- * A person reads every word beside the token. A heartbeat or webhook that says little more than the token stays silent. In a turn that a
- * plugin requests, the token is a text like any other.
+ * A person reads every word beside the token. A heartbeat or webhook that says little more than the token stays silent.
+ * In a turn that a plugin requests, the token is a text like any other.
  */
 export function ackMaxCharsFor(config: GatewayConfig, inbound: Inbound): number {
   if (isPluginTurn(inbound)) return noHeartbeat;
-  return inbound.request === undefined ? 0 : (agentSettings(config, agentFor(config, inbound)).heartbeat.ackMaxChars ?? ackMaxChars);
+  return inbound.request === undefined
+    ? 0
+    : (agentSettings(config, agentFor(config, inbound)).heartbeat.ackMaxChars ?? ackMaxChars);
 }
 
 const defaultPatienceHours = 6;
@@ -98,20 +100,26 @@ export function createAgentSide(options: AgentSideOptions): AgentSide {
       const told = await options.spending.tell(inbound, route);
       if (told?.isShort !== true) return told;
       const emoji = refusalReaction(config(), inbound, route, optionsOf(inbound));
-      return { text: told.text, ...(emoji !== undefined && { emoji }) };
+      return { text: told.text, emoji };
     },
-    completeReply: (reply, route, closing) => turns.after(route, closing, (signal) => options.files.complete(reply, route, signal)),
+    completeReply: (reply, route, closing) =>
+      turns.after(route, closing, (signal) => options.files.complete(reply, route, signal)),
     keepGenerated: options.files.keep,
     ackReaction: (inbound, route) => acknowledgement(config(), inbound, route, optionsOf(inbound)),
     onAckRefused: createRefusedAcknowledgements({ config, optionsOf, pathsOf: options.gate.pathsOf, log }),
-    // An isolated run has no history and is not continued; its summary contains what it said. Commands are between a person and the
-    // gateway: a model must not read a pairing code or a configuration value.
+    // An isolated run has no history and is not continued; its summary contains what it said. Commands are between a
+    // person and the gateway: a model must not read a pairing code or a configuration value.
     transcript({ visit, withContext, ...turn }) {
       const alone = turn.route.isolated || isDeliverOnly(turn.inbound) || turn.inbound.unreadable === true;
       const inbound = alone ? undefined : messageForModel(turn.inbound, visit.get(usedCommand));
       return inbound === undefined
         ? []
-        : turnMessages({ ...turn, inbound, tools: visit.get(toolCalls) ?? [], ...(withContext ? { context: context.of(visit) } : {}) });
+        : turnMessages({
+            ...turn,
+            inbound,
+            tools: visit.get(toolCalls) ?? [],
+            ...(withContext ? { context: context.of(visit) } : {}),
+          });
     },
     readEarlierCalls: async ({ id }, visit) => void (await options.offered.callsOf(id, visit).notice()),
     asksPerson: options.offered.asksPerson,
@@ -124,7 +132,9 @@ export function createAgentSide(options: AgentSideOptions): AgentSide {
       return withPrefix(reply, to === null ? undefined : optionsOf(to)?.responsePrefix, { ...of, visit }, facts);
     },
     keptReply: (inbound, reply) =>
-      config().hooks.exposeReplies || inbound.request?.keepReply === true ? keptReply(inbound, reply, options.redact) : undefined,
+      config().hooks.exposeReplies || inbound.request?.keepReply === true
+        ? keptReply(inbound, reply, options.redact)
+        : undefined,
     silence: (reply, inbound) => {
       // The message with the button shows the answer.
       if (reply.text === "" && pressedCommand(inbound) !== undefined) return "approval_answered";

@@ -1,4 +1,6 @@
-/** The chat commands of one gateway: the built-in ones with their dependencies, and access to the configuration file. */
+/**
+ * The chat commands of one gateway: the built-in ones with their dependencies, and access to the configuration file.
+ */
 import { settingPath } from "../../access/index.ts";
 import {
   type Activation,
@@ -19,7 +21,10 @@ import { controlSuffix, type Store } from "../../state/index.ts";
 import { pluginProblems } from "../config-problems.ts";
 
 export interface ChatCommandsOptions
-  extends Pick<NativeCommandsOptions, "standings" | "turns" | "stopElsewhere" | "runningNow" | "isOwner" | "forget" | "now"> {
+  extends Pick<
+    NativeCommandsOptions,
+    "standings" | "turns" | "stopElsewhere" | "runningNow" | "isOwner" | "forget" | "now"
+  > {
   readonly config: () => GatewayConfig;
   readonly configFile: string;
   readonly environment: Environment;
@@ -35,13 +40,17 @@ export interface ChatCommandsOptions
 }
 
 export function createChatCommands(options: ChatCommandsOptions): Commands {
-  const { config, store, registry, activation, standings, turns, stopElsewhere, runningNow, isOwner, forget, now } = options;
+  const { config, store, registry, activation, standings, turns, stopElsewhere, runningNow, isOwner, forget, now } =
+    options;
   const plugins = () => [...registry.plugins.values()];
   const editor = createConfigEditor({
     file: options.configFile,
     config,
     schemas: () => schemasOf(plugins(), registry.off.keys()),
-    edit: { env: options.environment, check: (checked) => pluginProblems(plugins(), checked, { env: options.environment, now }) },
+    edit: {
+      env: options.environment,
+      check: (checked) => pluginProblems(plugins(), checked, { env: options.environment, now }),
+    },
   });
   const native = nativeCommands({
     config,

@@ -1,4 +1,7 @@
-/** Explains to an owner, in their direct chat, why the bot does not answer them in a group: an approval applies to direct chats only. */
+/**
+ * Explains to an owner, in their direct chat, why the bot does not answer them in a group: an approval applies to
+ * direct chats only.
+ */
 import type { Gate } from "../../access/index.ts";
 import { type Inbound, type Refusal, reasonOf } from "../../contract/index.ts";
 import { noticeEvent } from "../../host/index.ts";

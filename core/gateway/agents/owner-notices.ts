@@ -25,8 +25,9 @@ function directMessage({ channel, account, chat }: Address): Inbound {
 
 export interface OwnerNotices {
   /**
-   * The place of the default agent's last conversation if that was with an owner, else the direct chat of an owner whose id is known. Where the
-   * configuration names no owners and pairing made none, the last conversation is taken: a bot of one person often knows only them.
+   * The place of the default agent's last conversation if that was with an owner, else the direct chat of an owner
+   * whose id is known. Where the configuration names no owners and pairing made none, the last conversation is taken: a
+   * bot of one person often knows only them.
    */
   place(): Promise<Address | undefined>;
   /** Only to owners. Resolves with false if none is known. Of two texts with the same key the second is not sent. */

@@ -1,4 +1,7 @@
-/** Metrics of the whole state and of the nodes that share it. They are read from the store for each page, and all nodes show the same. */
+/**
+ * Metrics of the whole state and of the nodes that share it. They are read from the store for each page, and all nodes
+ * show the same.
+ */
 import type { Gauge, Metrics } from "../../http/index.ts";
 import type { NodeReport, Nodes, Store, StoreStats } from "../../state/index.ts";
 
@@ -55,7 +58,10 @@ async function inTime<Result>(reading: Promise<Result>): Promise<Result | undefi
 
 function createWorkGauges(metrics: Metrics, now: () => number): (stats: StoreStats | undefined) => void {
   const waiting = metrics.gauge({ name: "service_waiting_events", help: "Events that wait, in the whole state." });
-  const unsent = metrics.gauge({ name: "service_unsent_parts", help: "Parts of replies that are not sent yet, in the whole state." });
+  const unsent = metrics.gauge({
+    name: "service_unsent_parts",
+    help: "Parts of replies that are not sent yet, in the whole state.",
+  });
   const oldest = metrics.gauge({
     name: "service_oldest_waiting_seconds",
     help: "How long the event that has waited longest has been due; 0 if none is.",

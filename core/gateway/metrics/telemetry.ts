@@ -1,4 +1,7 @@
-/** The metrics that `/metrics` shows: events are counted as they pass, other values are read from their source for each page. */
+/**
+ * The metrics that `/metrics` shows: events are counted as they pass, other values are read from their source for each
+ * page.
+ */
 
 import { createMetrics } from "../../http/index.ts";
 import type { Store, Unit } from "../../state/index.ts";
@@ -26,7 +29,11 @@ export function createTelemetry({
   readonly running: () => number;
 }): Telemetry {
   const metrics = createMetrics();
-  const events = metrics.counter({ name: "service_events_total", help: "Events that have ended.", labels: ["source", "outcome"] });
+  const events = metrics.counter({
+    name: "service_events_total",
+    help: "Events that have ended.",
+    labels: ["source", "outcome"],
+  });
   const seconds = metrics.histogram({
     name: "service_event_seconds",
     help: "Time from acceptance to the end of an event.",
@@ -38,14 +45,23 @@ export function createTelemetry({
     labels: ["source"],
     buckets: waitBuckets,
   });
-  const tokens = metrics.counter({ name: "service_model_tokens_total", help: "Tokens that models read and wrote.", labels: ["direction"] });
+  const tokens = metrics.counter({
+    name: "service_model_tokens_total",
+    help: "Tokens that models read and wrote.",
+    labels: ["direction"],
+  });
   metrics.gauge({ name: "service_lanes_running", help: "Lanes that are running a unit.", read: running });
-  metrics.gauge({ name: "service_resident_bytes", help: "Resident memory of the process.", read: () => process.memoryUsage.rss() });
+  metrics.gauge({
+    name: "service_resident_bytes",
+    help: "Resident memory of the process.",
+    read: () => process.memoryUsage.rss(),
+  });
   const ofStore = createStoreMetrics({ metrics, store, now });
   return {
     begins({ attempts, events: taken }) {
       const last = taken.at(-1);
-      if (attempts === 1 && last !== undefined) waits.observe(Math.max(0, now() - last.acceptedAt) / 1_000, { source: last.source });
+      if (attempts === 1 && last !== undefined)
+        waits.observe(Math.max(0, now() - last.acceptedAt) / 1_000, { source: last.source });
     },
     follow(hooks) {
       hooks.tap("core", "settled", (record) => {

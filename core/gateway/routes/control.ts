@@ -1,6 +1,6 @@
 /**
- * Requests of the command line that control a running gateway, under `/gateway/`. They require the gateway token; a device cannot stop the
- * gateway.
+ * Requests of the command line that control a running gateway, under `/gateway/`. They require the gateway token; a
+ * device cannot stop the gateway.
  */
 import { HostError } from "../../contract/index.ts";
 import type { HttpServer } from "../../http/index.ts";
@@ -10,7 +10,8 @@ export interface ControlDeps {
   /** Reads the configuration now. Throws `HostError` if it cannot be used. */
   readonly reload: () => Promise<object>;
   /**
-   * Stops or restarts the gateway once this request is answered. Returns false if the program that runs the gateway does not support that.
+   * Stops or restarts the gateway once this request is answered. Returns false if the program that runs the gateway
+   * does not support that.
    */
   readonly end: (how: "stop" | "restart") => boolean;
   /** Throws `HostError` if the next start would find no usable configuration. */

@@ -1,4 +1,7 @@
-/** Requests of the command line about a running gateway, under `/gateway/`, with the gateway token or that of a paired device. */
+/**
+ * Requests of the command line about a running gateway, under `/gateway/`, with the gateway token or that of a paired
+ * device.
+ */
 
 import type { HttpServer } from "../../http/index.ts";
 import type { RouteDefinition } from "../../sdk/contract.ts";

@@ -13,7 +13,10 @@ export interface OperationsDeps {
 }
 
 /** Always requires a token: both routes make the gateway call others, and a fix changes something. */
-export function registerOperations(server: Pick<HttpServer, "manage">, { accounts, checks, clean }: OperationsDeps): void {
+export function registerOperations(
+  server: Pick<HttpServer, "manage">,
+  { accounts, checks, clean }: OperationsDeps,
+): void {
   const routes: readonly RouteDefinition[] = [
     {
       method: "POST",
@@ -29,7 +32,10 @@ export function registerOperations(server: Pick<HttpServer, "manage">, { account
       method: "POST",
       path: "/gateway/checks",
       access: "device",
-      handler: async ({ body }) => ({ headers, body: { ok: true, checks: clean(await runChecks(checks, oneCheck(body))) } }),
+      handler: async ({ body }) => ({
+        headers,
+        body: { ok: true, checks: clean(await runChecks(checks, oneCheck(body))) },
+      }),
     },
   ];
   for (const route of routes) server.manage(route);
@@ -37,9 +43,12 @@ export function registerOperations(server: Pick<HttpServer, "manage">, { account
 
 const headers = { "cache-control": "no-store" };
 
-const isAsked = (body: unknown, name: string): boolean => (body as Readonly<Record<string, unknown>> | null)?.[name] === true;
+const isAsked = (body: unknown, name: string): boolean =>
+  (body as Readonly<Record<string, unknown>> | null)?.[name] === true;
 
 function oneCheck(body: unknown): { readonly plugin: string; readonly name: string } | undefined {
   const { fix } = body as { readonly fix?: { readonly plugin?: unknown; readonly name?: unknown } };
-  return typeof fix?.plugin === "string" && typeof fix.name === "string" ? { plugin: fix.plugin, name: fix.name } : undefined;
+  return typeof fix?.plugin === "string" && typeof fix.name === "string"
+    ? { plugin: fix.plugin, name: fix.name }
+    : undefined;
 }

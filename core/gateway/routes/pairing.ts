@@ -19,7 +19,10 @@ export interface PairingRouteDeps {
 const headers = { "cache-control": "no-store" };
 
 /** Not for devices: a holder of the gateway token decides who may write. */
-export function registerPairing(server: Pick<HttpServer, "manage">, { store, config, now, receive, poke }: PairingRouteDeps): void {
+export function registerPairing(
+  server: Pick<HttpServer, "manage">,
+  { store, config, now, receive, poke }: PairingRouteDeps,
+): void {
   const pairing = createPairing({ store, now });
   const route: RouteDefinition = {
     method: "POST",
@@ -28,18 +31,26 @@ export function registerPairing(server: Pick<HttpServer, "manage">, { store, con
     async handler({ body }) {
       const { channel, code, sender, account } = (body ?? {}) as Readonly<Record<string, unknown>>;
       if (typeof channel !== "string" || typeof code !== "string")
-        return refused(400, "invalid_payload", "channel and code must be texts.", "Send the channel and the code of the pairing text.");
+        return refused(
+          400,
+          "invalid_payload",
+          "channel and code must be texts.",
+          "Send the channel and the code of the pairing text.",
+        );
       const wanted = typeof account === "string" ? account : undefined;
       // A page that acts for one person must not approve another with a code that was shown to this person.
       const mine = (await pairing.pending(channel, wanted)).some(
         (one) => one.code === code.trim().toUpperCase() && one.senderId === sender,
       );
       const result = await pairing.approve(channel, sender === undefined || mine ? code : "", {
-        ...(wanted === undefined ? {} : { account: wanted }),
+        account: wanted,
         ownerNamed: (of) => namesOwner(config(), channel, of),
       });
       if (!result.ok) {
-        const error = new HostError(result.reason === "locked" ? "pairing_locked" : "pairing_code_unknown", { channel, code });
+        const error = new HostError(result.reason === "locked" ? "pairing_locked" : "pairing_code_unknown", {
+          channel,
+          code,
+        });
         return refused(result.reason === "locked" ? 429 : 404, error.code, error.message, error.hint);
       }
       const { request, madeOwner, expiresAt } = result;

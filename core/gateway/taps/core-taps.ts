@@ -20,7 +20,10 @@ type CoreTapsOptions = OptionsOf<typeof keepPlugins> &
   OptionsOf<typeof tapFormatting> &
   OptionsOf<typeof tapDelivery>;
 
-/** A tap that has nothing to wait for returns synchronously: a promise costs a deadline timer, and each message passes all taps. */
+/**
+ * A tap that has nothing to wait for returns synchronously: a promise costs a deadline timer, and each message passes
+ * all taps.
+ */
 export function tapCore(hooks: Hooks, options: CoreTapsOptions): void {
   keepPlugins(hooks, options);
   tapSaid(hooks, () => defaultAgentId(options.config()));

@@ -9,7 +9,10 @@ const deliveryMs = 2 * pluginDeadlines.send + 10_000;
 
 export function tapDelivery(
   hooks: Hooks,
-  options: { readonly accounts: Pick<Accounts, "get" | "away">; readonly migrations: Pick<Migrations, "current" | "move"> },
+  options: {
+    readonly accounts: Pick<Accounts, "get" | "away">;
+    readonly migrations: Pick<Migrations, "current" | "move">;
+  },
 ): void {
   const { accounts, migrations } = options;
   hooks.tap(
@@ -36,7 +39,10 @@ export function tapDelivery(
   );
 }
 
-/** In a chat with a new id, messages get new numbers: the message to replace or to reply to would be a different one there. */
+/**
+ * In a chat with a new id, messages get new numbers: the message to replace or to reply to would be a different one
+ * there.
+ */
 function unattached({ replaces: _replaced, replyTo: _answered, ...part }: Part): Part {
   return part;
 }

@@ -5,7 +5,10 @@ import type { Store } from "../../state/index.ts";
 import type { Hooks } from "../../stations/index.ts";
 import { ackMaxCharsFor } from "../agents/agent-side.ts";
 
-export function tapFormatting(hooks: Hooks, { config, store }: { readonly config: () => GatewayConfig; readonly store: Store }): void {
+export function tapFormatting(
+  hooks: Hooks,
+  { config, store }: { readonly config: () => GatewayConfig; readonly store: Store },
+): void {
   hooks.tap(
     "core",
     "formatting",
@@ -21,7 +24,9 @@ export function tapFormatting(hooks: Hooks, { config, store }: { readonly config
     "core",
     "formatting",
     (reply, { inbound, route }) =>
-      reply.reasoning === undefined ? undefined : showReasoning(reply, route, { store, ackMaxChars: ackMaxCharsFor(config(), inbound) }),
+      reply.reasoning === undefined
+        ? undefined
+        : showReasoning(reply, route, { store, ackMaxChars: ackMaxCharsFor(config(), inbound) }),
     { order: "early" },
   );
 }

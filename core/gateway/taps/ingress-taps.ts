@@ -33,11 +33,13 @@ export function tapIngress(
     // An event of a plugin, such as a person's reminder, has no account: the tap of the plugin reads it.
     if (event.authority !== "channel" || account === undefined) return undefined;
     // The event itself is not kept in memory while it waits.
-    const by = { source, account, ...(dedupeKey !== undefined && { dedupeKey }) };
+    const by = { source, account, dedupeKey };
     waitFor(() => accounts.awayFor(by));
     return whenKnown(accounts.parse(event, gathered), (parsed) => {
       if (parsed === null || parsed === undefined || "silent" in parsed) return parsed;
-      return whenKnown(options.placed(parsed), (found): Inbound | Silent | Promise<Inbound | Silent> => migrations.follow(found));
+      return whenKnown(options.placed(parsed), (found): Inbound | Silent | Promise<Inbound | Silent> =>
+        migrations.follow(found),
+      );
     });
   });
 }

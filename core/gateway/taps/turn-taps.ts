@@ -1,5 +1,15 @@
-/** Replies in place of the model if there is a command, a text to deliver or a reaction to note; otherwise the agent takes its turn. */
-import { type AgentTurns, type Commands, deliveredAlready, firstMessage, usedCommand, type WaitingEvents } from "../../agents/index.ts";
+/**
+ * Replies in place of the model if there is a command, a text to deliver or a reaction to note; otherwise the agent
+ * takes its turn.
+ */
+import {
+  type AgentTurns,
+  type Commands,
+  deliveredAlready,
+  firstMessage,
+  usedCommand,
+  type WaitingEvents,
+} from "../../agents/index.ts";
 import type { TurnEvent } from "../../contract/index.ts";
 import type { Store } from "../../state/index.ts";
 import type { Hooks } from "../../stations/index.ts";
@@ -29,9 +39,15 @@ export function tapTurn(
     },
     { order: "early" },
   );
-  hooks.tap("core", "turn", (inbound) => (inbound.request?.deliverOnly === true ? say(inbound.text) : undefined), { order: "early" });
-  hooks.tap("core", "turn", (inbound) => (inbound.unreadable === true ? say(unreadable) : undefined), { order: "early" });
-  hooks.tap("core", "turn", (_inbound, route, _signal, visit) => deliveredAlready(visit, route, options.store), { order: "early" });
+  hooks.tap("core", "turn", (inbound) => (inbound.request?.deliverOnly === true ? say(inbound.text) : undefined), {
+    order: "early",
+  });
+  hooks.tap("core", "turn", (inbound) => (inbound.unreadable === true ? say(unreadable) : undefined), {
+    order: "early",
+  });
+  hooks.tap("core", "turn", (_inbound, route, _signal, visit) => deliveredAlready(visit, route, options.store), {
+    order: "early",
+  });
   // A reaction gets no reply: the next turn of its session mentions it.
   hooks.tap(
     "core",
@@ -44,7 +60,9 @@ export function tapTurn(
     },
     { order: "early" },
   );
-  hooks.tap("core", "turn", (inbound, route, signal, visit) => turns.turn(inbound, route, signal, visit), { order: "late" });
+  hooks.tap("core", "turn", (inbound, route, signal, visit) => turns.turn(inbound, route, signal, visit), {
+    order: "late",
+  });
 }
 
 async function* say(text: string | Promise<string>): AsyncGenerator<TurnEvent> {

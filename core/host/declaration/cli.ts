@@ -1,4 +1,7 @@
-/** Checks what a plugin declares for the command line. Types alone are not enough, because plugins run without a type check. */
+/**
+ * Checks what a plugin declares for the command line. Types alone are not enough, because plugins run without a type
+ * check.
+ */
 import type { CliCommand, CliDefinition } from "../../sdk/contract.ts";
 
 const word = /^[a-z][a-z0-9-]{0,31}$/;
@@ -16,7 +19,9 @@ export function cliProblem(cli: CliDefinition | undefined): string | undefined {
   if (cli === undefined) return undefined;
   if (!word.test(cli.name)) return "the name of its cli must be a to z, 0 to 9 and -, beginning with a letter";
   if (!Array.isArray(cli.commands as unknown)) return `its cli ${cli.name} needs a list of commands`;
-  const groups = new Set(cli.commands.map(({ name }) => name.split(" ")).flatMap(([first, second]) => (second === undefined ? [] : first)));
+  const groups = new Set(
+    cli.commands.map(({ name }) => name.split(" ")).flatMap(([first, second]) => (second === undefined ? [] : first)),
+  );
   for (const [index, command] of cli.commands.entries()) {
     const problem = commandProblem(cli.name, command);
     if (problem !== undefined) return problem;
@@ -27,8 +32,12 @@ export function cliProblem(cli: CliDefinition | undefined): string | undefined {
   return undefined;
 }
 
-function commandProblem(group: string, { name, args = [], options = [], timeoutSeconds = 0, run }: CliCommand): string | undefined {
-  if (!names.test(name)) return `the command ${name} of its cli must be one or two words of a to z, 0 to 9 and -, beginning with a letter`;
+function commandProblem(
+  group: string,
+  { name, args = [], options = [], timeoutSeconds = 0, run }: CliCommand,
+): string | undefined {
+  if (!names.test(name))
+    return `the command ${name} of its cli must be one or two words of a to z, 0 to 9 and -, beginning with a letter`;
   const called = `${group} ${name}`;
   if (!args.every((arg) => argument.test(arg))) return `the arguments of ${called} must be written <name> or [name]`;
   if (!(timeoutSeconds >= 0 && timeoutSeconds <= mostSeconds))
@@ -36,10 +45,20 @@ function commandProblem(group: string, { name, args = [], options = [], timeoutS
   if (typeof run !== "function") return `the command ${called} has no run function`;
   for (const [index, option] of options.entries()) {
     if (!word.test(option.name) || ownOptions.includes(option.name) || typeof option.summary !== "string")
-      return `the option ${option.name} of ${called} needs a summary, and a name of a to z, 0 to 9 and - that no command has by itself`;
-    if (options.findIndex((other) => other.name === option.name) !== index) return `${called} has the option ${option.name} twice`;
-    if (option.value === undefined && (option.choices !== undefined || option.repeatable === true || option.required === true))
-      return `the option ${option.name} of ${called} has no value, so it cannot have choices, be repeatable or be required`;
+      return (
+        `the option ${option.name} of ${called} needs a summary, and a name of a to z, 0 to 9 and - ` +
+        "that no command has by itself"
+      );
+    if (options.findIndex((other) => other.name === option.name) !== index)
+      return `${called} has the option ${option.name} twice`;
+    if (
+      option.value === undefined &&
+      (option.choices !== undefined || option.repeatable === true || option.required === true)
+    )
+      return (
+        `the option ${option.name} of ${called} has no value, so it cannot have choices, be repeatable ` +
+        "or be required"
+      );
   }
   return undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * Checks what a plugin declares and registers, but for its presets: their rules are those of the whole configuration, which the thread of a
- * plugin would load for nothing.
+ * Checks what a plugin declares and registers, but for its presets: their rules are those of the whole configuration,
+ * which the thread of a plugin would load for nothing.
  */
 // Imports single files, because the whole library has three dozen and they would be read at every start.
 import satisfies from "semver/functions/satisfies.js";
@@ -27,7 +27,10 @@ function invalid(plugin: string, reason: string, field?: string): PluginError {
   return new PluginError("plugin_invalid", { plugin, reason, ...(field !== undefined && { field }) });
 }
 
-/** The default export as a declaration, whose presets are to be checked. Throws a `PluginError` with the plugin's name and the problem. */
+/**
+ * The default export as a declaration, whose presets are to be checked. Throws a `PluginError` with the plugin's name
+ * and the problem.
+ */
 export function checkMembers(name: string, exported: unknown): PluginDefinition {
   if (typeof exported !== "object" || exported === null)
     throw invalid(name, "it has no default export made by definePlugin, defineChannel or defineEngine");
@@ -44,7 +47,8 @@ export function checkMembers(name: string, exported: unknown): PluginDefinition 
   if (options !== undefined && (typeof options !== "object" || options === null))
     throw invalid(id, "options must be a TypeBox schema", "options");
   if (typeof setup !== "function") throw invalid(id, "it has no setup function", "setup");
-  if (!satisfies(sdkVersion, host)) throw new PluginError("plugin_range", { plugin: id, range: host, version: sdkVersion });
+  if (!satisfies(sdkVersion, host))
+    throw new PluginError("plugin_range", { plugin: id, range: host, version: sdkVersion });
   const { channel } = exported as PluginDefinition;
   if (channel !== undefined) checkChannel(id, channel);
   checkStore(id, (exported as PluginDefinition).store);
@@ -59,9 +63,11 @@ function checkStore(plugin: string, store: unknown): void {
   const { id, description, open, check } = (store ?? {}) as Partial<Record<keyof StoreDefinition, unknown>>;
   if (typeof id !== "string" || !idPattern.test(id))
     throw invalid(plugin, "the id of its store must be a to z, 0 to 9 and -, beginning with a letter", "store");
-  if (typeof description !== "string" || description === "") throw invalid(plugin, `its store ${id} has no description`, "store");
+  if (typeof description !== "string" || description === "")
+    throw invalid(plugin, `its store ${id} has no description`, "store");
   if (typeof open !== "function") throw invalid(plugin, `its store ${id} has no open function`, "store");
-  if (check !== undefined && typeof check !== "function") throw invalid(plugin, `check of its store ${id} must be a function`, "store");
+  if (check !== undefined && typeof check !== "function")
+    throw invalid(plugin, `check of its store ${id} must be a function`, "store");
 }
 
 const switches = ["edits", "threads", "reactions", "media", "buttons", "typing", "menu", "stickers"] as const;
@@ -72,9 +78,14 @@ export function checkChannel(id: string, channel: ChannelDefinition): void {
   if (typeof name !== "string" || !idPattern.test(name))
     throw invalid(id, "the id of its channel must be a to z, 0 to 9 and -, beginning with a letter", "id");
   if (typeof (options as { readonly properties?: unknown } | undefined)?.properties !== "object")
-    throw invalid(id, "the options of its channel must be a TypeBox object, Type.Object({}) where there are none", "options");
+    throw invalid(
+      id,
+      "the options of its channel must be a TypeBox object, Type.Object({}) where there are none",
+      "options",
+    );
   if (typeof open !== "function") throw invalid(id, "its channel has no open function", "open");
-  if (typeof capabilities !== "object" || capabilities === null) throw invalid(id, "its channel has no capabilities", "capabilities");
+  if (typeof capabilities !== "object" || capabilities === null)
+    throw invalid(id, "its channel has no capabilities", "capabilities");
   const { maxChars, markup, messageIds } = capabilities as Partial<Record<string, unknown>>;
   if (!Number.isInteger(maxChars) || Number(maxChars) < 1)
     throw invalid(id, "capabilities.maxChars of its channel must be a whole number above 0", "maxChars");
@@ -90,7 +101,8 @@ export function checkChannel(id: string, channel: ChannelDefinition): void {
   for (const name of ["pattern", "groupPattern"])
     if (patterns[name] !== undefined && !isPattern(patterns[name]))
       throw invalid(id, `identity.${name} of its channel must be a regular expression`, name);
-  if (fold !== undefined && typeof fold !== "function") throw invalid(id, "identity.fold of its channel must be a function", "fold");
+  if (fold !== undefined && typeof fold !== "function")
+    throw invalid(id, "identity.fold of its channel must be a function", "fold");
   if (weak !== undefined && typeof weak !== "boolean" && typeof weak !== "function")
     throw invalid(id, "identity.weak of its channel must be true, false or a function", "weak");
   for (const name of switches) {
@@ -122,12 +134,20 @@ const outcomes: readonly unknown[] = [undefined, "answered", "silent", "refused"
 
 function checkCodes(id: string, codes: PluginDefinition["codes"]): void {
   for (const [name, code] of Object.entries(codes ?? {})) {
-    const { meaning, hint, hintWhileRetrying = "", outcome } = (code ?? {}) as Partial<Record<keyof CodeDefinition, unknown>>;
-    if (!codeName.test(name)) throw invalid(id, `the name of its code ${name} must be a to z, 0 to 9 and _, beginning with a letter`, name);
+    const {
+      meaning,
+      hint,
+      hintWhileRetrying = "",
+      outcome,
+    } = (code ?? {}) as Partial<Record<keyof CodeDefinition, unknown>>;
+    if (!codeName.test(name))
+      throw invalid(id, `the name of its code ${name} must be a to z, 0 to 9 and _, beginning with a letter`, name);
     if (typeof meaning !== "string" || meaning === "" || typeof hint !== "string")
       throw invalid(id, `its code ${name} needs a meaning and a hint, both texts; the hint may be empty`, name);
-    if (typeof hintWhileRetrying !== "string") throw invalid(id, `hintWhileRetrying of its code ${name} must be a text`, name);
-    if (!outcomes.includes(outcome)) throw invalid(id, `the outcome of its code ${name} must be answered, silent, refused or failed`, name);
+    if (typeof hintWhileRetrying !== "string")
+      throw invalid(id, `hintWhileRetrying of its code ${name} must be a text`, name);
+    if (!outcomes.includes(outcome))
+      throw invalid(id, `the outcome of its code ${name} must be answered, silent, refused or failed`, name);
   }
 }
 
@@ -137,8 +157,8 @@ const isText = (value: unknown): value is string => typeof value === "string" &&
 const isFunction = (value: unknown): boolean => typeof value === "function";
 
 /**
- * What is wrong with what a plugin registers in its `setup`, as the end of a sentence about the plugin; `undefined` if nothing is. Types alone
- * are not enough, because plugins run without a type check.
+ * What is wrong with what a plugin registers in its `setup`, as the end of a sentence about the plugin; `undefined` if
+ * nothing is. Types alone are not enough, because plugins run without a type check.
  */
 export const registeredProblem = {
   function(what: string, fn: unknown): string | undefined {
@@ -162,18 +182,22 @@ export const registeredProblem = {
     return isFunction(run) ? undefined : `the engine ${id} has no run function`;
   },
   tool(given: Given<SourcedTool>): string | undefined {
-    const { name, description, parameters, run, needsApproval, timeoutSeconds, readOnly, idempotent, words } = given ?? {};
-    if (!isText(name) || !toolName.test(name)) return "a tool needs a name of a to z, A to Z, 0 to 9, _ and -, at most 64 characters";
+    const { name, description, parameters, run, needsApproval, timeoutSeconds, readOnly, idempotent, words } =
+      given ?? {};
+    if (!isText(name) || !toolName.test(name))
+      return "a tool needs a name of a to z, A to Z, 0 to 9, _ and -, at most 64 characters";
     if (!isText(description)) return `the tool ${name} needs a description: without it no model knows when to use it`;
     if ((parameters as { readonly type?: unknown } | null | undefined)?.type !== "object")
       return `parameters of the tool ${name} must describe an object, Type.Object({}) where there are none`;
     if (needsApproval !== undefined && typeof needsApproval !== "boolean" && !isFunction(needsApproval))
       return `needsApproval of the tool ${name} must be true, false or a function`;
     for (const [member, value] of Object.entries({ readOnly, idempotent }))
-      if (value !== undefined && typeof value !== "boolean") return `${member} of the tool ${name} must be true or false`;
+      if (value !== undefined && typeof value !== "boolean")
+        return `${member} of the tool ${name} must be true or false`;
     if (timeoutSeconds !== undefined && !(Number(timeoutSeconds) > 0 && Number(timeoutSeconds) <= 3_600))
       return `timeoutSeconds of the tool ${name} must be above 0 and at most 3600`;
-    if (words !== undefined && words !== "own" && words !== "outside") return `words of the tool ${name} must be own or outside`;
+    if (words !== undefined && words !== "own" && words !== "outside")
+      return `words of the tool ${name} must be own or outside`;
     return isFunction(run) ? undefined : `the tool ${name} has no run function`;
   },
   toolSource(given: Given<ToolSource>): string | undefined {

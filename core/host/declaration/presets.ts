@@ -8,7 +8,16 @@ import { compileParts, type MappingSettings } from "../../webhooks/index.ts";
 const idPattern = /^[a-z][a-z0-9-]{0,63}$/;
 
 /** Fields that depend on the user of a mapping. */
-const notForPresets = ["enabled", "transform", "signature", "agentId", "channel", "to", "model", "allowUnsafeExternalContent"] as const;
+const notForPresets = [
+  "enabled",
+  "transform",
+  "signature",
+  "agentId",
+  "channel",
+  "to",
+  "model",
+  "allowUnsafeExternalContent",
+] as const;
 
 export function checkPresets({ id: plugin, presets }: PluginDefinition): void {
   if (presets === undefined) return;
@@ -18,7 +27,8 @@ export function checkPresets({ id: plugin, presets }: PluginDefinition): void {
   if (!Array.isArray(presets)) refuse("presets must be a list");
   for (const preset of presets as readonly Partial<PresetDefinition>[]) {
     const { id, path, mappings } = preset;
-    if (typeof id !== "string" || !idPattern.test(id)) refuse("the id of a preset must be a to z, 0 to 9 and -, beginning with a letter");
+    if (typeof id !== "string" || !idPattern.test(id))
+      refuse("the id of a preset must be a to z, 0 to 9 and -, beginning with a letter");
     if (typeof path !== "string") refuse(`the preset ${id} needs a path`);
     if (!Array.isArray(mappings) || mappings.length === 0) refuse(`the preset ${id} needs a list of mappings`);
     for (const [index, mapping] of (mappings ?? []).entries()) {

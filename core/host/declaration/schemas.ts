@@ -10,7 +10,10 @@ const hooksPath = "hooks.";
 /** Where the section of a plugin is; of a section of agents, that of their defaults. */
 const sectionPath = ({ key, of }: Section): string => (of === "agents" ? `${agentsPath}${key}` : key);
 
-/** What a plugin declares of the configuration beside its options: the paths of its section, and of each preset with settings of its own. */
+/**
+ * What a plugin declares of the configuration beside its options: the paths of its section, and of each preset with
+ * settings of its own.
+ */
 export function sectionsOf({ section, presets = [] }: PluginDefinition): readonly string[] {
   const ofPresets = presets.filter(({ settings }) => settings !== undefined).map(({ id }) => `${hooksPath}${id}`);
   return section === undefined ? ofPresets : [sectionPath(section), ...ofPresets];
@@ -18,13 +21,16 @@ export function sectionsOf({ section, presets = [] }: PluginDefinition): readonl
 
 /** `off`: paths of sections whose plugins are switched off. What they contain is not checked. */
 export function schemasOf(definitions: readonly PluginDefinition[], off: Iterable<string> = []): PluginSchemas {
-  const channels = definitions.flatMap(({ channel }) => (channel === undefined ? [] : [[channel.id, channel] as const]));
+  const channels = definitions.flatMap(({ channel }) =>
+    channel === undefined ? [] : [[channel.id, channel] as const],
+  );
   const plugins = definitions.flatMap(({ id, options }) => (options === undefined ? [] : [[id, options] as const]));
   const sections = definitions.flatMap(({ section }) => section ?? []);
   const presets = definitions.flatMap((plugin) => plugin.presets ?? []);
   const unchecked = [...off];
   const below = (lead: string) => unchecked.flatMap((path) => (path.startsWith(lead) ? [path.slice(lead.length)] : []));
-  const keyed = (of: Section["of"]) => sections.filter((one) => one.of === of).map(({ key, schema }) => [key, schema] as const);
+  const keyed = (of: Section["of"]) =>
+    sections.filter((one) => one.of === of).map(({ key, schema }) => [key, schema] as const);
   const anything = (keys: readonly string[]) => keys.map((key) => [key, Type.Unknown()] as const);
   return {
     channels: Object.fromEntries(channels),

@@ -17,8 +17,10 @@ export function checkSections({ id: plugin, section, presets = [] }: PluginDefin
     if (typeof properties !== "object" || properties === null)
       refuse(`the settings of the preset ${id} must be a TypeBox object`, "settings");
     const taken = Object.keys(properties as object).find((key) => coreKeys("preset").includes(key));
-    if (taken !== undefined) refuse(`the settings of the preset ${id} contain ${taken}, which every preset has`, "settings");
-    if (coreKeys("hooks").includes(id)) refuse(`the id of the preset ${id} is a key of hooks, so it cannot have settings`, "presets");
+    if (taken !== undefined)
+      refuse(`the settings of the preset ${id} contain ${taken}, which every preset has`, "settings");
+    if (coreKeys("hooks").includes(id))
+      refuse(`the id of the preset ${id} is a key of hooks, so it cannot have settings`, "presets");
   }
 }
 
@@ -34,5 +36,7 @@ function sectionProblem(section: unknown): string | undefined {
   if (typeof schema !== "object" || schema === null) return `its section ${key} has no TypeBox schema`;
   if (!Array.isArray(otherNames) || !otherNames.every((name) => typeof name === "string"))
     return `otherNames of its section ${key} must be a list of texts`;
-  return check !== undefined && typeof check !== "function" ? `check of its section ${key} must be a function` : undefined;
+  return check !== undefined && typeof check !== "function"
+    ? `check of its section ${key} must be a function`
+    : undefined;
 }

@@ -1,4 +1,7 @@
-/** The channels of a plugin in a worker, as the core opens and calls them. Accounts stay open here while their worker starts again. */
+/**
+ * The channels of a plugin in a worker, as the core opens and calls them. Accounts stay open here while their worker
+ * starts again.
+ */
 import { isDeepStrictEqual } from "node:util";
 import { HostError, type Json, reasonOf } from "../../contract/index.ts";
 import type { RemoteConnection } from "../../host/index.ts";
@@ -20,7 +23,10 @@ export interface ProxyChannels {
   up(): Promise<void>;
 }
 
-const factsOf = ({ account }: Connected): AccountFacts => ({ debounceMs: account.debounceMs(), commands: account.commands() });
+const factsOf = ({ account }: Connected): AccountFacts => ({
+  debounceMs: account.debounceMs(),
+  commands: account.commands(),
+});
 
 export function createProxyChannels(supervisor: () => Supervisor): ProxyChannels {
   const connected = new Map<number, Connected>();
@@ -66,7 +72,8 @@ export function createProxyChannels(supervisor: () => Supervisor): ProxyChannels
       accountOf(number).receive(raw, at),
     "account.check": ([number, raw]: readonly [number, Json]) => accountOf(number).check(raw),
     "account.room": ([number]: readonly [number]) => accountOf(number).room(),
-    "account.status": ([number, status]: readonly [number, Parameters<ChannelAccount["status"]>[0]]) => accountOf(number).status(status),
+    "account.status": ([number, status]: readonly [number, Parameters<ChannelAccount["status"]>[0]]) =>
+      accountOf(number).status(status),
     "account.calling"([number, call]: readonly [number, number]) {
       connected.get(number)?.calling.set(call, accountOf(number).calling());
     },
@@ -83,7 +90,9 @@ export function createProxyChannels(supervisor: () => Supervisor): ProxyChannels
       const before = definitions.get(data.id);
       if (before !== undefined && isDeepStrictEqual(before.data, data)) return before.definition;
       // The registry keeps it as every definition; the core calls it as one that may answer later.
-      const definition = defineChannel(data, supervisor, (account) => open(data, account)) as unknown as ChannelDefinition;
+      const definition = defineChannel(data, supervisor, (account) =>
+        open(data, account),
+      ) as unknown as ChannelDefinition;
       definitions.set(data.id, { data, definition });
       return definition;
     },
@@ -98,7 +107,12 @@ export function createProxyChannels(supervisor: () => Supervisor): ProxyChannels
     },
     async up() {
       for (const one of connected.values()) one.opened = openThere(one);
-      const again = { open: undefined, standby: connections.standBy, running: connections.start, closed: undefined } as const;
+      const again = {
+        open: undefined,
+        standby: connections.standBy,
+        running: connections.start,
+        closed: undefined,
+      } as const;
       await Promise.all(
         [...connected.values()].map((one) =>
           again[one.state]?.(one).catch((error: unknown) => {

@@ -36,7 +36,12 @@ export interface ProxyConnections {
   standBy(one: Connected): Promise<void>;
 }
 
-function callConnection<T>(supervisor: Supervisor, one: Connected, name: keyof ChannelConnection, args: readonly unknown[]): Promise<T> {
+function callConnection<T>(
+  supervisor: Supervisor,
+  one: Connected,
+  name: keyof ChannelConnection,
+  args: readonly unknown[],
+): Promise<T> {
   const place = signalPlaces[name];
   const signal = place === undefined ? undefined : (args[place] as AbortSignal | undefined);
   const data = place === undefined ? args : args.filter((_, index) => index !== place);
@@ -52,7 +57,8 @@ async function callPlatform<T>(
 ): Promise<T> {
   if (!supervisor.isUp()) {
     const { lastEnd } = supervisor.report();
-    const detail = `The worker of the channel is starting again. It ended: ${lastEnd?.reason ?? "for an unknown reason"}`;
+    const detail =
+      "The worker of the channel is starting again. It ended: " + `${lastEnd?.reason ?? "for an unknown reason"}`;
     throw new ChannelError("worker_down", { retryable: true, fate: "not-sent", detail });
   }
   try {
@@ -113,7 +119,7 @@ export function createProxyConnections(supervisor: () => Supervisor, left: (one:
     const { resume, trigger } = options;
     const made = supervisor();
     previews.set(id, options);
-    made.ask("preview.open", [one.number, id, address, { resume, ...(trigger !== undefined && { trigger }) }]).catch(() => {});
+    made.ask("preview.open", [one.number, id, address, { resume, trigger }]).catch(() => {});
     let closed: Promise<readonly string[]> | undefined;
     return {
       update: (text) => made.tell("preview.update", [id, text]),
@@ -131,7 +137,7 @@ export function createProxyConnections(supervisor: () => Supervisor, left: (one:
     const describer = describe && nextNumber();
     if (describe && describer !== undefined) describers.set(describer, describe);
     try {
-      const how = { maxBytes, ...(describer !== undefined && { describer }) };
+      const how = { maxBytes, describer };
       return await supervisor().ask<never>("account.fetchMedia", [one.number, media, how], signal);
     } finally {
       if (describer !== undefined) describers.delete(describer);
@@ -176,8 +182,10 @@ export function createProxyConnections(supervisor: () => Supervisor, left: (one:
     start,
     standBy,
     handlers: {
-      "account.describe": ([describer, image]: readonly [number, Parameters<Describe>[0]]) => describers.get(describer)?.(image),
-      "preview.message": ([id, messageIds]: readonly [number, readonly string[]]) => previews.get(id)?.onMessage(messageIds),
+      "account.describe": ([describer, image]: readonly [number, Parameters<Describe>[0]]) =>
+        describers.get(describer)?.(image),
+      "preview.message": ([id, messageIds]: readonly [number, readonly string[]]) =>
+        previews.get(id)?.onMessage(messageIds),
       "preview.uncertain": ([id]: readonly [number]) => previews.get(id)?.onUncertain?.(),
     },
   };

@@ -7,10 +7,14 @@ import type { Supervisor } from "../supervisor.ts";
 const mostAnswers = 10_000;
 
 /**
- * The functions are pure, so while the worker starts again, what they answered before still applies: a change of the configuration waits for
- * a worker only where it brings something new.
+ * The functions are pure, so while the worker starts again, what they answered before still applies: a change of the
+ * configuration waits for a worker only where it brings something new.
  */
-export function defineChannel(data: ChannelData, supervisor: () => Supervisor, open: CalledChannel["open"]): CalledChannel {
+export function defineChannel(
+  data: ChannelData,
+  supervisor: () => Supervisor,
+  open: CalledChannel["open"],
+): CalledChannel {
   const { functions, identity, ...rest } = data;
   const answers = new Map<string, unknown>();
 

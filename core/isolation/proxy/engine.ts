@@ -73,8 +73,8 @@ export function createProxyEngines(supervisor: () => Supervisor): ProxyEngines {
     },
     define: ({ id, needsModel, stateless, prepares, describes, skips }) => ({
       id,
-      ...(needsModel !== undefined && { needsModel }),
-      ...(stateless !== undefined && { stateless }),
+      needsModel,
+      stateless,
       ...(prepares && { prepare: () => supervisor().askWhenUp<void>("engine.prepare", [id]) }),
       ...(describes && {
         describe: async (image, { spending, ...by }, signal) => {
@@ -82,7 +82,9 @@ export function createProxyEngines(supervisor: () => Supervisor): ProxyEngines {
           const run = lastRun;
           spendings.set(run, spending);
           try {
-            return await supervisor().askWhenUp<string | undefined>("engine.describe", [id, run, image, by], { signal });
+            return await supervisor().askWhenUp<string | undefined>("engine.describe", [id, run, image, by], {
+              signal,
+            });
           } finally {
             forget(run);
           }

@@ -23,7 +23,13 @@ async function swap(
   return swapped ? { value } : undefined;
 }
 
-export function hostHandlers({ host, ownerOf }: { readonly host: () => PluginHost; readonly ownerOf: OwnerOf }): Handlers {
+export function hostHandlers({
+  host,
+  ownerOf,
+}: {
+  readonly host: () => PluginHost;
+  readonly ownerOf: OwnerOf;
+}): Handlers {
   return {
     log([owner, level, fields, message]: readonly [number | null, keyof PluginLog, object, string]) {
       ownerOf(owner).log[level](fields, message);
@@ -37,7 +43,8 @@ export function hostHandlers({ host, ownerOf }: { readonly host: () => PluginHos
     "host.timezone": () => host().timezone(),
     "host.sharesStore": () => host().sharesStore(),
     "host.receive": ([event]: readonly [RawEvent]) => host().receive(event),
-    "host.notify": ([address, text, options]: readonly [Address, string, never]) => host().notify(address, text, options),
+    "host.notify": ([address, text, options]: readonly [Address, string, never]) =>
+      host().notify(address, text, options),
     "host.notifyOwner": ([text, options]: readonly [string, never]) => host().notifyOwner(text, options),
     "host.hook": ([path, payload, options]: readonly [string, Json, never]) => host().hook(path, payload, options),
     "host.hookResult": ([eventId]: readonly [string]) => host().hookResult(eventId),

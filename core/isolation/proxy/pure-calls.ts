@@ -1,4 +1,7 @@
-/** The pure functions of a connection in a worker. A call that ends the thread is not made again: it would end each next thread too. */
+/**
+ * The pure functions of a connection in a worker. A call that ends the thread is not made again: it would end each next
+ * thread too.
+ */
 import { createHash } from "node:crypto";
 import type { RemoteConnection } from "../../host/index.ts";
 import { ThreadEnded } from "../plugin-thread.ts";

@@ -44,7 +44,7 @@ export function registerAll(
       const last = args.at(-1);
       const signal = last instanceof AbortSignal ? last : undefined;
       const data = signal === undefined ? args : args.slice(0, -1);
-      return askWhenUp("tap", [index, data, signal !== undefined], { ...(signal !== undefined && { signal }) });
+      return askWhenUp("tap", [index, data, signal !== undefined], { signal });
     };
     host.tap(hook, fn as never, order === undefined ? {} : { order });
   });
@@ -55,7 +55,8 @@ export function registerAll(
       ...(fixes && { fix: () => askWhenUp<string>("check.fix", [index]) }),
     });
   });
-  for (let index = 0; index < registered.devices; index += 1) host.devices((token) => askWhenUp<boolean>("device", [index, token]));
+  for (let index = 0; index < registered.devices; index += 1)
+    host.devices((token) => askWhenUp<boolean>("device", [index, token]));
   for (let index = 0; index < registered.watched; index += 1)
     host.status(() => (watched()[index] ?? []) as ReturnType<Parameters<PluginHost["status"]>[0]>);
 }

@@ -1,4 +1,7 @@
-/** The section of a plugin in a worker: what the thread reads at once is sent to it when it starts, and again after each edit. */
+/**
+ * The section of a plugin in a worker: what the thread reads at once is sent to it when it starts, and again after each
+ * edit.
+ */
 import { secretsIn } from "../../host/index.ts";
 import type { PluginDefinition, PluginHost } from "../../sdk/contract.ts";
 import { packError } from "../packed-error.ts";

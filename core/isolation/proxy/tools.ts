@@ -12,7 +12,11 @@ export function registerTools(host: PluginHost, { tools, toolSources }: Register
 
   tools.forEach(({ needsApproval, ...tool }, index) => {
     const asked = approval(needsApproval, "tool.approval", [index]);
-    host.tool({ ...tool, ...(asked !== undefined && { needsApproval: asked }), run: (call) => run("tool.run", [index], call as ToolCall) });
+    host.tool({
+      ...tool,
+      ...(asked !== undefined && { needsApproval: asked }),
+      run: (call) => run("tool.run", [index], call as ToolCall),
+    });
   });
   toolSources.forEach((id, index) => {
     host.toolSource({

@@ -1,4 +1,7 @@
-/** The accounts of a plugin's channels in its worker: what `open` receives, and the calls of the main thread into the connections. */
+/**
+ * The accounts of a plugin's channels in its worker: what `open` receives, and the calls of the main thread into the
+ * connections.
+ */
 
 import { connectionProblem } from "../../host/connection.ts";
 import { createJudgeCaller } from "../../http/callers.ts";
@@ -54,7 +57,12 @@ export function createThreadAccounts(options: {
         elapsed: () => performance.now(),
         clientAddress: createClientAddress(() => trustedProxies),
         onLimited: (client, seconds) =>
-          peer.tell("log", [number, "warn", { client, seconds }, "callers with a wrong secret are refused for a while"]),
+          peer.tell("log", [
+            number,
+            "warn",
+            { client, seconds },
+            "callers with a wrong secret are refused for a while",
+          ]),
       }),
       debounceMs: () => of.facts.debounceMs,
       commands: () => of.facts.commands,
@@ -84,12 +92,20 @@ export function createThreadAccounts(options: {
       return (connection[name] as (...given: readonly unknown[]) => unknown).call(connection, ...all);
     },
     "account.fetchMedia"(
-      [number, media, { maxBytes, describer }]: readonly [number, never, { readonly maxBytes: number; readonly describer?: number }],
+      [number, media, { maxBytes, describer }]: readonly [
+        number,
+        never,
+        { readonly maxBytes: number; readonly describer?: number },
+      ],
       signal,
     ) {
       const describe = (image: { readonly path: string; readonly mimeType: string }) =>
         options.peer().ask<string | undefined>("account.describe", [describer, image]);
-      return connectionOf(number).fetchMedia?.(media, { maxBytes, signal, ...(describer !== undefined && { describe }) });
+      return connectionOf(number).fetchMedia?.(media, {
+        maxBytes,
+        signal,
+        ...(describer !== undefined && { describe }),
+      });
     },
     "preview.open"([number, id, address, given]: readonly [
       number,

@@ -26,7 +26,11 @@ export interface Own {
   readonly routes: RouteDefinition[];
   readonly tools: ToolDefinition[];
   readonly toolSources: ToolSource[];
-  readonly taps: { readonly hook: HookName; readonly fn: (...args: readonly unknown[]) => unknown; readonly order?: TapOrder }[];
+  readonly taps: {
+    readonly hook: HookName;
+    readonly fn: (...args: readonly unknown[]) => unknown;
+    readonly order?: TapOrder;
+  }[];
   readonly checks: CheckDefinition[];
   readonly devices: Parameters<PluginHost["devices"]>[0][];
   readonly watched: Parameters<PluginHost["status"]>[0][];
@@ -45,8 +49,8 @@ export function registeredOf(own: Own): Registered {
     channels: own.channels.map(channelData),
     engines: own.engines.map(({ id, needsModel, stateless, prepare, describe, skipped }) => ({
       id,
-      ...(needsModel !== undefined && { needsModel }),
-      ...(stateless !== undefined && { stateless }),
+      needsModel,
+      stateless,
       prepares: prepare !== undefined,
       describes: describe !== undefined,
       skips: skipped !== undefined,
@@ -55,10 +59,12 @@ export function registeredOf(own: Own): Registered {
     routes: own.routes.map((route) => dataOf(route, `the route ${route.path}`, ["handler"])),
     tools: own.tools.map(({ needsApproval, ...tool }) => ({
       ...dataOf<Omit<ToolDefinition, "run" | "needsApproval">>(tool, `the tool ${tool.name}`, ["run"]),
-      ...(needsApproval !== undefined && { needsApproval: typeof needsApproval === "function" ? "asked" : needsApproval }),
+      ...(needsApproval !== undefined && {
+        needsApproval: typeof needsApproval === "function" ? "asked" : needsApproval,
+      }),
     })),
     toolSources: own.toolSources.map(({ id }) => id),
-    taps: own.taps.map(({ hook, order }) => ({ hook, ...(order !== undefined && { order }) })),
+    taps: own.taps.map(({ hook, order }) => ({ hook, order })),
     checks: own.checks.map(({ name, fix }) => ({ name, fixes: fix !== undefined })),
     devices: own.devices.length,
     watched: own.watched.length,
@@ -127,8 +133,9 @@ export function createThreadHost({
     sharesStore: () => peer.ask("host.sharesStore", []),
     tap(hook, fn, { order } = {}) {
       registering("tap", registeredProblem.function(`tap of ${hook}`, fn));
-      if (hook === "turn") throw new Uncrossable("a tap of the station turn returns a stream; register an engine instead");
-      own.taps.push({ hook, fn: fn as never, ...(order !== undefined && { order }) });
+      if (hook === "turn")
+        throw new Uncrossable("a tap of the station turn returns a stream; register an engine instead");
+      own.taps.push({ hook, fn: fn as never, order });
     },
     channel(definition) {
       registering("channel");

@@ -14,5 +14,7 @@ export function createThreadLog({ tell }: Peer, owner: number | null): PluginLog
       tell("log", [owner, level, { fields: "left out: they are not plain data" }, String(message)]);
     }
   };
-  return Object.fromEntries(levels.map((level) => [level, (fields: object, message: string) => write(level, fields, message)])) as never;
+  return Object.fromEntries(
+    levels.map((level) => [level, (fields: object, message: string) => write(level, fields, message)]),
+  ) as never;
 }

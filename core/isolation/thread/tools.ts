@@ -6,11 +6,15 @@ import type { Handlers } from "../peer.ts";
 type CallData = Omit<ToolCall, "signal">;
 export type OfferedData = Omit<SourcedTool, "run" | "needsApproval"> & { readonly needsApproval?: boolean | "asked" };
 
-export function toolHandlers(own: { readonly tools: readonly ToolDefinition[]; readonly toolSources: readonly ToolSource[] }): Handlers {
+export function toolHandlers(own: {
+  readonly tools: readonly ToolDefinition[];
+  readonly toolSources: readonly ToolSource[];
+}): Handlers {
   /** What a source last offered to an agent, by name. */
   const offered = new Map<string, Map<string, SourcedTool>>();
   const at = (index: number): ToolDefinition => needed(own.tools[index]);
-  const sourced = (index: number, agentId: string, name: string): SourcedTool => needed(offered.get(`${index} ${agentId}`)?.get(name));
+  const sourced = (index: number, agentId: string, name: string): SourcedTool =>
+    needed(offered.get(`${index} ${agentId}`)?.get(name));
   const approval = (tool: Pick<SourcedTool, "needsApproval">, args: Json) =>
     typeof tool.needsApproval === "function" ? tool.needsApproval(args) : tool.needsApproval;
   return {

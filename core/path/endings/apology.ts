@@ -5,10 +5,12 @@ import { type Stop, textReply } from "./ending.ts";
 
 /** The model has replied and only the delivery failed, so the sender can ask for the reply again. */
 const undelivered =
-  "Sorry, I have an answer, but it could not be delivered, or not all of it. Ask me to repeat it, or to answer in another form.";
+  "Sorry, I have an answer, but it could not be delivered, or not all of it. Ask me to repeat it, or to " +
+  "answer in another form.";
 const again = "Please send your message again. If it fails again, {ask}.";
 const unexplained = `Sorry, something went wrong and I could not answer. ${again}`;
-const notSetUp = "Sorry, I cannot answer: my model is not set up correctly. {contact}; sending your message again does not help.";
+const notSetUp =
+  "Sorry, I cannot answer: my model is not set up correctly. {contact}; sending your message again does not help.";
 /** Everyone who may write may choose the model of a conversation, also one that does not exist. */
 const unknownModel = `${notSetUp} If you chose the model with /model, /model default resets it.`;
 const tryLater = "Sorry, the model does not answer at the moment. Please try again later.";
@@ -22,12 +24,19 @@ const remedies: ReadonlyMap<string, string> = new Map([
   ["turn_timeout", `Sorry, the answer took too long. ${askLess}`],
   ["answer_too_long", `Sorry, the answer was too long. ${askLess}`],
   ["attempts_exhausted", "Sorry, I was interrupted three times while I worked on your message. Please send it again."],
-  ["model_takes_no_files", "Sorry, the model does not accept this file. Please send it as text, or write what is in it."],
-  ["model_content_refused", "Sorry, the model refused this message. Please write it in other words; /new starts a new conversation."],
+  [
+    "model_takes_no_files",
+    "Sorry, the model does not accept this file. Please send it as text, or write what is in it.",
+  ],
+  [
+    "model_content_refused",
+    "Sorry, the model refused this message. Please write it in other words; /new starts a new conversation.",
+  ],
   // The reason may be a tool, a setting or the history, so the person must not look for it in their words.
   [
     "model_refused",
-    "Sorry, the server of my model did not accept the request. Your message need not be the reason. {contact}; /new starts a new conversation, which may help.",
+    "Sorry, the server of my model did not accept the request. Your message need not be the reason. " +
+      "{contact}; /new starts a new conversation, which may help.",
   ],
   ["model_quota", "Sorry, the model's quota is used up. Please try again later, or {turnTo}."],
   ["budget_run_exceeded", `Sorry, this needs more than I may spend on one answer. ${askLess}`],
@@ -41,7 +50,8 @@ const remedies: ReadonlyMap<string, string> = new Map([
   // The sender may have read the reply, so the text must not say that it did not arrive.
   [
     "send_fate_unknown",
-    "I sent you an answer, but cannot confirm that all of it arrived. If you do not see it, or a part is missing, ask me to repeat it.",
+    "I sent you an answer, but cannot confirm that all of it arrived. If you do not see it, or a part is " +
+      "missing, ask me to repeat it.",
   ],
   ["model_busy", tryLater],
   ["model_unavailable", tryLater],
@@ -63,7 +73,11 @@ const remediesAfterTools: ReadonlyMap<string, string> = new Map([
 
 /** Whom to turn to. An owner is not sent to the owner. */
 const help = {
-  person: { ask: "ask the owner of this bot", contact: "Please contact the owner of this bot", turnTo: "contact the owner of this bot" },
+  person: {
+    ask: "ask the owner of this bot",
+    contact: "Please contact the owner of this bot",
+    turnTo: "contact the owner of this bot",
+  },
   owner: {
     ask: `\`${programCommand} why last\` names the reason`,
     contact: `\`${programCommand} why last\` names the reason`,
@@ -73,13 +87,18 @@ const help = {
 
 /** Fills in whom to turn to. */
 const addressed = (text: string, isOwner: boolean): string =>
-  text.replace(/\{(ask|contact|turnTo)\}/g, (_, word: keyof (typeof help)["person"]) => help[isOwner ? "owner" : "person"][word]);
+  text.replace(
+    /\{(ask|contact|turnTo)\}/g,
+    (_, word: keyof (typeof help)["person"]) => help[isOwner ? "owner" : "person"][word],
+  );
 
 const mostNamed = 10;
 
 function namesOf(uses: readonly ToolUse[], effect: ToolUse["effect"]): string {
   const names = [...new Set(uses.flatMap((use) => (use.effect === effect ? [`\`${use.name}\``] : [])))];
-  return names.length <= mostNamed ? names.join(", ") : `${names.slice(0, mostNamed).join(", ")} and ${names.length - mostNamed} more`;
+  return names.length <= mostNamed
+    ? names.join(", ")
+    : `${names.slice(0, mostNamed).join(", ")} and ${names.length - mostNamed} more`;
 }
 
 /** What the turn did before it failed; empty if nothing. */
@@ -105,8 +124,8 @@ export function withDone(text: string, uses: readonly ToolUse[] = []): string {
 const personal: ReadonlySet<Inbound["kind"]> = new Set(["message", "edit", "press"]);
 
 /**
- * `undefined` if no person asked (a heartbeat, a hook), or if the reply had no destination. `answered`: only the delivery of the reply
- * failed. `uses`: the tools that the turn called. `isOwner`: the person is an owner.
+ * `undefined` if no person asked (a heartbeat, a hook), or if the reply had no destination. `answered`: only the
+ * delivery of the reply failed. `uses`: the tools that the turn called. `isOwner`: the person is an owner.
  */
 export function apologyTo(
   reason: string,
@@ -132,9 +151,10 @@ export function apologyTo(
 }
 
 /** A person waits for the reply. */
-export const isPersonal = ({ request, kind }: Pick<Inbound, "request" | "kind">): boolean => request === undefined && personal.has(kind);
+export const isPersonal = ({ request, kind }: Pick<Inbound, "request" | "kind">): boolean =>
+  request === undefined && personal.has(kind);
 
 /** The place where a message was written, for a message that was not routed. */
 export function placeOf({ channel, account, chat }: Inbound): Address {
-  return { channel, account, chat: chat.id, ...(chat.thread === undefined ? {} : { thread: chat.thread }) };
+  return { channel, account, chat: chat.id, thread: chat.thread };
 }

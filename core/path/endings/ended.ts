@@ -1,4 +1,7 @@
-/** Reports the end of an event: calls the observers and, at the default level, logs why a message got no reply and what to change. */
+/**
+ * Reports the end of an event: calls the observers and, at the default level, logs why a message got no reply and what
+ * to change.
+ */
 
 import { type Decision, findCode, type Inbound, type Receipt, type Reply, reasonOf } from "../../contract/index.ts";
 import type { Log } from "../../log/index.ts";
@@ -53,7 +56,8 @@ export function createEndedLine(log: Log): (ended: Ended) => void {
       ...(unit.events.length > 1 ? { gathered: unit.events.length } : {}),
     };
     if (outcome === "failed") log.warn(line, "event ended");
-    else if (deciding?.station === "gating" && !isNews(`${placeOf(unit, inbound)} ${reason}`, at)) log.debug(line, "event ended");
+    else if (deciding?.station === "gating" && !isNews(`${placeOf(unit, inbound)} ${reason}`, at))
+      log.debug(line, "event ended");
     else log.info(line, "event ended");
   };
 }
@@ -63,7 +67,7 @@ function wordsOf(deciding: Decision | undefined): { readonly detail?: string; re
   if (deciding === undefined) return {};
   const known = findCode(deciding.code);
   const { detail = known?.meaning, hint = known?.hint || undefined } = deciding;
-  return { ...(detail === undefined ? {} : { detail }), ...(hint === undefined ? {} : { hint }) };
+  return { detail, hint };
 }
 
 /** Reports a heartbeat that ended without a reply: its events remain queued. */
@@ -72,7 +76,10 @@ export function createUnreadLine(log: Log): (ended: Pick<Ended, "unit" | "end" |
     const line = { event: unit.id, lane: unit.lane, outcome, reason, waiting: unit.events.length };
     // A reader who knows the events misses nothing.
     const level = reason === "delivered_already" ? "debug" : "warn";
-    log[level]({ ...line, ...wordsOf(deciding) }, "the events of a heartbeat were not read; they wait for the next turn of their session");
+    log[level](
+      { ...line, ...wordsOf(deciding) },
+      "the events of a heartbeat were not read; they wait for the next turn of their session",
+    );
   };
 }
 
@@ -115,15 +122,17 @@ export function createReport({
       reason,
       ms,
       receipts,
-      ...(agentId === undefined ? {} : { agentId }),
-      ...(sessionKey === undefined ? {} : { sessionKey }),
-      ...(usage === undefined ? {} : { usage }),
+      agentId,
+      sessionKey,
+      usage,
     };
     underWay.add(hooks.settled(record, visit));
     const ending = agents.ended(record, visit);
     if (ending !== undefined)
       underWay.add(
-        ending.catch((error: unknown) => log.warn({ event: unit.id, error: reasonOf(error) }, "the calls of an ended turn remain")),
+        ending.catch((error: unknown) =>
+          log.warn({ event: unit.id, error: reasonOf(error) }, "the calls of an ended turn remain"),
+        ),
       );
   };
 }

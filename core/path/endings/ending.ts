@@ -68,9 +68,9 @@ export function silentDecision(
   return {
     verdict: "silent",
     code: silent,
-    ...(detail === undefined ? {} : { detail }),
+    detail,
     ...(option === undefined ? {} : { path: pathOf(option) }),
-    ...(hint === undefined ? {} : { hint }),
+    hint,
   };
 }
 
@@ -95,8 +95,8 @@ export function textReply(text: string): Reply {
 }
 
 /**
- * A tap's own failure ends the event, because the next attempt would fail in the same way. Any other error, such as a store that does not
- * respond, is thrown, and the unit is handed back.
+ * A tap's own failure ends the event, because the next attempt would fail in the same way. Any other error, such as a
+ * store that does not respond, is thrown, and the unit is handed back.
  */
 export function stopForTap(error: unknown, station: "ingress" | "routing", trace: Trace): Stop {
   if (postponementOf(error) !== undefined) throw error;
@@ -112,7 +112,7 @@ export function stopForTap(error: unknown, station: "ingress" | "routing", trace
     verdict: "failed",
     code,
     detail: reasonOf(plugin === "core" && cause !== undefined ? cause : error),
-    ...(hint === undefined ? {} : { hint }),
+    hint,
   });
   return { stop: { outcome: "failed", reason: code } };
 }

@@ -40,7 +40,7 @@ export function createHandBack(options: {
   const logged = new Map<string, number>();
 
   function logPostponed(unit: Unit, { code, detail, path }: NonNullable<ReturnType<typeof postponementOf>>): void {
-    const line = { event: unit.id, lane: unit.lane, reason: code, ...(path === undefined ? {} : { path }) };
+    const line = { event: unit.id, lane: unit.lane, reason: code, path };
     const before = logged.get(detail) ?? 0;
     if (logged.size >= maxRemembered) logged.clear();
     logged.set(detail, before + 1);
@@ -55,7 +55,7 @@ export function createHandBack(options: {
     if (postponed.size >= maxRemembered) postponed.clear();
     postponed.add(unit.id);
     const { code, detail, path, hint } = why;
-    const more = { ...(path === undefined ? {} : { path }), ...(hint === undefined ? {} : { hint }) };
+    const more = { path, hint };
     trace.add("settled", { plugin: "core", verdict: "retry", code, detail, ...more });
     logPostponed(unit, why);
   }
@@ -75,7 +75,10 @@ export function createHandBack(options: {
     if (why !== undefined) reportPostponed(unit, why, trace);
     else if (!interrupted) {
       trace.add("settled", { plugin: "core", verdict: "retry", code: "attempt_failed", detail: reasonOf(error) });
-      log.error({ event: unit.id, lane: unit.lane, attempt: unit.attempts, error: reasonOf(error) }, "an attempt failed");
+      log.error(
+        { event: unit.id, lane: unit.lane, attempt: unit.attempts, error: reasonOf(error) },
+        "an attempt failed",
+      );
     }
     // A store that is away or an unreachable platform is not the event's fault.
     const counts = !(interrupted || why !== undefined || cannotStore(error));
@@ -93,7 +96,10 @@ export function createHandBack(options: {
         if (cannotStore(failure) && (await sleep(retryAfterMs * Math.min(attempt, 10), signal))) continue;
         if (isLeaseLost(failure)) return void reportLost(unit);
         // Even the hand-back could not be written: the unit stays marked as running, and the next start resumes it.
-        log.error({ event: unit.id, error: reasonOf(failure) }, "an event could not be handed back; it resumes at the next start");
+        log.error(
+          { event: unit.id, error: reasonOf(failure) },
+          "an event could not be handed back; it resumes at the next start",
+        );
         return undefined;
       }
     }

@@ -13,7 +13,10 @@ export function channelError(thrown: unknown): ChannelError {
 }
 
 /** The error itself knows only the hints of the gateway's own codes. */
-export function hintOf({ hint, reason, retryable }: ChannelError, account: LiveAccount | undefined): string | undefined {
+export function hintOf(
+  { hint, reason, retryable }: ChannelError,
+  account: LiveAccount | undefined,
+): string | undefined {
   return hint ?? hintOfCode(findCode(reason, { channel: account?.codes ?? {} }), { retrying: retryable });
 }
 

@@ -23,7 +23,11 @@ export async function failed(
     route: { to },
     isOwner,
     uses,
-  }: { readonly route: Route; readonly isOwner: PathOptions["gate"]["isOwner"]; readonly uses?: readonly ToolUse[] | undefined },
+  }: {
+    readonly route: Route;
+    readonly isOwner: PathOptions["gate"]["isOwner"];
+    readonly uses?: readonly ToolUse[] | undefined;
+  },
 ): Promise<Stop> {
   const stop = { outcome: "failed", reason } as const;
   const say = apologyTo(reason, { inbound, to, uses, isOwner: await isOwner(inbound) });
@@ -47,7 +51,10 @@ export async function refused(
     readonly uses: readonly ToolUse[] | undefined;
   },
 ): Promise<Stop> {
-  const stop = { outcome: inbound.request?.heartbeat === undefined ? "refused" : "silent", reason: overBudget } as const;
+  const stop = {
+    outcome: inbound.request?.heartbeat === undefined ? "refused" : "silent",
+    reason: overBudget,
+  } as const;
   const { to } = route;
   const sign = to === null ? undefined : await refusalFor(inbound, route);
   if (sign === undefined || to === null) return { stop };

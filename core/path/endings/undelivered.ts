@@ -1,4 +1,7 @@
-/** The apology for a reply that could not be delivered. The sender gets at most one, even if the process dies while sending it. */
+/**
+ * The apology for a reply that could not be delivered. The sender gets at most one, even if the process dies while
+ * sending it.
+ */
 
 import type { Inbound, Receipt, Route } from "../../contract/index.ts";
 import type { Ending, OutboxRow, Settlement, Store, Unit } from "../../state/index.ts";
@@ -7,18 +10,22 @@ import { apologyTo } from "./apology.ts";
 import type { Stop, Trace } from "./ending.ts";
 import { unreachable } from "./unreachable.ts";
 
-/** Reading the event again may be what kills the process; after this many attempts the event ends without an apology. */
+/**
+ * Reading the event again may be what kills the process; after this many attempts the event ends without an apology.
+ */
 const mostAttempts = 4;
 
 type Once = "now" | "when-answered";
 
 /**
- * An apology with an unknown outcome is not repeated. If the reply's outcome is unknown, the apology waits until the platform answers
- * again.
+ * An apology with an unknown outcome is not repeated. If the reply's outcome is unknown, the apology waits until the
+ * platform answers again.
  */
 const onceAfter = ({ reason }: Ending): Once => (reason === "send_fate_unknown" ? "when-answered" : "now");
 
-/** How rows from an earlier process are sent: as such an apology, if the event failed in delivery and not in its turn. */
+/**
+ * How rows from an earlier process are sent: as such an apology, if the event failed in delivery and not in its turn.
+ */
 export function onceOf(ending: Ending, failedPart: string | undefined): Once | undefined {
   return ending.outcome === "failed" && ending.reason === failedPart ? onceAfter(ending) : undefined;
 }
@@ -75,8 +82,16 @@ export function createUndelivered(options: {
     const { last, ...before } = sent;
     if (last !== undefined) await persist(() => store.sent(last.rowId, last.receipt, { at: last.at }), signal);
     trace.add("delivery", { plugin: "core", verdict: "pass", code: "apology", detail: "the sender gets one apology" });
-    // Written in one commit with the failure as the event's end, so that a process that finds this row writes no second one.
-    const saying = { unitId: unit.id, at: now(), rows: sayings, first: "waiting" as const, ending: end, decisions: trace.take() };
+    // Written in one commit with the failure as the event's end, so that a process that finds this row writes no second
+    // one.
+    const saying = {
+      unitId: unit.id,
+      at: now(),
+      rows: sayings,
+      first: "waiting" as const,
+      ending: end,
+      decisions: trace.take(),
+    };
     const notices = await persist(() => store.say(saying), signal);
     const apologized = await options.deliver(notices, { unit, trace, once: onceAfter(end), signal });
     return { ...before, ...apologized, receipts: [...before.receipts, ...apologized.receipts] };

@@ -8,11 +8,17 @@ const shortWaitMs = 250;
 export interface Attempt extends CountedAttempt {
   /** Waits for what may take long, such as another turn of the session. */
   waitFor<Result>(waited: Promise<Result>): Promise<Result>;
-  /** The unit is handed back. Resolves with whether the hand-back has to take the attempt back, so that it does not count. */
+  /**
+   * The unit is handed back. Resolves with whether the hand-back has to take the attempt back, so that it does not
+   * count.
+   */
   close(how: { readonly counts: boolean }): Promise<boolean>;
 }
 
-export function createAttempt(store: Pick<Store, "setAttempts">, { id, attempts }: Pick<Unit, "id" | "attempts">): Attempt {
+export function createAttempt(
+  store: Pick<Store, "setAttempts">,
+  { id, attempts }: Pick<Unit, "id" | "attempts">,
+): Attempt {
   const doing = { wait: 0, work: 0 };
   /** Attempts so far, with this one. */
   let number = attempts;

@@ -15,7 +15,10 @@ export interface Lane {
   hold?: Hold | undefined;
 }
 
-/** Whether the lane may ask the store. Ends the hold if it is over: the unit is then claimed as of the time until which it was to wait. */
+/**
+ * Whether the lane may ask the store. Ends the hold if it is over: the unit is then claimed as of the time until which
+ * it was to wait.
+ */
 export function mayLook(lane: Lane): boolean {
   const { hold } = lane;
   if (hold === undefined) return true;
@@ -35,7 +38,11 @@ export function endHold(lane: Lane): void {
 const longestSleepMs = 30_000;
 
 /** Wakes a lane at `due`. */
-export function sleepUntil(lane: Lane, due: number, { now, wake }: { readonly now: () => number; readonly wake: () => void }): void {
+export function sleepUntil(
+  lane: Lane,
+  due: number,
+  { now, wake }: { readonly now: () => number; readonly wake: () => void },
+): void {
   lane.due = due;
   sleepOn(Math.max(due - now(), 1));
 

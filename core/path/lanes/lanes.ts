@@ -1,6 +1,6 @@
 /**
- * Lanes: the units of one lane run one at a time in arrival order, lanes run in parallel, and at most `maxConcurrent` turns run at once.
- * The store is authoritative; this file only keeps track of where to look.
+ * Lanes: the units of one lane run one at a time in arrival order, lanes run in parallel, and at most `maxConcurrent`
+ * turns run at once. The store is authoritative; this file only keeps track of where to look.
  */
 
 import { type AcceptedEvent, controlSuffix, type Store, type Unit } from "../../state/index.ts";
@@ -11,7 +11,8 @@ import { createRoom } from "./room.ts";
 import { createSlots, freeSlot, type Slots, type TurnSlot, withOther } from "./turn-slots.ts";
 
 /**
- * How long a unit that was still being gathered when a process ended waits for the rest, because the sources are only just reconnecting.
+ * How long a unit that was still being gathered when a process ended waits for the rest, because the sources are only
+ * just reconnecting.
  */
 const reopeningMs = 1_500;
 /** Maximum number of events gathered into one unit. */
@@ -27,13 +28,17 @@ export interface Lanes {
   /** Something has returned for which lanes may wait. */
   lookAgain(): void;
   /**
-   * Starts an idle lane with an event that is being accepted, if a turn may run. Accept the event with `claim` then, and pass the resulting
-   * promise to the returned function. `undefined`: accept the event without a claim, and call `notify`.
+   * Starts an idle lane with an event that is being accepted, if a turn may run. Accept the event with `claim` then,
+   * and pass the resulting promise to the returned function. `undefined`: accept the event without a claim, and call
+   * `notify`.
    */
   begin(lane: string): ((accepting: Promise<AcceptedEvent>) => void) | undefined;
   /** `undefined` if few units are in progress. Otherwise resolves when that is true again, or after a moment. */
   room(): Promise<void> | undefined;
-  /** Looks in the store for work from another process, also in lanes whose next unit waits: that unit may have been ended. */
+  /**
+   * Looks in the store for work from another process, also in lanes whose next unit waits: that unit may have been
+   * ended.
+   */
   rescan(): Promise<void>;
   /** Stops taking units. Resolves when the running ones are done, or after `ms`; `true` if all were done. */
   drain(ms: number): Promise<boolean>;
@@ -78,8 +83,8 @@ function createNextUnit(
   options: Pick<LanesOptions, "store" | "now" | "run" | "onError"> & {
     readonly turns: Slots;
     /**
-     * One slot for all units that have their last attempt. Several events run when one of them ends the process, and each attempt counts:
-     * they would all fail with the one that is to blame.
+     * One slot for all units that have their last attempt. Several events run when one of them ends the process, and
+     * each attempt counts: they would all fail with the one that is to blame.
      */
     readonly lastAttempts: Slots;
     /** Whether units are still taken. */
@@ -121,7 +126,14 @@ function createNextUnit(
 }
 
 function newLane(busy: "busy" | "idle"): Lane {
-  return { busy: busy === "busy", again: false, timer: undefined, due: Number.POSITIVE_INFINITY, isLastAttempt: false, slept: false };
+  return {
+    busy: busy === "busy",
+    again: false,
+    timer: undefined,
+    due: Number.POSITIVE_INFINITY,
+    isLastAttempt: false,
+    slept: false,
+  };
 }
 
 export function createLanes(options: LanesOptions): Lanes {
@@ -145,7 +157,8 @@ export function createLanes(options: LanesOptions): Lanes {
 
   const rest = (name: string, lane: Lane): void => sleep(name, lane, now() + (lane.hold?.wait.ms() ?? 0));
 
-  const sleep = (name: string, lane: Lane, due: number): void => sleepUntil(lane, due, { now, wake: () => wake(name, lane) });
+  const sleep = (name: string, lane: Lane, due: number): void =>
+    sleepUntil(lane, due, { now, wake: () => wake(name, lane) });
 
   /** Runs the units of one lane until none is due; never rejects. */
   async function pump(name: string, lane: Lane, begun?: Begun): Promise<void> {

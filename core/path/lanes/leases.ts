@@ -9,7 +9,13 @@ export interface Leases {
   lost(): void;
 }
 
-export function createLeases({ closing, store }: { readonly closing: AbortSignal; readonly store: Pick<Store, "nodes"> }): Leases {
+export function createLeases({
+  closing,
+  store,
+}: {
+  readonly closing: AbortSignal;
+  readonly store: Pick<Store, "nodes">;
+}): Leases {
   if (store.nodes === undefined) return { signal: () => closing, lost() {} };
   let current = newLease();
   closing.addEventListener("abort", () => current.abort(), { once: true });

@@ -11,8 +11,15 @@ export interface EnteringUnit {
   readonly signal: AbortSignal;
 }
 
-/** Waits until no turn of another node runs in the session. Nothing is asked of the store if no other turn can be affected. */
-export async function enterOnAllNodes({ nodes }: Pick<Store, "nodes">, { unit, slot, signal }: EnteringUnit, route: Route): Promise<void> {
+/**
+ * Waits until no turn of another node runs in the session. Nothing is asked of the store if no other turn can be
+ * affected.
+ */
+export async function enterOnAllNodes(
+  { nodes }: Pick<Store, "nodes">,
+  { unit, slot, signal }: EnteringUnit,
+  route: Route,
+): Promise<void> {
   if (nodes === undefined || isAlone(unit, route)) return;
   let waited = false;
   const onWait = () => {
@@ -23,11 +30,19 @@ export async function enterOnAllNodes({ nodes }: Pick<Store, "nodes">, { unit, s
   if (waited) await slot.take();
 }
 
-/** Lets the turns of other nodes run in the session. A store that cannot do this keeps them waiting until the turn ends. */
-export async function leaveOnAllNodes({ nodes }: Pick<Store, "nodes">, { unit }: Pick<EnteringUnit, "unit">, route: Route): Promise<void> {
+/**
+ * Lets the turns of other nodes run in the session. A store that cannot do this keeps them waiting until the turn ends.
+ */
+export async function leaveOnAllNodes(
+  { nodes }: Pick<Store, "nodes">,
+  { unit }: Pick<EnteringUnit, "unit">,
+  route: Route,
+): Promise<void> {
   if (nodes?.leaveSession === undefined || isAlone(unit, route)) return;
   await nodes.leaveSession(unit.id);
 }
 
-/** An isolated run reads nothing of its session, and the lane named after the session orders such runs among themselves. */
+/**
+ * An isolated run reads nothing of its session, and the lane named after the session orders such runs among themselves.
+ */
 const isAlone = ({ lane }: Unit, { isolated, sessionKey }: Route): boolean => isolated && lane === sessionKey;

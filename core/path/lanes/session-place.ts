@@ -1,6 +1,7 @@
 /**
- * The place of a running turn in its session. While the turn waits for a person, it leaves the place to the other turns of the session, and
- * comes back behind those that wait by then. Its own lane stays busy meanwhile, so the order there is kept.
+ * The place of a running turn in its session. While the turn waits for a person, it leaves the place to the other turns
+ * of the session, and comes back behind those that wait by then. Its own lane stays busy meanwhile, so the order there
+ * is kept.
  */
 import type { Route } from "../../contract/index.ts";
 import type { Store } from "../../state/index.ts";
@@ -13,8 +14,8 @@ export interface SessionPlace extends TurnHold {
   /** Whether the turn has left its place for now. */
   readonly isAway: boolean;
   /**
-   * Whether the turn's conversation has ended while the turn was away, because another chat of the session sent `/new`. What the turn says
-   * does not belong to the new conversation. Known once the turn is back.
+   * Whether the turn's conversation has ended while the turn was away, because another chat of the session sent `/new`.
+   * What the turn says does not belong to the new conversation. Known once the turn is back.
    */
   readonly isOver: boolean;
   /** Comes back if the turn is away: what a turn writes, it writes in its session, also if it was stopped meanwhile. */
@@ -39,7 +40,10 @@ export async function enterSession({ sessions, store, walk, route }: SessionPlac
   let leaveHere: (() => void) | undefined = entering instanceof Promise ? await entering : entering;
   let hasEnded = false;
   let isOver = false;
-  /** Resolves with the generation in which the turn began, once the place is free; with `undefined` if the turn has kept it. */
+  /**
+   * Resolves with the generation in which the turn began, once the place is free; with `undefined` if the turn has kept
+   * it.
+   */
   let leaving: Promise<number | undefined> | undefined;
   let returning: Promise<void> | undefined;
 
@@ -49,7 +53,8 @@ export async function enterSession({ sessions, store, walk, route }: SessionPlac
   };
 
   async function goAway(): Promise<number | undefined> {
-    // Read while the turn is still in its place: no `/new` can come between. Without the store, nothing is left: it only costs others time.
+    // Read while the turn is still in its place: no `/new` can come between. Without the store, nothing is left: it
+    // only costs others time.
     const begun = await generation().catch(() => undefined);
     if (begun === undefined) return undefined;
     await leaveOnAllNodes(store, walk, route).catch(() => {});

@@ -1,6 +1,6 @@
 /**
- * Turns of one session run one at a time, in order of arrival, whichever lanes they come from: two chats, or a chat and a heartbeat. Each
- * reads what the previous one has written.
+ * Turns of one session run one at a time, in order of arrival, whichever lanes they come from: two chats, or a chat and
+ * a heartbeat. Each reads what the previous one has written.
  */
 import { Interrupted } from "../endings/hand-back.ts";
 import type { TurnSlot } from "./turn-slots.ts";
@@ -13,10 +13,13 @@ interface Waiting {
 
 export interface SessionTurns {
   /**
-   * Resolves with the function that leaves the session: at once, unless other turns are running or waiting. Meanwhile the slot is free for
-   * turns of other sessions. Rejects with `Interrupted` when the gateway closes.
+   * Resolves with the function that leaves the session: at once, unless other turns are running or waiting. Meanwhile
+   * the slot is free for turns of other sessions. Rejects with `Interrupted` when the gateway closes.
    */
-  enter(sessionKey: string, unit: { readonly lane: string; readonly slot: TurnSlot }): (() => void) | Promise<() => void>;
+  enter(
+    sessionKey: string,
+    unit: { readonly lane: string; readonly slot: TurnSlot },
+  ): (() => void) | Promise<() => void>;
   /** Whether a unit of that lane waits for its session. */
   waits(lane: string): boolean;
 }
@@ -41,7 +44,11 @@ export function createSessionTurns(closing: AbortSignal): SessionTurns {
     { once: true },
   );
 
-  async function wait(before: Waiting[], sessionKey: string, { lane, slot }: { readonly lane: string; readonly slot: TurnSlot }) {
+  async function wait(
+    before: Waiting[],
+    sessionKey: string,
+    { lane, slot }: { readonly lane: string; readonly slot: TurnSlot },
+  ) {
     if (closing.aborted) throw new Interrupted();
     slot.pause();
     await new Promise<void>((enter, refuse) => before.push({ lane, enter, refuse }));

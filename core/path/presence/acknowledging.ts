@@ -1,6 +1,6 @@
 /**
- * The reaction that says "seen": set when a message's turn begins and, unless it should stay, removed when the reply has arrived. A
- * reaction is recorded in the state before it is set, so that a killed process leaves none behind.
+ * The reaction that says "seen": set when a message's turn begins and, unless it should stay, removed when the reply
+ * has arrived. A reaction is recorded in the state before it is set, so that a killed process leaves none behind.
  */
 
 import { type LiveAccount, patientWait, retryPolicy, sleep } from "../../channels/index.ts";
@@ -79,7 +79,12 @@ export function createAcknowledgements(options: {
       /** Whether the reaction may be there. */
       async function react(): Promise<boolean> {
         try {
-          await account(address.channel, address.account)?.connection.react?.(messageId, emoji, address, waiting.signal);
+          await account(address.channel, address.account)?.connection.react?.(
+            messageId,
+            emoji,
+            address,
+            waiting.signal,
+          );
           return true;
         } catch (error) {
           const surelyNot = error instanceof ChannelError && error.fate === "not-sent";
@@ -109,7 +114,8 @@ export function createAcknowledgements(options: {
         },
         done() {
           if (isOver) return;
-          // A reaction that still waits for rate limits would come too late; a call in progress ends before its removal begins.
+          // A reaction that still waits for rate limits would come too late; a call in progress ends before its removal
+          // begins.
           waiting.abort();
           void reacted
             .then(async (stands) => void (await (stands ? remove(unitId, place) : store.delete(namespace, unitId))))

@@ -1,4 +1,7 @@
-/** What people see while a turn runs: the acknowledging reaction, typing, and the growing preview. None of it may fail a turn. */
+/**
+ * What people see while a turn runs: the acknowledging reaction, typing, and the growing preview. None of it may fail a
+ * turn.
+ */
 
 import type { LiveAccount } from "../../channels/index.ts";
 import type { Address, Inbound } from "../../contract/index.ts";
@@ -25,8 +28,8 @@ export interface Presence {
   /** The turn has made progress. */
   progress(): void;
   /**
-   * The turn is over and nothing more is shown. Returns the ids of the preview's messages, which the reply replaces or which are removed;
-   * synchronously if there is no preview.
+   * The turn is over and nothing more is shown. Returns the ids of the preview's messages, which the reply replaces or
+   * which are removed; synchronously if there is no preview.
    */
   close(): readonly string[] | Promise<readonly string[]>;
   /** Puts a reaction on the message in place of the one that says "seen". Resolves with false if there can be none. */
@@ -106,8 +109,8 @@ function type(typing: Typing): void {
 }
 
 /**
- * What the account can show of a turn: everything if a person waits, only the end if a program asked. It is a class because hundreds of
- * turns may run at once, and closures for each would cost more memory.
+ * What the account can show of a turn: everything if a person waits, only the end if a program asked. It is a class
+ * because hundreds of turns may run at once, and closures for each would cost more memory.
  */
 export class LivePresence implements Presence {
   readonly shows: boolean;
@@ -127,7 +130,10 @@ export class LivePresence implements Presence {
     this.#address = address;
     this.#options = options;
     this.shows = waits && capabilities.edits === true && connection.preview !== undefined;
-    this.#typing = waits && capabilities.typing && connection.typing !== undefined ? new Typing(connection, address, options) : undefined;
+    this.#typing =
+      waits && capabilities.typing && connection.typing !== undefined
+        ? new Typing(connection, address, options)
+        : undefined;
     this.#canReact = capabilities.reactions === true;
     this.#acknowledgement = trigger !== undefined && capabilities.reactions ? acknowledge?.(trigger) : undefined;
   }
@@ -138,7 +144,7 @@ export class LivePresence implements Presence {
       resume,
       onMessage: onPreviewMessage,
       onUncertain,
-      ...(trigger === undefined ? {} : { trigger }),
+      trigger,
     });
     this.#preview?.update(text);
   }

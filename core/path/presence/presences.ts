@@ -1,4 +1,7 @@
-/** What people see while a unit's turn runs, together with the unit's own leftovers: an earlier attempt's preview, the reaction. */
+/**
+ * What people see while a unit's turn runs, together with the unit's own leftovers: an earlier attempt's preview, the
+ * reaction.
+ */
 import { ChannelError, type Inbound, type Route, reasonOf } from "../../contract/index.ts";
 import type { Log } from "../../log/index.ts";
 import type { Store, Unit } from "../../state/index.ts";
@@ -33,7 +36,11 @@ export function createPresences(options: {
         ack === null
           ? undefined
           : (messageId) =>
-              acknowledgements.set(unit.id, { address, messageId }, { ...ack, onError: (error) => onError(error, "reaction") }),
+              acknowledgements.set(
+                unit.id,
+                { address, messageId },
+                { ...ack, onError: (error) => onError(error, "reaction") },
+              ),
       resume: unit.preview !== undefined && isAt(unit.preview, address) ? unit.preview.messageIds : [],
       trigger: triggerOf(inbound, address),
       onPreviewMessage: (messageIds) => void store.setPreview(unit.id, { address, messageIds }).catch(() => {}),

@@ -3,7 +3,13 @@ import { createRequire } from "node:module";
 import type { Static, TObject, TSchema } from "typebox";
 import { ChannelError, type Part } from "../../contract/index.ts";
 import { createAddressBook } from "../address-book.ts";
-import { type ChannelAccount, type ChannelConnection, type ChannelDefinition, defineChannel, type PluginDefinition } from "../contract.ts";
+import {
+  type ChannelAccount,
+  type ChannelConnection,
+  type ChannelDefinition,
+  defineChannel,
+  type PluginDefinition,
+} from "../contract.ts";
 import { textParts } from "../text/text-parts.ts";
 import { createTokenBucket } from "../token-bucket.ts";
 import { connectLines } from "./connection.ts";
@@ -20,17 +26,21 @@ import { createSession } from "./session.ts";
  * @example
  * const definition: LineChannelDefinition = { ...declared, protocol: ({ options }) => acmeProtocol(options) };
  */
-export interface LineChannelDefinition<O extends TObject = TObject, L extends ReadLine = ReadLine, E extends object = LineMessage>
-  extends Omit<ChannelDefinition<O>, "open"> {
+export interface LineChannelDefinition<
+  O extends TObject = TObject,
+  L extends ReadLine = ReadLine,
+  E extends object = LineMessage,
+> extends Omit<ChannelDefinition<O>, "open"> {
   /** The protocol of one account. Opens nothing yet. It may throw: that account is `failed`, the others run. */
   protocol(account: ChannelAccount<Static<O>>): LineProtocol<L, E>;
 }
 
 /**
- * Declares a channel whose platform speaks in lines, as a plugin of its own. The channel connects, and connects again after each loss; reports the
- * account's state; gets the bot's name back and stays in its rooms; sends a ping behind each message, and `send` resolves when the server has answered
- * it; leaves a server that does not answer a ping for 30 s; and says of each send that fails whether it may have happened. The message ids of its
- * receipts are its own. It has no `probe`: `channels status` shows the state that it reports.
+ * Declares a channel whose platform speaks in lines, as a plugin of its own. The channel connects, and connects again
+ * after each loss; reports the account's state; gets the bot's name back and stays in its rooms; sends a ping behind
+ * each message, and `send` resolves when the server has answered it; leaves a server that does not answer a ping for 30
+ * s; and says of each send that fails whether it may have happened. The message ids of its receipts are its own. It has
+ * no `probe`: `channels status` shows the state that it reports.
  *
  * @example
  * export default defineLineChannel({
@@ -80,7 +90,8 @@ export function createLineConnection<L extends ReadLine, E extends object>(
         turn,
         people,
       });
-      const base = () => (protocol.event === undefined && name !== undefined ? { names: [currentName(), name.wanted] } : {});
+      const base = () =>
+        protocol.event === undefined && name !== undefined ? { names: [currentName(), name.wanted] } : {};
       const whole: LineLink<E> = {
         ...link,
         ...reports,
@@ -114,7 +125,13 @@ export function createLineConnection<L extends ReadLine, E extends object>(
 
 /** How the events of a protocol are read: its own, or those of `LineMessage`. */
 function eventsOf<E extends object>(
-  { event, parse, address, askAgain, nameLetters: letters = "" }: Omit<LineProtocol<ReadLine, E>, "read" | "begin" | "otherwise">,
+  {
+    event,
+    parse,
+    address,
+    askAgain,
+    nameLetters: letters = "",
+  }: Omit<LineProtocol<ReadLine, E>, "read" | "begin" | "otherwise">,
   fold: (name: string) => string,
 ): Intake & { readonly schema: TSchema } {
   const again = askAgain && { askAgain: (given: object) => askAgain(given as E) };
@@ -176,7 +193,7 @@ type Server = Parameters<typeof connectLines>[0];
 /** The account's `serverOptions`. A channel without them has a `connect` of its own. */
 function serverOf(options: object): Server {
   const { server: host, port, tls, caFile } = options as Omit<Server, "host"> & { readonly server: string };
-  return { host, port, tls, ...(caFile !== undefined && { caFile }) };
+  return { host, port, tls, caFile };
 }
 
 /** The account's `paceOptions`. */

@@ -14,8 +14,8 @@ import { createLineReader } from "../../media/line-reader.ts";
  */
 export interface LineConnection {
   /**
-   * Writes a line, and its end. Ignored once the connection is gone. Throws `ChannelError` (`bad_request`) for a line that contains CR, LF or
-   * NUL, because what follows them would be a line of its own: a second command.
+   * Writes a line, and its end. Ignored once the connection is gone. Throws `ChannelError` (`bad_request`) for a line
+   * that contains CR, LF or NUL, because what follows them would be a line of its own: a second command.
    */
   write(line: string): void;
   /** Sends the line `goodbye`, if there is one, and closes. Idempotent. */
@@ -27,24 +27,34 @@ export interface LineConnection {
 }
 
 /**
- * Connects by TCP, or by TLS with the server's certificate checked (against `caFile`, a PEM file, instead of the public authorities). Returns
- * at once; lines that are written before it is open are sent then. `onLine` is called for each line that comes, decoded as UTF-8, without its
- * end. Only a line feed ends a line, with a carriage return before it or not: other separators, such as U+2028, are part of the text that a
- * person wrote, and must not begin a line of the server. A line of more than `maxChars` (default 16,384) breaks the connection off.
+ * Connects by TCP, or by TLS with the server's certificate checked (against `caFile`, a PEM file, instead of the public
+ * authorities). Returns at once; lines that are written before it is open are sent then. `onLine` is called for each
+ * line that comes, decoded as UTF-8, without its end. Only a line feed ends a line, with a carriage return before it or
+ * not: other separators, such as U+2028, are part of the text that a person wrote, and must not begin a line of the
+ * server. A line of more than `maxChars` (default 16,384) breaks the connection off.
  *
- * A certificate that is not trusted is a `ChannelError` (`certificate_refused`) in `lost`. A `caFile` that cannot be read is one that is thrown.
+ * A certificate that is not trusted is a `ChannelError` (`certificate_refused`) in `lost`. A `caFile` that cannot be
+ * read is one that is thrown.
  *
  * @example
  * const connection = connectLines({ host: "irc.example.org", port: 6697, tls: true }, (line) => handle(line));
  * return { lost: connection.lost }; // for keepConnected
  */
 export function connectLines(
-  options: { readonly host: string; readonly port: number; readonly tls: boolean; readonly caFile?: string; readonly maxChars?: number },
+  options: {
+    readonly host: string;
+    readonly port: number;
+    readonly tls: boolean;
+    readonly caFile?: string;
+    readonly maxChars?: number;
+  },
   onLine: (line: string) => void,
 ): LineConnection {
   const { host, port, tls, caFile, maxChars = 16_384 } = options;
   const ca = caFile === undefined ? {} : { ca: readCertificate(caFile) };
-  const socket = tls ? overTls({ host, port, ...ca, ...(isIP(host) === 0 && { servername: host }) }) : overTcp({ host, port });
+  const socket = tls
+    ? overTls({ host, port, ...ca, ...(isIP(host) === 0 && { servername: host }) })
+    : overTcp({ host, port });
   const { promise: lost, resolve } = Promise.withResolvers<Error>();
   let failure = new Error("The server closed the connection");
   let isOpen = false;
@@ -55,11 +65,20 @@ export function connectLines(
       if (!socket.destroyed) onLine(line.replace(/\r$/, ""));
     },
     // A carriage return before the line feed does not count.
-    { maxChars: maxChars + 1, onTooLong: () => void socket.destroy(new Error("The server sent a line without an end")) },
+    {
+      maxChars: maxChars + 1,
+      onTooLong: () => void socket.destroy(new Error("The server sent a line without an end")),
+    },
   );
   const source = `the server ${host}`;
-  // A line that cannot be handled breaks the connection off: whether the next ones can be understood without it is unknown.
-  onMessage(socket, "data", { source, check: asText, handle: read, fault: (fault) => void socket.destroy(new Error(faultText(fault))) });
+  // A line that cannot be handled breaks the connection off: whether the next ones can be understood without it is
+  // unknown.
+  onMessage(socket, "data", {
+    source,
+    check: asText,
+    handle: read,
+    fault: (fault) => void socket.destroy(new Error(faultText(fault))),
+  });
   onEvent(socket, tls ? "secureConnect" : "connect", {
     ...{ source, once: true },
     handle() {
@@ -76,7 +95,8 @@ export function connectLines(
   return {
     lost,
     write(line) {
-      if (forbidden.test(line)) throw new ChannelError("bad_request", { detail: "A line cannot contain a line break or a NUL" });
+      if (forbidden.test(line))
+        throw new ChannelError("bad_request", { detail: "A line cannot contain a line break or a NUL" });
       socket.write(`${line}\r\n`);
     },
     close(goodbye) {
@@ -109,8 +129,14 @@ const unknownAuthorities: readonly unknown[] = [
 /** OpenSSL's own message names a file of its source, and the port of another protocol is the commonest mistake. */
 function withoutTls(cause: Error): ChannelError | undefined {
   if (!cause.message.includes("wrong version number")) return undefined;
-  const hint = "Set port to the port for TLS; only a server on this machine or in a network that is yours can do without TLS.";
-  return new ChannelError("network", { detail: "The server does not speak TLS on this port", hint, retryable: true, cause });
+  const hint =
+    "Set port to the port for TLS; only a server on this machine or in a network that is yours can do without TLS.";
+  return new ChannelError("network", {
+    detail: "The server does not speak TLS on this port",
+    hint,
+    retryable: true,
+    cause,
+  });
 }
 
 /** Node's own message ends in advice about options of Node. */

@@ -54,8 +54,11 @@ export function createIntake(
     const early = { ...base(), ...(event as object) };
     last = last
       .then(async () => {
-        const whole = withoutGaps(complete === undefined ? early : { ...early, ...(await more(complete as () => Promise<object>)) });
-        // Not awaited, so that the events of a burst are stored together. What a function of the protocol throws costs the connection.
+        const whole = withoutGaps(
+          complete === undefined ? early : { ...early, ...(await more(complete as () => Promise<object>)) },
+        );
+        // Not awaited, so that the events of a burst are stored together. What a function of the protocol throws costs
+        // the connection.
         store(whole, at).catch((error: unknown) => fail(error instanceof Error ? error : new Error(String(error))));
       })
       .catch(() => {});

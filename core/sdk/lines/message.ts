@@ -35,14 +35,21 @@ export interface LineMessage {
   readonly id?: string | undefined;
   /** When the server got it, in epoch milliseconds. `NaN` counts as absent. */
   readonly at?: number | undefined;
-  /** Where the sender is reached, if not by the id. It is remembered for 30 days, also after a restart, and handed to `reach`. */
+  /**
+   * Where the sender is reached, if not by the id. It is remembered for 30 days, also after a restart, and handed to
+   * `reach`.
+   */
   readonly address?: string | undefined;
   /**
-   * Names of the bot at that time, its own first: a message whose sender has that name, by `name` or else `from`, is the bot's and is not stored. A
-   * message in a room that contains one of the names is addressed to the bot. Default: `link.name`, and the name that the bot wants.
+   * Names of the bot at that time, its own first: a message whose sender has that name, by `name` or else `from`, is
+   * the bot's and is not stored. A message in a room that contains one of the names is addressed to the bot. Default:
+   * `link.name`, and the name that the bot wants.
    */
   readonly names?: readonly string[] | undefined;
-  /** True if the server says that the sender is a bot. Bots are answered only where their id is listed and their text names this bot. */
+  /**
+   * True if the server says that the sender is a bot. Bots are answered only where their id is listed and their text
+   * names this bot.
+   */
   readonly bot?: boolean | undefined;
 }
 
@@ -61,7 +68,7 @@ export function parseLineMessage(
     text,
     mention: room === undefined || mention,
     ...(mention && { mentionedByName: true }),
-    ...(id !== undefined && { messageId: id }),
-    ...(at !== undefined && { timestamp: at }),
+    messageId: id,
+    timestamp: at,
   };
 }

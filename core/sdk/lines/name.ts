@@ -32,7 +32,9 @@ export function createBotName(
   return {
     current: () => current,
     problem: () =>
-      isSame(current, wanted) ? undefined : `The bot is called ${current} at the moment, because it did not get the name ${wanted}.`,
+      isSame(current, wanted)
+        ? undefined
+        : `The bot is called ${current} at the moment, because it did not get the name ${wanted}.`,
     isOwn: (name) => isSame(name, current),
     changed(to) {
       current = to;

@@ -1,4 +1,7 @@
-/** What the protocol reports of one connection beside messages: the bot's name, its rooms, and what the operator should know. */
+/**
+ * What the protocol reports of one connection beside messages: the bot's name, its rooms, and what the operator should
+ * know.
+ */
 import type { AddressBook } from "../address-book.ts";
 import type { LiveConnection } from "../keep-connected.ts";
 import { createBotName } from "./name.ts";
@@ -20,7 +23,10 @@ export interface ConnectionReports extends Reports {
 export function createReports(
   { name: wanted, rooms: { names, join } = { names: [], join: () => "" } }: Pick<LineProtocol, "name" | "rooms">,
   link: SessionLink,
-  { people, ...pacing }: Pick<Parameters<typeof createRooms>[0], "fold" | "now" | "turn"> & { readonly people: AddressBook },
+  {
+    people,
+    ...pacing
+  }: Pick<Parameters<typeof createRooms>[0], "fold" | "now" | "turn"> & { readonly people: AddressBook },
 ): ConnectionReports {
   const rooms = createRooms({ ...pacing, names, join: (room) => link.write(join(room)) });
   const name = wanted && createBotName(wanted, { write: link.write, fold: pacing.fold });
@@ -32,7 +38,11 @@ export function createReports(
     const [other, missing] = [name?.problem(), rooms.missing()];
     // The hint of the name follows the details, so the name is the last of them.
     const detail = [own.detail, missing?.detail, other].filter((text) => text !== undefined).join(" ");
-    link.welcome(own.identity ?? named(), detail || undefined, own.code ?? (other === undefined ? missing?.code : "name_taken"));
+    link.welcome(
+      own.identity ?? named(),
+      detail || undefined,
+      own.code ?? (other === undefined ? missing?.code : "name_taken"),
+    );
   };
   const isBot = (other: string) => name?.isOwn(other) ?? false;
   const isMeant = (who: string | undefined) => who === undefined || isBot(who);

@@ -24,13 +24,19 @@ interface Room {
   why: { readonly detail: string; readonly code: "removed_from_room" | "room_refused" } | undefined;
 }
 
-/** After the first removal, and the longest wait, in milliseconds. A room that the bot was in for the longest wait begins at the first again. */
+/**
+ * After the first removal, and the longest wait, in milliseconds. A room that the bot was in for the longest wait
+ * begins at the first again.
+ */
 const firstWaitMs = 1_000;
 const longestWaitMs = 60_000;
 /** Rooms that the operator reads the reason of; the others are counted. */
 const mostTold = 3;
 
-/** A bot that is put out of a room joins again after a wait, which doubles; a room that does not let it in is asked by `joinMissing` alone. */
+/**
+ * A bot that is put out of a room joins again after a wait, which doubles; a room that does not let it in is asked by
+ * `joinMissing` alone.
+ */
 export function createRooms(options: {
   readonly names: readonly string[];
   /** Asks the server to let the bot in. */
@@ -41,7 +47,9 @@ export function createRooms(options: {
   now(): number;
 }): Rooms {
   const { names, join, turn, fold, now } = options;
-  const rooms = new Map<string, Room>(names.map((name) => [fold(name), { name, joinedAt: undefined, removals: 0, why: undefined }]));
+  const rooms = new Map<string, Room>(
+    names.map((name) => [fold(name), { name, joinedAt: undefined, removals: 0, why: undefined }]),
+  );
   const closing = new AbortController();
   const asked = new Set<Room>();
   let asking = false;
@@ -89,7 +97,9 @@ export function createRooms(options: {
       const outside = [...rooms.values()].flatMap(({ name, why }) => (why === undefined ? [] : [{ name, why }]));
       const [first] = outside;
       if (first === undefined) return undefined;
-      const told = outside.slice(0, mostTold).map(({ name, why }) => asSentence(`The bot is not in ${name}: ${why.detail}`));
+      const told = outside
+        .slice(0, mostTold)
+        .map(({ name, why }) => asSentence(`The bot is not in ${name}: ${why.detail}`));
       const more = outside.length - told.length;
       const rest = more === 0 ? [] : [`It is not in ${more} more ${more === 1 ? "room" : "rooms"}.`];
       return { detail: [...told, ...rest].join(" "), code: first.why.code };

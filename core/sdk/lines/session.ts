@@ -25,9 +25,10 @@ export interface Session {
   /** Connects and stays connected, as `keepConnected` does. */
   start(): Promise<void>;
   /**
-   * Sends a line and resolves when the server has handled it. `about` names what a refusal of the server would name, such as the room. Throws
-   * `ChannelError`: `network` with fate `not-sent` while there is no connection, with fate `unknown` if it is lost before the server has
-   * confirmed the line or `signal` aborts, or what the protocol passes to `reject`.
+   * Sends a line and resolves when the server has handled it. `about` names what a refusal of the server would name,
+   * such as the room. Throws `ChannelError`: `network` with fate `not-sent` while there is no connection, with fate
+   * `unknown` if it is lost before the server has confirmed the line or `signal` aborts, or what the protocol passes to
+   * `reject`.
    */
   send(line: string, options: { readonly about: string; readonly signal: AbortSignal }): Promise<void>;
   /** Says goodbye and closes. */
@@ -49,9 +50,12 @@ interface Waiting {
 }
 
 const away = (detail: string, fate: "not-sent" | "unknown", hint?: string) =>
-  new ChannelError("network", { detail, retryable: true, fate, ...(hint !== undefined && { hint }) });
+  new ChannelError("network", { detail, retryable: true, fate, hint });
 
-/** A server that talks and then ends the connection has refused the bot: advice about the network would mislead. An error of the socket has a code. */
+/**
+ * A server that talks and then ends the connection has refused the bot: advice about the network would mislead. An
+ * error of the socket has a code.
+ */
 const signInError = (error: Error): Error =>
   error instanceof ChannelError || "code" in error
     ? error
@@ -60,8 +64,8 @@ const signInError = (error: Error): Error =>
 const errorOf = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));
 
 /**
- * Connects again after each loss, reports the account's state, confirms each send by a ping behind it, and leaves a server that does not answer
- * a ping in time.
+ * Connects again after each loss, reports the account's state, confirms each send by a ping behind it, and leaves a
+ * server that does not answer a ping in time.
  */
 export function createSession(account: LineAccount, protocol: SessionProtocol): Session {
   let live: ReturnType<typeof createLink> | undefined;
@@ -84,7 +88,8 @@ export function createSession(account: LineAccount, protocol: SessionProtocol): 
       void link.lost.then(() => clearInterval(alive));
       // `keepConnected` reports what is known so far. Later changes are reported here.
       const welcome = link.onChange((changed) => {
-        if (live === link && !signal.aborted) account.status({ state: "connected", lastContactAt: account.now(), ...changed });
+        if (live === link && !signal.aborted)
+          account.status({ state: "connected", lastContactAt: account.now(), ...changed });
       });
       return { lost: link.lost, ...welcome };
     } catch (error) {
@@ -100,7 +105,11 @@ export function createSession(account: LineAccount, protocol: SessionProtocol): 
       if (signal.aborted) throw new ChannelError("aborted");
       if (live === undefined) {
         const why = failure instanceof Error ? `: ${failure.message}` : "";
-        throw away(`There is no connection to the server${why}`, "not-sent", failure instanceof ChannelError ? failure.hint : undefined);
+        throw away(
+          `There is no connection to the server${why}`,
+          "not-sent",
+          failure instanceof ChannelError ? failure.hint : undefined,
+        );
       }
       await live.send(line, about, signal);
     },
@@ -131,13 +140,14 @@ function createLink(account: LineAccount, { connect, ping, goodbye, begin }: Ses
   void connection.lost.then((error) => {
     isOpen = false;
     welcome.reject(isHeard ? signInError(error) : error);
-    for (const { end } of waiting.values()) end(away(`${error.message}, before the server had confirmed the message`, "unknown"));
+    for (const { end } of waiting.values())
+      end(away(`${error.message}, before the server had confirmed the message`, "unknown"));
   });
   const link: SessionLink = {
     ...connection,
     welcome(identity = welcomed.identity, detail, code) {
       const before = welcomed;
-      welcomed = { ...(identity && { identity }), ...(detail !== undefined && { detail }), ...(code !== undefined && { code }) };
+      welcomed = { ...(identity && { identity }), detail, code };
       welcome.resolve();
       if (!isDeepStrictEqual(before, welcomed)) changed(welcomed);
     },

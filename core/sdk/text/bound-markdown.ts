@@ -1,21 +1,24 @@
-/** How much of a text is read as Markdown: parsing costs in proportion to the marks in it, and the event loop waits meanwhile. */
+/**
+ * How much of a text is read as Markdown: parsing costs in proportion to the marks in it, and the event loop waits
+ * meanwhile.
+ */
 
 /**
- * What a text may cost by default. Ordinary Markdown of 30,000 characters costs about so much, and no text of this cost takes a parser more
- * than about 40 ms.
+ * What a text may cost by default. Ordinary Markdown of 30,000 characters costs about so much, and no text of this cost
+ * takes a parser more than about 40 ms.
  */
 const usualCost = 10_500;
 /**
- * What lines without a blank line between them may cost: one paragraph or one table. No ordinary one costs as much, and no parser can be
- * interrupted in it. Code in fences is not counted here, because it is not searched for marks.
+ * What lines without a blank line between them may cost: one paragraph or one table. No ordinary one costs as much, and
+ * no parser can be interrupted in it. Code in fences is not counted here, because it is not searched for marks.
  */
 const blockCost = 4_000;
 /** A cut is moved back to the beginning of its line, unless that is further away. */
 const longestLine = 2_000;
 
 /**
- * What each character costs: those at which the parser stops to ask its rules. A line is a block of its own at worst, and an opening bracket
- * is looked for its end.
+ * What each character costs: those at which the parser stops to ask its rules. A line is a block of its own at worst,
+ * and an opening bracket is looked for its end.
  */
 const costs = new Uint8Array(128);
 for (const mark of "*_~|`]()<>&#\\/-+{}@$%^=:") costs[mark.charCodeAt(0)] = 1;
@@ -23,9 +26,10 @@ for (const mark of "[!.\n") costs[mark.charCodeAt(0)] = 2;
 const [lineFeed, carriageReturn, space] = [0x0a, 0x0d, 0x20];
 
 /**
- * Splits a text into the part that is worth reading as Markdown and the rest, which a channel shows as it was written. Only texts with very
- * many marks have a rest: more than about 10,000 of them, or 4,000 in one paragraph or table. Where the cut is depends on the text before it
- * only, so it stays while a text grows. `mostCost`: 1 for a mark, 2 for a line, a dot, `[` and `!`.
+ * Splits a text into the part that is worth reading as Markdown and the rest, which a channel shows as it was written.
+ * Only texts with very many marks have a rest: more than about 10,000 of them, or 4,000 in one paragraph or table.
+ * Where the cut is depends on the text before it only, so it stays while a text grows. `mostCost`: 1 for a mark, 2 for
+ * a line, a dot, `[` and `!`.
  *
  * @example
  * const { markdown, rest } = boundMarkdown(reply.text);

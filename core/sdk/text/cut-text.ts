@@ -1,6 +1,9 @@
 /** Cuts a text into messages of a platform. */
 
-/** Longest character that stays whole, in UTF-16 units. Longer ones, such as a letter with a thousand accents, are made to break limits. */
+/**
+ * Longest character that stays whole, in UTF-16 units. Longer ones, such as a letter with a thousand accents, are made
+ * to break limits.
+ */
 const longestCharacter = 64;
 
 /** Created on first use, because it loads tables for 10 ms or more. It has no state. */
@@ -21,9 +24,10 @@ const breaks: readonly (readonly [RegExp, number])[] = [
 ];
 
 /**
- * Cuts a text into pieces that a platform takes: at a paragraph, else at a line, a sentence or a word, and never inside a character. White
- * space at a cut goes, everything else stays, and no piece is blank. `unit` is how the platform counts: `utf16` (the length of a string),
- * `bytes` of UTF-8, or `characters` (code points). A text that shows nothing has no piece. Throws `RangeError` where not even one character fits: `limit` below 4.
+ * Cuts a text into pieces that a platform takes: at a paragraph, else at a line, a sentence or a word, and never inside
+ * a character. White space at a cut goes, everything else stays, and no piece is blank. `unit` is how the platform
+ * counts: `utf16` (the length of a string), `bytes` of UTF-8, or `characters` (code points). A text that shows nothing
+ * has no piece. Throws `RangeError` where not even one character fits: `limit` below 4.
  *
  * @example
  * cutText("one two three", { limit: 8, unit: "bytes" }); // ["one two", "three"]
@@ -32,7 +36,8 @@ export function cutText(
   text: string,
   { limit, unit = "utf16" }: { readonly limit: number; readonly unit?: "utf16" | "bytes" | "characters" },
 ): readonly string[] {
-  if (!Number.isInteger(limit) || limit < 4) throw new RangeError(`limit of cutText is ${limit}: give a whole number of at least 4`);
+  if (!Number.isInteger(limit) || limit < 4)
+    throw new RangeError(`limit of cutText is ${limit}: give a whole number of at least 4`);
   const pieces: string[] = [];
   const whole = text.toWellFormed();
   for (let from = startOf(whole, 0); from < whole.length; ) {
@@ -52,7 +57,8 @@ function isVisible(text: string): boolean {
 /** Behind blank lines; the indentation of the first line that shows something stays. */
 function startOf(text: string, at: number): number {
   let from = at;
-  for (let next = at; next < text.length && /\s/.test(text.charAt(next)); next += 1) if (text[next] === "\n") from = next + 1;
+  for (let next = at; next < text.length && /\s/.test(text.charAt(next)); next += 1)
+    if (text[next] === "\n") from = next + 1;
   // A cut between two words leaves a space that indents nothing.
   return from === at && at > 0 && text[at - 1] !== "\n"
     ? at + (/^[^\S\n]*/.exec(text.slice(at, at + longestCharacter))?.[0].length ?? 0)
@@ -70,7 +76,18 @@ function endOf(
   while (at < text.length) {
     const point = text.codePointAt(at) ?? 0;
     const units = point > 0xffff ? 2 : 1;
-    size += unit === "utf16" ? units : unit === "characters" ? 1 : point < 0x80 ? 1 : point < 0x800 ? 2 : point > 0xffff ? 4 : 3;
+    size +=
+      unit === "utf16"
+        ? units
+        : unit === "characters"
+          ? 1
+          : point < 0x80
+            ? 1
+            : point < 0x800
+              ? 2
+              : point > 0xffff
+                ? 4
+                : 3;
     if (size > limit) return at;
     at += units;
   }
@@ -93,7 +110,9 @@ function cutBefore(text: string, from: number, end: number): number {
   return betweenCharacters(text, from, end);
 }
 
-/** The last position at or before `at` that is not inside a character; `at` itself where one character fills the piece. */
+/**
+ * The last position at or before `at` that is not inside a character; `at` itself where one character fills the piece.
+ */
 function betweenCharacters(text: string, from: number, at: number): number {
   const base = Math.max(from, at - longestCharacter);
   const segment = segmenter()

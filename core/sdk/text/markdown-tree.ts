@@ -1,4 +1,6 @@
-/** The tree of a reply: replies are written in Markdown, and a channel renders the tree in its platform's own markup. */
+/**
+ * The tree of a reply: replies are written in Markdown, and a channel renders the tree in its platform's own markup.
+ */
 import type { Token } from "markdown-it";
 import { markdownParser } from "../../reply/index.ts";
 import { boundMarkdown } from "./bound-markdown.ts";
@@ -18,8 +20,8 @@ export type MarkdownInline =
   | { readonly type: "image"; readonly url: string; readonly text: string };
 
 /**
- * A block of a reply. A list item and a quote contain blocks again. `start` of a list is the number of its first item; absent: bullets.
- * A table is a list of rows, the first of which is the head; each row is a list of cells.
+ * A block of a reply. A list item and a quote contain blocks again. `start` of a list is the number of its first item;
+ * absent: bullets. A table is a list of rows, the first of which is the head; each row is a list of cells.
  *
  * @example
  * parseMarkdown("- one\n- two");
@@ -38,8 +40,9 @@ export type MarkdownBlock =
 const absurdDepth = /^(?:[ \t]*(?:>|[-*+]|\d{1,9}[.)])){50}/m;
 
 /**
- * Parses a reply. Total: every text has a tree. Beyond what `boundMarkdown` takes, the text is a paragraph as it was written. What no reader sees is left out: titles of links, and what follows the language of a code block. Control characters and lone surrogates are removed, because
- * platforms reject them; `\n` and tabs stay.
+ * Parses a reply. Total: every text has a tree. Beyond what `boundMarkdown` takes, the text is a paragraph as it was
+ * written. What no reader sees is left out: titles of links, and what follows the language of a code block. Control
+ * characters and lone surrogates are removed, because platforms reject them; `\n` and tabs stay.
  *
  * @example
  * for (const block of parseMarkdown(reply.text)) if (block.type === "code") upload(block.text, block.language);
@@ -59,7 +62,10 @@ export function parseMarkdown(text: string): readonly MarkdownBlock[] {
 function linesOf(text: string): readonly MarkdownInline[] {
   return text
     .split("\n")
-    .flatMap((line, index) => [...(index > 0 ? [{ type: "break" } as const] : []), { type: "text", text: line } as const]);
+    .flatMap((line, index) => [
+      ...(index > 0 ? [{ type: "break" } as const] : []),
+      { type: "text", text: line } as const,
+    ]);
 }
 
 /** Hands out tokens one by one. */
@@ -91,7 +97,7 @@ function blockOf(token: Token, reader: Reader): MarkdownBlock | undefined {
     case "fence":
     case "code_block": {
       const language = /^\S+/.exec(token.info)?.[0];
-      return { type: "code", text: token.content.replace(/\n$/, ""), ...(language !== undefined && { language }) };
+      return { type: "code", text: token.content.replace(/\n$/, ""), language };
     }
     case "blockquote_open":
       return { type: "quote", blocks: blocksOf(reader) };
@@ -118,7 +124,8 @@ function contentOf(reader: Reader): readonly MarkdownInline[] {
 
 function itemsOf(reader: Reader): readonly (readonly MarkdownBlock[])[] {
   const items: (readonly MarkdownBlock[])[] = [];
-  for (let token = reader.next(); token !== undefined && token.nesting !== -1; token = reader.next()) items.push(blocksOf(reader));
+  for (let token = reader.next(); token !== undefined && token.nesting !== -1; token = reader.next())
+    items.push(blocksOf(reader));
   return items;
 }
 
@@ -131,7 +138,11 @@ function rowsOf(reader: Reader): readonly (readonly (readonly MarkdownInline[])[
   return rows;
 }
 
-const styles: Readonly<Record<string, "bold" | "italic" | "strike">> = { strong_open: "bold", em_open: "italic", s_open: "strike" };
+const styles: Readonly<Record<string, "bold" | "italic" | "strike">> = {
+  strong_open: "bold",
+  em_open: "italic",
+  s_open: "strike",
+};
 
 /** Styles within each other beyond this depth are left out, because a reader of the tree descends into it. */
 const deepest = 50;
@@ -147,7 +158,8 @@ function inlineOf(reader: Reader, depth: number): readonly MarkdownInline[] {
     else if (style !== undefined) pieces.push({ type: style, content: inlineOf(reader, depth + 1) });
     else if (token.type === "softbreak" || token.type === "hardbreak") pieces.push({ type: "break" });
     else if (token.type === "code_inline") pieces.push({ type: "code", text: token.content });
-    else if (token.type === "link_open") pieces.push({ type: "link", url: urlOf(token, "href"), content: inlineOf(reader, depth + 1) });
+    else if (token.type === "link_open")
+      pieces.push({ type: "link", url: urlOf(token, "href"), content: inlineOf(reader, depth + 1) });
     else if (token.type === "image") pieces.push({ type: "image", url: urlOf(token, "src"), text: altOf(token) });
     else if (token.content !== "") pieces.push({ type: "text", text: token.content });
   }
@@ -156,7 +168,9 @@ function inlineOf(reader: Reader, depth: number): readonly MarkdownInline[] {
 
 /** The words of a label, without its markup. */
 const altOf = ({ children }: Token): string =>
-  (children ?? []).map((child) => (child.type === "softbreak" || child.type === "hardbreak" ? " " : child.content)).join("");
+  (children ?? [])
+    .map((child) => (child.type === "softbreak" || child.type === "hardbreak" ? " " : child.content))
+    .join("");
 
 /** As it was written: the parser escapes what HTML would need escaped. */
 const urlOf = (token: Token, name: string) => markdownParser().normalizeLinkText(String(token.attrGet(name) ?? ""));

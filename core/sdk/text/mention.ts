@@ -1,9 +1,10 @@
 /** Whether a text addresses the bot, for platforms where people do so by writing its name. */
 
 /**
- * Whether a text contains one of the bot's names as a word, and the text without the name that addresses the bot at its beginning: `bot: …`,
- * `bot, …` or `@bot …`. So `bot: /status` becomes the command `/status`. Capital letters make no difference. Letters, digits, `_` and `-` are
- * part of a name; `letters` are the other characters that names of the platform may contain, such as `[]` on IRC.
+ * Whether a text contains one of the bot's names as a word, and the text without the name that addresses the bot at its
+ * beginning: `bot: …`, `bot, …` or `@bot …`. So `bot: /status` becomes the command `/status`. Capital letters make no
+ * difference. Letters, digits, `_` and `-` are part of a name; `letters` are the other characters that names of the
+ * platform may contain, such as `[]` on IRC.
  *
  * @example
  * const { text, mention } = readMention("bot, what time is it?", ["bot"]); // "what time is it?", true

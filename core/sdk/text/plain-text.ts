@@ -2,8 +2,9 @@
 import { type MarkdownBlock, type MarkdownInline, parseMarkdown } from "./markdown-tree.ts";
 
 /**
- * A reply as plain text, for a platform without markup: styles go, words stay. Links become `label (url)`, items begin with `- ` or their
- * number, lines of quotes with `> `, cells are separated by ` | `; code stays as it is. Total, and blank where nothing in the reply is visible.
+ * A reply as plain text, for a platform without markup: styles go, words stay. Links become `label (url)`, items begin
+ * with `- ` or their number, lines of quotes with `> `, cells are separated by ` | `; code stays as it is. Total, and
+ * blank where nothing in the reply is visible.
  *
  * @example
  * plainText("See **[the docs](https://example.org)**."); // "See the docs (https://example.org)."
@@ -26,7 +27,9 @@ function blockText(block: MarkdownBlock): string {
     case "quote":
       return lead(blocksText(block.blocks, "\n\n"), "> ", "> ");
     case "list":
-      return block.items.map((item, index) => itemText(item, block.start === undefined ? "- " : `${block.start + index}. `)).join("\n");
+      return block.items
+        .map((item, index) => itemText(item, block.start === undefined ? "- " : `${block.start + index}. `))
+        .join("\n");
     case "table":
       return block.rows.map((cells) => cells.map(inlineText).join(" | ")).join("\n");
     case "rule":

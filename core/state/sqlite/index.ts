@@ -1,4 +1,7 @@
-/** The embedded store: SQLite by `node:sqlite`, with one connection that writes, in a gateway from a thread of its own, and one that reads. */
+/**
+ * The embedded store: SQLite by `node:sqlite`, with one connection that writes, in a gateway from a thread of its own,
+ * and one that reads.
+ */
 import { type ErrorCode, HostError, type Json } from "../../contract/index.ts";
 import { putAside } from "../copies.ts";
 import type { Copying } from "../copying.ts";
@@ -32,15 +35,15 @@ export interface SqliteStoreOptions {
   /** Set by a gateway that holds the lock. */
   readonly owner?: boolean;
   /**
-   * Whether this process has no other connection to the database. Then what a killed process left of its log is examined, which would
-   * release the locks of another connection.
+   * Whether this process has no other connection to the database. Then what a killed process left of its log is
+   * examined, which would release the locks of another connection.
    */
   readonly isAlone?: boolean;
   /** Whether a thread of its own writes, so that this one never waits for the disk; default: `owner`. */
   readonly writerThread?: boolean;
   /**
-   * Go on where the state is lost, older than its last use, or another one: with the database that is there, or with a new one where it
-   * cannot be used. The old one is renamed then. Reports what was accepted.
+   * Go on where the state is lost, older than its last use, or another one: with the database that is there, or with a
+   * new one where it cannot be used. The old one is renamed then. Reports what was accepted.
    */
   readonly acceptNewState?: (accepted: HostError, aside: string | undefined) => void;
 }
@@ -105,7 +108,10 @@ async function openStore(
   };
 }
 
-/** An event that was taken as it was accepted. Its body is read from the text that was written: what runs is what is kept. */
+/**
+ * An event that was taken as it was accepted. Its body is read from the text that was written: what runs is what is
+ * kept.
+ */
 function unitOfNew({ event, id, at }: NewEvent, sequence: number, body: string): Unit {
   const taken: StoredEvent = { ...event, id, sequence, acceptedAt: at, attempts: 1, body: JSON.parse(body) as Json };
   return { id, lane: event.lane, events: [taken], attempts: 1, stage: "turn" };
@@ -117,7 +123,11 @@ function workMethods(queue: WriteQueue, read: Read, own: OwnUnits) {
     fence: () => read((reads) => reads.fence()),
     async accept(event) {
       const packed = packEvent(event);
-      const result = await queue.write("accept", packed, { durable: true, weight: packed[9].length, arrival: event.follows !== true });
+      const result = await queue.write("accept", packed, {
+        durable: true,
+        weight: packed[9].length,
+        arrival: event.follows !== true,
+      });
       if (result === null) return { eventId: event.id, duplicate: false };
       if (!("eventId" in result)) {
         const [sequence, row] = result;
@@ -154,7 +164,11 @@ function workMethods(queue: WriteQueue, read: Read, own: OwnUnits) {
     requeue({ unitId, at, outcome, reason, decisions, sent }) {
       own.forget(unitId);
       const packed = sent === undefined ? null : packSent(sent.rowId, sent.receipt, sent.at);
-      return queue.write("requeue", { unitId, at, outcome, reason, decisions: packDecisions(decisions), sent: packed }, durable);
+      return queue.write(
+        "requeue",
+        { unitId, at, outcome, reason, decisions: packDecisions(decisions), sent: packed },
+        durable,
+      );
     },
     leftOutReported: (key, count) => queue.write("leftOutReported", { key, count }),
     setPreview: (unitId, preview) => queue.write("setPreview", { unitId, preview: JSON.stringify(preview) }),
@@ -172,14 +186,23 @@ function outboxMethods(queue: WriteQueue, read: Read, own: OwnUnits) {
       return rows.map((row, offset): OutboxRow => {
         const [id, index] = placed[offset] ?? [0, 0];
         const marked = offset === packed[3];
-        return { id, unitId, index, ...row, state: marked ? "sending" : "waiting", attempts: marked ? 1 : 0, doubts: 0 };
+        return {
+          id,
+          unitId,
+          index,
+          ...row,
+          state: marked ? "sending" : "waiting",
+          attempts: marked ? 1 : 0,
+          doubts: 0,
+        };
       });
     },
     unsent: (unitId) => read((reads) => reads.unsent(unitId)),
     sending: (rowId) => queue.write("sending", { rowId }),
     notSent: (rowId) => queue.write("notSent", { rowId }),
     doubted: (rowId, { decisions }) => queue.write("doubted", { rowId, decisions: packDecisions(decisions) }),
-    sent: (rowId, receipt, { at, next }) => queue.write("sent", { sent: packSent(rowId, receipt, at), next: next ?? null }),
+    sent: (rowId, receipt, { at, next }) =>
+      queue.write("sent", { sent: packSent(rowId, receipt, at), next: next ?? null }),
     unsendable: (rowId, { at, reason }) => queue.write("unsendable", { rowId, at, reason }),
     failedPart: (unitId) => read((reads) => reads.failedPart(unitId)),
     sentBy: (unitId) => read((reads) => reads.sentBy(unitId)),
@@ -248,7 +271,14 @@ function keyValueMethods(queue: WriteQueue, read: Read, now: () => number) {
         const next = change(parsed(expected));
         if (next === undefined) return parsed(expected);
         const text = next === null ? null : JSON.stringify(next);
-        const result = await queue.write("swap", { namespace, key, expected, next: text, expiresAt: options.expiresAt, now: now() });
+        const result = await queue.write("swap", {
+          namespace,
+          key,
+          expected,
+          next: text,
+          expiresAt: options.expiresAt,
+          now: now(),
+        });
         if (result.done) return next;
         expected = result.found;
       }

@@ -50,7 +50,10 @@ export interface Bench {
     name: K,
   ): NonNullable<ChannelPlatform[K]>;
   textOf(part: Part): string;
-  /** Runs what only fails where the channel does not reach its platform. Later rules of the contract then need not wait for it again. */
+  /**
+   * Runs what only fails where the channel does not reach its platform. Later rules of the contract then need not wait
+   * for it again.
+   */
   reach<T>(work: () => Promise<T>): Promise<T>;
   /** Starts the connection, lets the person write, and resolves with the message and the chat to reply in. */
   meet(text: string): Promise<{ readonly inbound: CompleteInbound; readonly address: Address }>;
@@ -82,7 +85,11 @@ export function textReply(text: string, more: Partial<Reply> = {}): Reply {
 export type Ending<T> = { readonly value: T } | { readonly error: unknown } | "late";
 
 /** The options of the only account in a section, checked and completed with defaults as at a start. */
-export async function readSection(definition: ChannelDefinition, section: Readonly<Record<string, unknown>>, directory: string) {
+export async function readSection(
+  definition: ChannelDefinition,
+  section: Readonly<Record<string, unknown>>,
+  directory: string,
+) {
   const from = { secrets: createSecrets({ env: {}, directory }), environment: {} };
   const [account] = await readAccounts(definition, { dmPolicy: "open", allowFrom: ["*"], ...section }, from);
   return account;
@@ -90,11 +97,14 @@ export async function readSection(definition: ChannelDefinition, section: Readon
 
 /** Where a message is answered. */
 function addressOf({ id: channel }: ChannelDefinition, { chat: { id, thread } }: CompleteInbound): Address {
-  return { channel, account: "default", chat: id, ...(thread === undefined ? {} : { thread }) };
+  return { channel, account: "default", chat: id, thread };
 }
 
 /** The secrets among the options: those that are listed, and those that the schema marks. */
-function secretsIn({ options, secrets = [] }: ChannelDefinition, values: Readonly<Record<string, unknown>>): readonly string[] {
+function secretsIn(
+  { options, secrets = [] }: ChannelDefinition,
+  values: Readonly<Record<string, unknown>>,
+): readonly string[] {
   const found: unknown[] = secrets.map((name) => values[name]);
   changeMarked(nodeOf(options), values, [], { mark: "secret", change: (value) => void found.push(value) });
   return found.filter((value) => typeof value === "string");
@@ -130,7 +140,9 @@ export async function withBench(
     const settings = account?.settings;
     if (settings === undefined) {
       const problems = (account?.problems ?? []).map(({ path, message }) => `${path}: ${message}`);
-      throw new Error(`The options of the contract are refused: ${problems.join("; ") || "the account is switched off"}`);
+      throw new Error(
+        `The options of the contract are refused: ${problems.join("; ") || "the account is switched off"}`,
+      );
     }
     const { now, elapsed } = clock;
     const test = createTestAccount({ channel: definition.id, options: settings.options, directory, now, elapsed });
@@ -184,7 +196,8 @@ function createBench({
       return platform;
     },
     async fail(failure) {
-      if (bench.platform.fail === undefined) throw new Error(`platform.can lists ${failure}, but the platform has no fail().`);
+      if (bench.platform.fail === undefined)
+        throw new Error(`platform.can lists ${failure}, but the platform has no fail().`);
       await bench.platform.fail(failure);
     },
     able(name) {
@@ -267,7 +280,8 @@ function createBench({
 export async function started({ connection, ending }: Bench): Promise<void> {
   const outcome = await ending(connection.start());
   if (outcome === "late") throw new Error("start does not resolve in time, although the platform is available.");
-  if ("error" in outcome) throw new Error(`start rejects, although the platform is available: ${reasonOf(outcome.error)}.`);
+  if ("error" in outcome)
+    throw new Error(`start rejects, although the platform is available: ${reasonOf(outcome.error)}.`);
 }
 
 /** A short description of a value for an error. Long values are described without their content. */

@@ -14,11 +14,16 @@ export async function openConversation(
 ): Promise<TestHost> {
   const { definition, section } = bench;
   await bench.close();
-  const access = { dmPolicy: "open", allowFrom: ["*"], groupPolicy: "open", groups: { "*": { requireMention: false } } };
+  const access = {
+    dmPolicy: "open",
+    allowFrom: ["*"],
+    groupPolicy: "open",
+    groups: { "*": { requireMention: false } },
+  };
   const host = await createTestHost({
     plugins: [pluginOf(how.definition ?? definition)],
     config: { channels: { [definition.id]: { ...access, ...section } } },
-    ...(how.answer === undefined ? {} : { answer: how.answer }),
+    answer: how.answer,
     // What a channel logs of an outage is its own business.
     allowErrors: [/./],
   });
@@ -40,5 +45,5 @@ export async function connected(bench: Bench, host: TestHost): Promise<void> {
 
 function pluginOf(definition: Definition): ChannelContractOptions["channel"] {
   const { id, version, host, codes } = definition;
-  return { id, version, host, ...(codes === undefined ? {} : { codes }), channel: definition, setup: (given) => given.channel(definition) };
+  return { id, version, host, codes, channel: definition, setup: (given) => given.channel(definition) };
 }

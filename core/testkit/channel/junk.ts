@@ -14,7 +14,25 @@ function createRandom(seed: number): Random {
   };
 }
 
-const plain: readonly Json[] = [null, true, false, 0, -1, 1.5, 1e308, "", " ", "0", "x", "\ud800", "\u0000", "__proto__", [], {}, [[]]];
+const plain: readonly Json[] = [
+  null,
+  true,
+  false,
+  0,
+  -1,
+  1.5,
+  1e308,
+  "",
+  " ",
+  "0",
+  "x",
+  "\ud800",
+  "\u0000",
+  "__proto__",
+  [],
+  {},
+  [[]],
+];
 
 const pick = <T>(random: Random, from: readonly T[]): T => from[Math.floor(random() * from.length)] as T;
 
@@ -36,7 +54,10 @@ function namesIn(value: Json): readonly string[] {
 /** The path of every place in a value, as keys from its root. */
 function placesIn(value: Json): readonly (readonly string[])[] {
   if (typeof value !== "object" || value === null) return [[]];
-  return [[], ...Object.entries(value).flatMap(([key, inner]) => placesIn(inner as Json).map((rest) => [key, ...rest]))];
+  return [
+    [],
+    ...Object.entries(value).flatMap(([key, inner]) => placesIn(inner as Json).map((rest) => [key, ...rest])),
+  ];
 }
 
 /** A copy with the value at one place replaced; `undefined` removes it. */

@@ -23,7 +23,9 @@ function processListeners(): number {
 export function watchLeftovers({ clock }: Pick<Bench, "clock">): () => Leftovers {
   const before = { handles: handles(), timers: clock.timers(), listeners: processListeners() };
   return () => {
-    const added = [...handles()].filter(([name, count]) => count > (before.handles.get(name) ?? 0)).map(([name]) => name);
+    const added = [...handles()]
+      .filter(([name, count]) => count > (before.handles.get(name) ?? 0))
+      .map(([name]) => name);
     // A timer that ended meanwhile, such as one of `fetch`, must not hide one that was left.
     const timers = [...clock.timers()].filter((timer) => !before.timers.has(timer)).length;
     const listeners = processListeners() - before.listeners;
@@ -37,8 +39,8 @@ export function watchLeftovers({ clock }: Pick<Bench, "clock">): () => Leftovers
 }
 
 /**
- * Waits until nothing is left. Half of the time is played, because a pool keeps an idle connection for seconds. Timers have their patience on
- * that clock, what else is left in real time.
+ * Waits until nothing is left. Half of the time is played, because a pool keeps an idle connection for seconds. Timers
+ * have their patience on that clock, what else is left in real time.
  */
 export async function untilNothingIsLeft(
   { clock, patienceMs, until }: Pick<Bench, "clock" | "patienceMs" | "until">,

@@ -17,7 +17,17 @@ import type { ContractSkip } from "../skips.ts";
  * - `reset`: it ends the bot's connection at once, and takes a new one.
  * - `silent`: it takes what the bot sends, and answers nothing any more, as behind a network that drops all packets.
  */
-export type PlatformFailure = "away" | "back" | "cut" | "hang" | "limit" | "lose" | "refuse" | "repeat" | "reset" | "silent";
+export type PlatformFailure =
+  | "away"
+  | "back"
+  | "cut"
+  | "hang"
+  | "limit"
+  | "lose"
+  | "refuse"
+  | "repeat"
+  | "reset"
+  | "silent";
 
 /**
  * What the author's platform can do. The rules that need an ability exist only where it is listed.
@@ -67,19 +77,28 @@ export interface PlatformFile {
 export interface ChannelPlatform {
   /** Options of the account in addition to those of the contract, such as the address of an emulator. */
   readonly options: Readonly<Record<string, unknown>>;
-  /** The person writes to the bot; with `mention` the text names the bot in a group. Resolves when the platform has the message. */
-  write(text: string, where?: PlatformPlace & { readonly mention?: boolean; readonly file?: PlatformFile }): Promise<void>;
+  /**
+   * The person writes to the bot; with `mention` the text names the bot in a group. Resolves when the platform has the
+   * message.
+   */
+  write(
+    text: string,
+    where?: PlatformPlace & { readonly mention?: boolean; readonly file?: PlatformFile },
+  ): Promise<void>;
   /** The texts of the bot's messages as the person sees them now, oldest first; an edit changes a text in its place. */
   read(where?: PlatformPlace): readonly string[];
   /** Causes a failure that `can` lists. */
   fail?(failure: PlatformFailure): void | Promise<void>;
   /** The person edits their last message. */
   edit?(text: string): Promise<void>;
-  /** The person presses a button with this value. No message needs to have such a button: an old client can send any value. */
+  /**
+   * The person presses a button with this value. No message needs to have such a button: an old client can send any
+   * value.
+   */
   press?(value: string): Promise<void>;
   /**
-   * The person writes `text` in their own chat, and names another sender or another chat by what the platform leaves to them, such as a text that
-   * looks like an event of its own. Resolves when the platform has the message.
+   * The person writes `text` in their own chat, and names another sender or another chat by what the platform leaves to
+   * them, such as a text that looks like an event of its own. Resolves when the platform has the message.
    */
   forge?(text: string): Promise<void>;
   /** How many answers to presses the platform has received from the channel. */
@@ -109,22 +128,39 @@ export interface ChannelPlatformSource {
 
 /** Recorded platform events, with what each one is. */
 export interface ChannelFixtures {
-  /** At least one message; with the capability `threads`, at least one in a thread. `expect` is compared with `toMatchObject`. */
+  /**
+   * At least one message; with the capability `threads`, at least one in a thread. `expect` is compared with
+   * `toMatchObject`.
+   */
   readonly messages: readonly { readonly raw: Json; readonly expect: Partial<ChannelInbound> }[];
   /** Events caused by the bot itself. An empty list states that the platform sends none. */
   readonly own: readonly Json[];
-  /** Pairs of messages from one person, before and after a change of name. An empty list states that the platform has no names. */
+  /**
+   * Pairs of messages from one person, before and after a change of name. An empty list states that the platform has no
+   * names.
+   */
   readonly renamed: readonly (readonly [before: Json, after: Json])[];
   /** Messages of other bots. Without them, the platform does not report which senders are bots. */
   readonly bots?: readonly Json[];
   /** The text of a part as a person reads it. Default: the body, or its `text`. */
   textOf?(part: Part): string;
-  /** What `maxChars` counts, as `unit` of `cutText`: Unicode characters, UTF-16 units, or bytes of UTF-8. Default: `characters`. */
+  /**
+   * What `maxChars` counts, as `unit` of `cutText`: Unicode characters, UTF-16 units, or bytes of UTF-8. Default:
+   * `characters`.
+   */
   readonly unit?: "characters" | "utf16" | "bytes";
 }
 
 /** A function that a connection may have whatever its capabilities are. */
-export type OptionalFunction = "admit" | "fetchMedia" | "members" | "pause" | "probe" | "resolve" | "standBy" | "update";
+export type OptionalFunction =
+  | "admit"
+  | "fetchMedia"
+  | "members"
+  | "pause"
+  | "probe"
+  | "resolve"
+  | "standBy"
+  | "update";
 
 /** What `channelContract` tests, and with what data. */
 export interface ChannelContractOptions {
@@ -138,8 +174,8 @@ export interface ChannelContractOptions {
   /** The functions of the connection that no capability asks for. Each adds its rules; one that is not listed fails. */
   readonly functions?: readonly OptionalFunction[];
   /**
-   * Tries the rules that allow it at the same time, so that the contract takes less time. Set it if several of your platforms can be open at once: each
-   * has an address and a state of its own. Default: one rule after the other.
+   * Tries the rules that allow it at the same time, so that the contract takes less time. Set it if several of your
+   * platforms can be open at once: each has an address and a state of its own. Default: one rule after the other.
    */
   readonly concurrent?: boolean;
   readonly skip?: readonly ContractSkip[];

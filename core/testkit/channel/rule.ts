@@ -13,14 +13,20 @@ export interface Rule {
   readonly function?: OptionalFunction;
   /** Exists only with a platform that can do all of these; `[]`: with any platform. */
   readonly needs?: readonly PlatformAbility[];
-  /** It looks at the whole process, plays its time, or would be misled by one that is busy: no other is tried beside it. */
+  /**
+   * It looks at the whole process, plays its time, or would be misled by one that is busy: no other is tried beside it.
+   */
   readonly alone?: true;
   /** Throws a sentence that says what is wrong and what the contract requires. */
   run(bench: Bench): Promise<void>;
 }
 
 /** Whether a rule exists for a channel. */
-export function applies(rule: Rule, { capabilities }: ChannelDefinition, { platform, functions = [] }: ChannelContractOptions): boolean {
+export function applies(
+  rule: Rule,
+  { capabilities }: ChannelDefinition,
+  { platform, functions = [] }: ChannelContractOptions,
+): boolean {
   const { capability, needs } = rule;
   if (capability !== undefined && capabilities[capability] !== true) return false;
   if (rule.function !== undefined && !functions.includes(rule.function)) return false;

@@ -71,7 +71,11 @@ export function createTestAccount({
       newId,
       async receive(raw, at = {}): Promise<Accepted> {
         const parsed = test.read(raw);
-        const place = await placeOf(isMessage(parsed) ? parsed : undefined, at, { lead: `${channel}:default`, fold: String, newId });
+        const place = await placeOf(isMessage(parsed) ? parsed : undefined, at, {
+          lead: `${channel}:default`,
+          fold: String,
+          newId,
+        });
         const event = { raw, ...at, ...place };
         await test.beforeStore(event);
         const duplicate = received.some(({ id }) => id === place.id);

@@ -1,7 +1,14 @@
 /** One engine on the bench: its plugin set up, its model server, and turns for it. */
 import { validateSection } from "../../config/index.ts";
 import { turnEventProblem } from "../../host/index.ts";
-import type { EngineDefinition, EngineTurn, Inbound, PluginDefinition, PluginHost, TurnEvent } from "../../sdk/contract.ts";
+import type {
+  EngineDefinition,
+  EngineTurn,
+  Inbound,
+  PluginDefinition,
+  PluginHost,
+  TurnEvent,
+} from "../../sdk/contract.ts";
 import { createMemoryStore, recordingLog } from "../channel/test-account.ts";
 import { type PlayedClock, realWait, usePlayedClock } from "../host/played-clock.ts";
 import type { EngineContractOptions, ModelServer } from "./options.ts";
@@ -30,7 +37,10 @@ export interface EngineBench {
   readonly server: ModelServer;
   turn(text: string, more?: Partial<EngineTurn>): EngineTurn;
   /** Runs a turn to its end; throws when it does not come in time. */
-  run(turn: EngineTurn, how?: { readonly signal?: AbortSignal; readonly onEvent?: (event: TurnEvent) => void }): Promise<Run>;
+  run(
+    turn: EngineTurn,
+    how?: { readonly signal?: AbortSignal; readonly onEvent?: (event: TurnEvent) => void },
+  ): Promise<Run>;
   until(condition: () => boolean, sentence: () => string): Promise<void>;
 }
 
@@ -54,11 +64,20 @@ async function setUp(plugin: PluginDefinition, options: Readonly<Record<string, 
     },
     engine: (definition) => void engines.push(definition),
     onClose: (close) => void closers.push(close),
-    ...{ tap: nothing, command: nothing, route: nothing, devices: nothing, check: nothing, status: nothing, onReady: nothing },
+    ...{
+      tap: nothing,
+      command: nothing,
+      route: nothing,
+      devices: nothing,
+      check: nothing,
+      status: nothing,
+      onReady: nothing,
+    },
   };
   const checked = plugin.options === undefined ? undefined : validateSection(plugin.options, options, "options");
   const problem = checked?.problems.find(({ severity }) => severity === "error");
-  if (problem !== undefined) throw new Error(`The options of the contract are refused: ${problem.path}: ${problem.message}`);
+  if (problem !== undefined)
+    throw new Error(`The options of the contract are refused: ${problem.path}: ${problem.message}`);
   await plugin.setup(host as PluginHost, (checked?.value ?? options) as never);
   const [engine, more] = engines;
   if (engine === undefined) throw new Error("The plugin registers no engine. Call host.engine in setup.");
@@ -73,7 +92,14 @@ async function setUp(plugin: PluginDefinition, options: Readonly<Record<string, 
 function inboundOf(text: string): Inbound {
   const chat = { id: "7", kind: "direct" } as const;
   return {
-    ...{ id: "event-1", channel: "contract", account: "default", kind: "message", chat, sender: { id: "7", name: "Ada" } },
+    ...{
+      id: "event-1",
+      channel: "contract",
+      account: "default",
+      kind: "message",
+      chat,
+      sender: { id: "7", name: "Ada" },
+    },
     ...{ text, media: [], mention: true, timestamp: 1_760_000_000_000, authority: "channel" },
   };
 }
@@ -122,7 +148,8 @@ function createEngineBench({
     }),
     async run(turn, { signal = new AbortController().signal, onEvent } = {}) {
       const ended = await Promise.race([collect(() => bench.engine.run(turn, signal), onEvent), realWait(patienceMs)]);
-      if (ended === undefined) throw new Error("The turn does not end in time. End with done, or throw an EngineError.");
+      if (ended === undefined)
+        throw new Error("The turn does not end in time. End with done, or throw an EngineError.");
       return ended;
     },
     async until(condition, sentence) {
@@ -133,7 +160,10 @@ function createEngineBench({
   return bench;
 }
 
-async function collect(run: () => AsyncIterable<TurnEvent>, onEvent: (event: TurnEvent) => void = () => {}): Promise<Run> {
+async function collect(
+  run: () => AsyncIterable<TurnEvent>,
+  onEvent: (event: TurnEvent) => void = () => {},
+): Promise<Run> {
   const events: TurnEvent[] = [];
   const text = () => textOf(events);
   try {

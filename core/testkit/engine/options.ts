@@ -6,7 +6,8 @@ import type { ContractSkip } from "../skips.ts";
  * What the author's model server can be made to do with every request from then on.
  *
  * - `away`: nothing answers at its address.
- * - `busy`, `quota`, `unauthorized`, `unknown`, `unavailable`: it refuses for its load, the account, the key, the model's name, a fault of
+ * - `busy`, `quota`, `unauthorized`, `unknown`, `unavailable`: it refuses for its load, the account, the key, the
+ * model's name, a fault of
  *   its own. The text of `unauthorized` contains the key.
  * - `full`: it refuses because the conversation is too long for the model.
  * - `cut`: it sends the first word, and the connection breaks.
@@ -30,11 +31,17 @@ export type ModelFailure =
 /** What a model server can do: a failure, or `tools`: it calls the tool that `callTool` names. */
 export type ModelAbility = ModelFailure | "tools";
 
-/** A model server that runs for one test. Unless it fails, it answers with the last message of the user, in several pieces. */
+/**
+ * A model server that runs for one test. Unless it fails, it answers with the last message of the user, in several
+ * pieces.
+ */
 export interface ModelServer {
   /** What a turn needs to reach it: the model's name and its provider, with an `apiKey`. */
   readonly turn: Pick<EngineTurn, "model" | "providers">;
-  /** Options of the plugin that lead to this server, such as `{ url }`. They replace those of the contract with the same names. */
+  /**
+   * Options of the plugin that lead to this server, such as `{ url }`. They replace those of the contract with the same
+   * names.
+   */
   readonly options?: Readonly<Record<string, unknown>>;
   /** Causes a failure that `can` lists, for every later request. */
   fail(failure: ModelFailure): void | Promise<void>;

@@ -13,7 +13,9 @@ export interface Ended {
   /** The agent and session of its turn; absent if there was no turn. */
   readonly agentId?: string;
   readonly sessionKey?: string;
-  /** The agent's reply to a webhook, whether or not it was sent. Only while the configuration has `hooks.exposeReplies`. */
+  /**
+   * The agent's reply to a webhook, whether or not it was sent. Only while the configuration has `hooks.exposeReplies`.
+   */
   readonly reply?: string;
   /** What each station decided, in order, as `service why` prints it. */
   readonly decisions: readonly Decision[];
@@ -26,7 +28,10 @@ export interface Endings {
   find(eventId: string): Promise<EventReport | undefined>;
   /** Every event that has ended, oldest first. */
   all(): Promise<readonly Ended[]>;
-  /** Number of events that are running, or ready to run; `putOff`: those that only wait to repeat a send that had no known effect. */
+  /**
+   * Number of events that are running, or ready to run; `putOff`: those that only wait to repeat a send that had no
+   * known effect.
+   */
   progress(): Promise<{ readonly moving: number; readonly putOff: number }>;
   close(): Promise<void>;
 }
@@ -74,7 +79,8 @@ export async function openEndings({
       const last = report?.decisions.at(-1);
       throw new Error(
         `The event ${eventId} did not end within ${patienceMs / 1_000} s: it is ${report?.state ?? "unknown"}` +
-          `${last === undefined ? "" : `, last ${last.code} at ${last.station}`}. Advance the clock if it waits for a time.`,
+          `${last === undefined ? "" : `, last ${last.code} at ${last.station}`}. Advance the clock if it ` +
+          "waits for a time.",
       );
     },
     find: async (eventId) => (await store.event(eventId)) ?? undefined,

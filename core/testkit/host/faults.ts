@@ -8,7 +8,8 @@ import { onEvent } from "../../listeners/index.ts";
 const errorLevel = 50;
 
 /** Whether none of the patterns of a test allows the fault. */
-export const isUnexpected = (fault: string, allowed: readonly RegExp[]) => allowed.every((pattern) => fault.search(pattern) < 0);
+export const isUnexpected = (fault: string, allowed: readonly RegExp[]) =>
+  allowed.every((pattern) => fault.search(pattern) < 0);
 
 export interface FaultWatch {
   /** Stops watching. Returns each unhandled rejection, with the calls that led to it. */

@@ -27,7 +27,12 @@ export interface Delivered {
   readonly text: string;
   readonly buttons: readonly (readonly Button[])[];
   /** The gateway's own copies of the files, in its state directory. */
-  readonly media: readonly { readonly path?: string; readonly mimeType?: string; readonly fileName?: string; readonly size?: number }[];
+  readonly media: readonly {
+    readonly path?: string;
+    readonly mimeType?: string;
+    readonly fileName?: string;
+    readonly size?: number;
+  }[];
   /** Id of the message it replies to. */
   readonly replyTo?: string;
   /** Id of the message it edited. */
@@ -53,7 +58,9 @@ export interface Said {
   /** True: the message is written in a group. */
   readonly group?: boolean;
   readonly thread?: string;
-  /** Whether the message addresses the bot. Default false; in a group the bot replies only to messages that address it. */
+  /**
+   * Whether the message addresses the bot. Default false; in a group the bot replies only to messages that address it.
+   */
   readonly mention?: boolean;
   /** Id of the message it replies to. */
   readonly replyTo?: string;
@@ -101,12 +108,17 @@ const chatOf = ({ from = ownerId, group = false, chat }: Said) => chat ?? (group
 function inboundOf(
   text: string,
   said: Said,
-  { now, updateId, media, press }: { readonly now: number; readonly updateId: string; readonly media: readonly InboundMedia[] } & Pressing,
+  {
+    now,
+    updateId,
+    media,
+    press,
+  }: { readonly now: number; readonly updateId: string; readonly media: readonly InboundMedia[] } & Pressing,
 ): ChannelInbound {
   const { from = ownerId, name = from, group = false, thread, mention = !group, replyTo, edits } = said;
   return {
     kind: press !== undefined ? "press" : edits === undefined ? "message" : "edit",
-    chat: { id: chatOf(said), kind: group ? "group" : "direct", ...(thread === undefined ? {} : { thread }) },
+    chat: { id: chatOf(said), kind: group ? "group" : "direct", thread },
     sender: { id: from, name },
     text: text === "" && media.length > 0 ? `[${media[0]?.kind}]` : text,
     media,
@@ -127,7 +139,7 @@ function keepFiles(files: readonly SaidFile[], kept: Map<string, SaidFile>): rea
     kept.set(ref, file);
     const mimeType = file.mimeType ?? sniff(Buffer.from(file.bytes)).mimeType;
     const kind = kinds.find((one) => mimeType.startsWith(`${one}/`)) ?? "document";
-    return { kind, ref, mimeType, size: file.bytes.length, ...(file.name === undefined ? {} : { fileName: file.name }) };
+    return { kind, ref, mimeType, size: file.bytes.length, fileName: file.name };
   });
 }
 
@@ -139,7 +151,8 @@ async function fetchFile(
 ): Promise<{ readonly path: string; readonly mimeType: string; readonly size: number }> {
   const file = kept.get(media.ref);
   if (file === undefined) throw new ChannelError("media_refused", { detail: "the file is gone" });
-  if (file.bytes.length > maxBytes) throw new ChannelError("too_large", { detail: `the file is too large: at most ${maxBytes} bytes` });
+  if (file.bytes.length > maxBytes)
+    throw new ChannelError("too_large", { detail: `the file is too large: at most ${maxBytes} bytes` });
   signal.throwIfAborted();
   const folder = join(directory, "media");
   await mkdir(folder, { recursive: true });
@@ -167,7 +180,7 @@ function partsOf({ text, buttons, media, replyTo }: Reply): readonly Part[] {
       kind: "text",
       chars: [...piece].length,
       body: body as unknown as Json,
-      ...(replyTo === undefined ? {} : { replyTo }),
+      replyTo,
     };
   });
 }
@@ -180,7 +193,8 @@ export function createTestChannel(): TestChannel {
   let deaths = 0;
   let updates = 0;
   const opened = (): ChannelAccount<object> => {
-    if (account === undefined) throw new Error("The loopback channel is not open. Remove the configuration that disables it.");
+    if (account === undefined)
+      throw new Error("The loopback channel is not open. Remove the configuration that disables it.");
     return account;
   };
   const take = async (raw: Json, { id, lane }: { readonly id: string; readonly lane: string }) =>
@@ -194,11 +208,16 @@ export function createTestChannel(): TestChannel {
       const media = keepFiles(said.files ?? [], kept);
       const inbound = inboundOf(text, said, { now: opened().now(), updateId: id, media, ...more });
       const { chat } = inbound;
-      return await take(inbound as unknown as Json, { id, lane: chat.thread === undefined ? chat.id : `${chat.id}:${chat.thread}` });
+      return await take(inbound as unknown as Json, {
+        id,
+        lane: chat.thread === undefined ? chat.id : `${chat.id}:${chat.thread}`,
+      });
     },
     buttonOf(button, by) {
       const chat = chatOf(by);
-      const sent = outbox.filter((message) => message.chat === chat && (by.thread ?? message.thread) === message.thread);
+      const sent = outbox.filter(
+        (message) => message.chat === chat && (by.thread ?? message.thread) === message.thread,
+      );
       for (const { buttons, messageId } of sent.toReversed()) {
         const found = buttons.flat().find(({ text, value }) => text === button || value === button);
         if (found !== undefined) return { chat, value: found.value, messageId };
@@ -235,7 +254,11 @@ export function createTestChannel(): TestChannel {
           async start() {
             // The platform answers: a send that a killed process left in doubt may be repeated.
             given.calling()();
-            given.status({ state: "connected", identity: { id: "bot", username: "test_bot" }, lastContactAt: given.now() });
+            given.status({
+              state: "connected",
+              identity: { id: "bot", username: "test_bot" },
+              lastContactAt: given.now(),
+            });
           },
           parse: (raw) => (isInbound(raw) ? (raw as unknown as ChannelInbound) : undefined),
           render: partsOf,
@@ -243,14 +266,14 @@ export function createTestChannel(): TestChannel {
             // The process is gone: nothing of it comes to an end.
             if (life < deaths) return await new Promise(() => {});
             const content = part.body as unknown as Content;
-            const at = { chat, ...(thread === undefined ? {} : { thread }) };
+            const at = { chat, thread };
             const answered = given.calling();
             await channel.beforeSend({ ...at, text: content.text });
             answered();
             const messageId = part.replaces ?? `out-${outbox.length + 1}`;
             const references = {
-              ...(part.replyTo === undefined ? {} : { replyTo: part.replyTo }),
-              ...(part.replaces === undefined ? {} : { replaces: part.replaces }),
+              replyTo: part.replyTo,
+              replaces: part.replaces,
             };
             outbox.push({ messageId, ...at, ...content, ...references, at: given.now() });
             return { messageId };

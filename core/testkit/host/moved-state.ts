@@ -7,8 +7,8 @@ import { basename, join } from "node:path";
 const ofProcess = /^(?:lock\.\w+|gateway\.json|state\.db-(?:shm|wal))$/;
 
 /**
- * Copies a directory with a gateway in it. The database's log is copied first, so that a checkpoint between the two copies loses nothing:
- * what is in both is applied twice.
+ * Copies a directory with a gateway in it. The database's log is copied first, so that a checkpoint between the two
+ * copies loses nothing: what is in both is applied twice.
  */
 export async function copyState(from: string, to: string): Promise<void> {
   const log = (directory: string) => join(directory, "state", "state.db-wal");

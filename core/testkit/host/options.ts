@@ -10,28 +10,32 @@ export interface TestHostOptions {
   /** The plugins under test, as exported by their modules. The bundled plugins are not loaded. */
   readonly plugins?: readonly PluginDefinition[];
   /**
-   * Sections of the configuration, such as `{ plugins: { entries: { tally: { options: {} } } } }`. They are merged over the defaults of the
-   * test host: everyone may write in the channel `loopback`, the sender `owner` owns the bot, and webhooks are on. `undefined` removes one.
+   * Sections of the configuration, such as `{ plugins: { entries: { tally: { options: {} } } } }`. They are merged over
+   * the defaults of the test host: everyone may write in the channel `loopback`, the sender `owner` owns the bot, and
+   * webhooks are on. `undefined` removes one.
    */
   readonly config?: Readonly<Record<string, unknown>>;
   /**
-   * The agent's reply, if no plugin under test provides an engine: its text, or the events of an engine, such as calls of tools. Default:
-   * `heard: <text>`. The configuration names the engine that replies `test-engine`, as in `agents.defaults.engine`, if models are chosen.
+   * The agent's reply, if no plugin under test provides an engine: its text, or the events of an engine, such as calls
+   * of tools. Default: `heard: <text>`. The configuration names the engine that replies `test-engine`, as in
+   * `agents.defaults.engine`, if models are chosen.
    *
    * @example
    * answer: ({ inbound }) => (inbound.text === "ping" ? "pong" : "NO_REPLY"),
    */
   readonly answer?: (turn: EngineTurn, signal: AbortSignal) => string | Promise<string> | AsyncIterable<TurnEvent>;
   /**
-   * An existing directory to run in, with files that the configuration names, such as transforms, skills or plugins in `plugins.load`.
-   * `config.jsonc` and `state` are written there, and remain after `close`. Default: a new one, which `close` removes.
+   * An existing directory to run in, with files that the configuration names, such as transforms, skills or plugins in
+   * `plugins.load`. `config.jsonc` and `state` are written there, and remain after `close`. Default: a new one, which
+   * `close` removes.
    */
   readonly directory?: string;
   /** Environment variables for the gateway and its configuration. Default: none. */
   readonly environment?: Readonly<Record<string, string>>;
   /**
-   * Errors that the test causes on purpose: plugins that do not come up and errors of the configuration, which otherwise make `createTestHost`
-   * reject; errors in the log and unhandled rejections, which otherwise make `close` reject.
+   * Errors that the test causes on purpose: plugins that do not come up and errors of the configuration, which
+   * otherwise make `createTestHost` reject; errors in the log and unhandled rejections, which otherwise make `close`
+   * reject.
    *
    * @example
    * allowErrors: [/^plugins\.entries\.tally\.options/],
@@ -76,17 +80,18 @@ export interface TestHost extends AsyncDisposable {
   /** Epoch milliseconds of the simulated clock, which plugins read with `host.now()`. */
   now(): number;
   /**
-   * Moves the clock forward, and runs this process's timers that fall due meanwhile, in order. Resolves when everything they caused has
-   * ended. Work that is already running ends first, or gets one second; a send that waits to be repeated just waits. `Date` and
-   * `node:timers/promises` keep real time.
+   * Moves the clock forward, and runs this process's timers that fall due meanwhile, in order. Resolves when everything
+   * they caused has ended. Work that is already running ends first, or gets one second; a send that waits to be
+   * repeated just waits. `Date` and `node:timers/promises` keep real time.
    *
    * @example
    * await host.advance(10 * 60_000);
    */
   advance(ms: number): Promise<void>;
   /**
-   * A person writes in the loopback channel, with or without files, or edits or presses; see `Said`. Resolves when the event has ended, with its outcome; rejects when it has not after 10 s.
-   * An event that is under way at a `restart` may end on the gateway after it.
+   * A person writes in the loopback channel, with or without files, or edits or presses; see `Said`. Resolves when the
+   * event has ended, with its outcome; rejects when it has not after 10 s. An event that is under way at a `restart`
+   * may end on the gateway after it.
    *
    * @example
    * const { outcome, reason } = await host.say("/pair", { from: "stranger" });
@@ -94,8 +99,8 @@ export interface TestHost extends AsyncDisposable {
    */
   say(text: string, said?: Said): Promise<Ended>;
   /**
-   * A person presses a button: the last one with this text or value that the bot sent to the chat. Resolves when the event has ended, and
-   * rejects when there is no such button.
+   * A person presses a button: the last one with this text or value that the bot sent to the chat. Resolves when the
+   * event has ended, and rejects when there is no such button.
    *
    * @example
    * await host.say("/pair");
@@ -103,27 +108,34 @@ export interface TestHost extends AsyncDisposable {
    */
   press(button: string, by?: Pick<Said, "from" | "name" | "chat" | "group" | "thread">): Promise<Ended>;
   /**
-   * Posts a webhook to `hooks.path`, with the hook token unless the headers have an `authorization`. A text is sent byte for byte, as a
-   * signature needs it: as JSON if it is JSON, else as `text/plain`, which only a mapping with `body: "text"` takes; others answer 415. Name
-   * another type in the headers, such as that of a form. Anything but a text is sent as JSON. Resolves when every event that its answer names
-   * has ended, except those that wait for the next heartbeat.
+   * Posts a webhook to `hooks.path`, with the hook token unless the headers have an `authorization`. A text is sent
+   * byte for byte, as a signature needs it: as JSON if it is JSON, else as `text/plain`, which only a mapping with
+   * `body: "text"` takes; others answer 415. Name another type in the headers, such as that of a form. Anything but a
+   * text is sent as JSON. Resolves when every event that its answer names has ended, except those that wait for the
+   * next heartbeat.
    *
    * @example
    * await host.deliver("uptime", { monitor: "site", status: "down" });
    * await host.deliver("github", recordedBody, { headers: { "x-hub-signature-256": signature } });
    * await host.deliver("slash", "text=deploy", { headers: { "content-type": "application/x-www-form-urlencoded" } });
    */
-  deliver(path: string, body: Json, options?: { readonly headers?: Readonly<Record<string, string>> }): Promise<WebhookAnswer>;
+  deliver(
+    path: string,
+    body: Json,
+    options?: { readonly headers?: Readonly<Record<string, string>> },
+  ): Promise<WebhookAnswer>;
   /**
-   * Requests a route, such as `/plugins/tally/counts`, with the gateway token unless the request has an `authorization` header.
+   * Requests a route, such as `/plugins/tally/counts`, with the gateway token unless the request has an `authorization`
+   * header.
    *
    * @example
    * expect(await (await host.fetch("/plugins/tally/counts")).json()).toEqual({ answered: 1 });
    */
   fetch(path: string, init?: RequestInit): Promise<Response>;
   /**
-   * Changes the configuration as an edit of its file does: the sections are merged over those of before, and `undefined` removes a key.
-   * Resolves when the change is in effect. Rejects with the reasons if the new configuration has an error.
+   * Changes the configuration as an edit of its file does: the sections are merged over those of before, and
+   * `undefined` removes a key. Resolves when the change is in effect. Rejects with the reasons if the new configuration
+   * has an error.
    *
    * @example
    * await host.configure({ channels: { acme: { greeting: "Hi" } } });
@@ -141,10 +153,10 @@ export interface TestHost extends AsyncDisposable {
   /** The channel accounts and their states, including the loopback channel's. */
   accounts(): Promise<readonly AccountState[]>;
   /**
-   * Closes the gateway and starts it again on the same state, with the same plugins. With `killed`, the new one gets the state as it is at
-   * this moment, as after the end of a process: what ran is left to the new gateway, and the old one sends nothing more in the channel
-   * `loopback`. If anything ran, the clock moves on while the old one closes, by at most `gateway.drainSeconds` and two seconds. The base
-   * address changes.
+   * Closes the gateway and starts it again on the same state, with the same plugins. With `killed`, the new one gets
+   * the state as it is at this moment, as after the end of a process: what ran is left to the new gateway, and the old
+   * one sends nothing more in the channel `loopback`. If anything ran, the clock moves on while the old one closes, by
+   * at most `gateway.drainSeconds` and two seconds. The base address changes.
    *
    * @example
    * await host.say("/remind tomorrow");
@@ -153,7 +165,10 @@ export interface TestHost extends AsyncDisposable {
   restart(how?: { readonly killed?: boolean }): Promise<void>;
   /** What the loopback channel sent, oldest first. */
   outbox(): readonly Delivered[];
-  /** Sets a function that the loopback channel calls before each message. If it throws a `ChannelError`, that is the platform's answer. */
+  /**
+   * Sets a function that the loopback channel calls before each message. If it throws a `ChannelError`, that is the
+   * platform's answer.
+   */
   beforeSend(ask: BeforeSend): void;
   /** The events that `say` and `deliver` waited for, and those that ended during the last `advance`; oldest first. */
   ended(): readonly Ended[];
@@ -165,11 +180,13 @@ export interface TestHost extends AsyncDisposable {
    * expect(await host.settled(eventId)).toMatchObject({ outcome: "answered" });
    */
   settled(eventId: string): Promise<Ended>;
-  /** What each station decided about an event, given its id or the result of `say`. Rejects if there is no such event. */
+  /**
+   * What each station decided about an event, given its id or the result of `say`. Rejects if there is no such event.
+   */
   why(event: string | Pick<Ended, "eventId">): Promise<Ended["decisions"]>;
   /**
-   * Closes the gateway and removes its files; idempotent. Rejects with each logged error, and each unhandled rejection and the calls that led to
-   * it, that `allowErrors` does not match. `await using` calls it.
+   * Closes the gateway and removes its files; idempotent. Rejects with each logged error, and each unhandled rejection
+   * and the calls that led to it, that `allowErrors` does not match. `await using` calls it.
    */
   close(): Promise<void>;
 }

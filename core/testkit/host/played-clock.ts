@@ -1,8 +1,8 @@
 /**
  * A clock that a test controls: the time that the gateway and its plugins read, and the timers of this process.
  *
- * Timers remain Node's timers, so a test that only waits needs nothing special. `advance` runs the timers due within the given time, at
- * once and in order. All test hosts of a process share one clock, because there is one `setTimeout`.
+ * Timers remain Node's timers, so a test that only waits needs nothing special. `advance` runs the timers due within
+ * the given time, at once and in order. All test hosts of a process share one clock, because there is one `setTimeout`.
  */
 
 type Callback = (...values: readonly unknown[]) => void;
@@ -13,7 +13,10 @@ interface Entry {
   /** Milliseconds between two runs; absent if it runs once. */
   readonly every?: number;
   readonly run: () => void;
-  /** It has run while the clock moved, so its real time means nothing unless it is refreshed. `ref`: it kept the process alive. */
+  /**
+   * It has run while the clock moved, so its real time means nothing unless it is refreshed. `ref`: it kept the process
+   * alive.
+   */
   played?: { readonly ref: boolean } | undefined;
   /** A time limit of `AbortSignal.timeout`: it ends on its own, and keeps nothing alive. */
   readonly isLimit?: true;
@@ -26,7 +29,9 @@ export interface PlayedClock {
   elapsed(): number;
   /** Runs the timers due within `ms`, in order. After each timer, all ready work runs first. */
   advance(ms: number): Promise<void>;
-  /** Waits for the end of `work`, and meanwhile plays up to `ms`, slowly enough for what is under way over the network. */
+  /**
+   * Waits for the end of `work`, and meanwhile plays up to `ms`, slowly enough for what is under way over the network.
+   */
   playUntil<T>(work: Promise<T>, ms: number): Promise<T>;
   /** The pending timers of this process, including those that do not keep it alive, but no time limits of signals. */
   timers(): ReadonlySet<NodeJS.Timeout>;
@@ -76,7 +81,12 @@ function delayOf(ms: unknown): number {
   return delay >= 1 && delay <= 2_147_483_647 ? Math.trunc(delay) : 1;
 }
 
-function start(kind: "once" | "repeated" | "limit", run: Callback, ms: unknown, values: readonly unknown[]): NodeJS.Timeout {
+function start(
+  kind: "once" | "repeated" | "limit",
+  run: Callback,
+  ms: unknown,
+  values: readonly unknown[],
+): NodeJS.Timeout {
   const delay = delayOf(ms);
   const kinds = { ...(kind === "repeated" && { every: delay }), ...(kind === "limit" && { isLimit: true as const }) };
   const entry: Entry = { due: now() + delay, ...kinds, run: () => run(...values) };
@@ -104,7 +114,10 @@ function start(kind: "once" | "repeated" | "limit", run: Callback, ms: unknown, 
   return handle;
 }
 
-/** A timer that was cleared could not be refreshed any more, as undici refreshes the one with which it counts its time limits. */
+/**
+ * A timer that was cleared could not be refreshed any more, as undici refreshes the one with which it counts its time
+ * limits.
+ */
 function setAside(handle: NodeJS.Timeout, entry: Entry): void {
   entries.delete(handle);
   entry.played = { ref: handle.hasRef() };
@@ -137,7 +150,12 @@ function install(): void {
 /** As `AbortSignal.timeout`. */
 function limit(ms: number): AbortSignal {
   const controller = new AbortController();
-  start("limit", () => controller.abort(new DOMException("The operation was aborted due to timeout", "TimeoutError")), ms, []).unref();
+  start(
+    "limit",
+    () => controller.abort(new DOMException("The operation was aborted due to timeout", "TimeoutError")),
+    ms,
+    [],
+  ).unref();
   return controller.signal;
 }
 

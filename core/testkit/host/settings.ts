@@ -4,7 +4,8 @@ import { loopbackId, ownerId } from "./loopback.ts";
 
 type Section = Readonly<Record<string, unknown>>;
 
-const isSection = (value: unknown): value is Section => typeof value === "object" && value !== null && !Array.isArray(value);
+const isSection = (value: unknown): value is Section =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Sections are merged key by key; lists and values are replaced. */
 export function merge(base: Section, over: Section): Section {

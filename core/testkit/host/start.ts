@@ -87,7 +87,8 @@ export async function writeSettings(configFile: string, settings: Lasting["setti
 /** The gateway would take only one of two plugins with the same id. */
 function assertFree(plugins: readonly PluginDefinition[]): void {
   const taken = plugins.find(({ id }) => id === loopbackId || id === engineId);
-  if (taken !== undefined) throw new Error(`The test host uses the id ${taken.id} itself. Give the plugin under test another id.`);
+  if (taken !== undefined)
+    throw new Error(`The test host uses the id ${taken.id} itself. Give the plugin under test another id.`);
 }
 
 /** Fails early, because a missing plugin would fail the test later with a less helpful reason. */
@@ -97,5 +98,6 @@ async function assertUp(gateway: Gateway, allowed: readonly RegExp[]): Promise<v
     ...plugins.flatMap(({ id, state, reason }) => (state === "failed" ? [reason ?? `The plugin ${id} failed.`] : [])),
     ...errorsIn(problems),
   ].filter((reason) => isUnexpected(reason, allowed));
-  if (reasons.length > 0) throw new Error(`The test host did not start:\n${reasons.map((reason) => `- ${reason}`).join("\n")}`);
+  if (reasons.length > 0)
+    throw new Error(`The test host did not start:\n${reasons.map((reason) => `- ${reason}`).join("\n")}`);
 }

@@ -1,4 +1,7 @@
-/** A whole gateway in the process of a test: real stations, a real store, real HTTP, and people who are played by the test. */
+/**
+ * A whole gateway in the process of a test: real stations, a real store, real HTTP, and people who are played by the
+ * test.
+ */
 import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,15 +16,22 @@ import { realWait, usePlayedClock } from "./played-clock.ts";
 import { merge } from "./settings.ts";
 import { errorsIn, type Lasting, prepareParts, type Started, startParts, writeSettings } from "./start.ts";
 
-/** Limits the work that runs while the clock moves: long enough for a turn, short enough for a test of a turn that hangs. */
+/**
+ * Limits the work that runs while the clock moves: long enough for a turn, short enough for a test of a turn that
+ * hangs.
+ */
 const restMs = 1_000;
 
-/** How long a gateway waits for its turns when it closes: those that it still runs, and then those that it has interrupted. */
+/**
+ * How long a gateway waits for its turns when it closes: those that it still runs, and then those that it has
+ * interrupted.
+ */
 const closingMs = ({ gateway }: Started) => gateway.config().gateway.drainSeconds * 1_000 + 2_000;
 
 /**
- * Starts a whole gateway in this process: the real stations, store and HTTP server, in a temporary directory, with a channel that needs no
- * platform and a clock that the test controls. Rejects with the reason if a plugin does not come up or the configuration has an error.
+ * Starts a whole gateway in this process: the real stations, store and HTTP server, in a temporary directory, with a
+ * channel that needs no platform and a clock that the test controls. Rejects with the reason if a plugin does not come
+ * up or the configuration has an error.
  *
  * Open test hosts control the timers of the process. Close each host, best with `await using`.
  *
@@ -38,7 +48,8 @@ export async function createTestHost(options: TestHostOptions = {}): Promise<Tes
   const clock = usePlayedClock();
   const logged: string[] = [];
   let generation = 1;
-  const directory = () => (generation === 1 && options.directory !== undefined ? options.directory : join(root, String(generation)));
+  const directory = () =>
+    generation === 1 && options.directory !== undefined ? options.directory : join(root, String(generation));
   let started: Started | undefined;
   const stop = async ({ endings, gateway }: Started): Promise<void> => {
     await Promise.all([gateway.close(), endings.close()]);
@@ -92,7 +103,9 @@ export async function createTestHost(options: TestHostOptions = {}): Promise<Tes
 function assertExpected(faults: readonly string[], allowed: readonly RegExp[]): void {
   const unexpected = faults.filter((fault) => isUnexpected(fault, allowed));
   if (unexpected.length === 0) return;
-  throw new Error(`The test host saw errors that the test does not allow:\n${unexpected.map((fault) => `- ${fault}`).join("\n")}`);
+  throw new Error(
+    `The test host saw errors that the test does not allow:\n${unexpected.map((fault) => `- ${fault}`).join("\n")}`,
+  );
 }
 
 type Restart = (how?: { readonly killed?: boolean }) => Promise<Started>;
@@ -111,7 +124,11 @@ async function rest(endings: Endings, barrier: () => Promise<void>): Promise<voi
 
 function createHost(
   first: Started,
-  { lasting, restart, shutDown }: { readonly lasting: Lasting; readonly restart: Restart; readonly shutDown: () => Promise<void> },
+  {
+    lasting,
+    restart,
+    shutDown,
+  }: { readonly lasting: Lasting; readonly restart: Restart; readonly shutDown: () => Promise<void> },
 ): TestHost {
   const { channel, clock } = lasting;
   let { directory, configFile, gateway, endings } = first;
@@ -163,7 +180,10 @@ function createHost(
     },
     deliver: async (path, body, { headers = {} } = {}) => {
       const { path: base } = gateway.config().hooks;
-      const response = await postHook(`${gateway.url}${base}/${path}`, body, { authorization: `Bearer ${hookToken(lasting)}`, ...headers });
+      const response = await postHook(`${gateway.url}${base}/${path}`, body, {
+        authorization: `Bearer ${hookToken(lasting)}`,
+        ...headers,
+      });
       const answer = parseAnswer(await response.text());
       const ends: Ended[] = [];
       for (const eventId of eventIdsOf(answer)) ends.push(await endOf(eventId));
@@ -192,7 +212,7 @@ function createHost(
     },
     async problems() {
       const { problems } = await gateway.describe();
-      return problems.map(({ severity, path, message, hint }) => ({ severity, path, message, ...(hint !== undefined && { hint }) }));
+      return problems.map(({ severity, path, message, hint }) => ({ severity, path, message, hint }));
     },
     async restart(how) {
       restarting = restart(how).then((again) => {
@@ -209,7 +229,8 @@ function createHost(
     async why(event) {
       const eventId = typeof event === "string" ? event : event.eventId;
       const found = await endings.find(eventId);
-      if (found === undefined) throw new Error(`There is no event ${eventId}. Use the id that say or deliver returned.`);
+      if (found === undefined)
+        throw new Error(`There is no event ${eventId}. Use the id that say or deliver returned.`);
       return found.decisions;
     },
     close() {
@@ -221,7 +242,8 @@ function createHost(
   return host;
 }
 
-const hookToken = ({ settings: { hooks } }: Lasting) => String((hooks as { readonly token?: unknown } | undefined)?.token);
+const hookToken = ({ settings: { hooks } }: Lasting) =>
+  String((hooks as { readonly token?: unknown } | undefined)?.token);
 
 /** The headers that come last win, however they are written. */
 function postHook(url: string, body: Json, headers: Readonly<Record<string, string>>): Promise<Response> {
@@ -244,7 +266,8 @@ interface Applied {
 
 function assertApplied({ problems, message = "no answer" }: Applied): void {
   const reasons = problems === undefined ? [message] : errorsIn(problems);
-  if (reasons.length > 0) throw new Error(`The configuration has errors:\n${reasons.map((reason) => `- ${reason}`).join("\n")}`);
+  if (reasons.length > 0)
+    throw new Error(`The configuration has errors:\n${reasons.map((reason) => `- ${reason}`).join("\n")}`);
 }
 
 async function gatewayToken({ stateDirectory }: Gateway): Promise<string> {
@@ -262,7 +285,11 @@ function parseAnswer(text: string): Json {
 /** The event ids in a webhook's answer, which has one event or a list of them. */
 function eventIdsOf(answer: Json): readonly string[] {
   if (typeof answer !== "object" || answer === null) return [];
-  const { mode, eventId, eventIds } = answer as { readonly mode?: unknown; readonly eventId?: unknown; readonly eventIds?: unknown };
+  const { mode, eventId, eventIds } = answer as {
+    readonly mode?: unknown;
+    readonly eventId?: unknown;
+    readonly eventIds?: unknown;
+  };
   if (mode === "next-heartbeat") return [];
   const all = Array.isArray(eventIds) ? eventIds : [eventId];
   return all.filter((id) => typeof id === "string");

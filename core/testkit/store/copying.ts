@@ -2,7 +2,17 @@
 import { expect, type TestContext, test } from "vitest";
 import { type Copying, type CopyRow, copyKinds, copyNamespace, copyRecordKey, type Store } from "../../state/index.ts";
 import { copyState } from "../../stores/index.ts";
-import { acceptAll, answered, decision, newEvent, type StoreContractOptions, say, settle, start, take } from "./fixture.ts";
+import {
+  acceptAll,
+  answered,
+  decision,
+  newEvent,
+  type StoreContractOptions,
+  say,
+  settle,
+  start,
+  take,
+} from "./fixture.ts";
 import { modelCall } from "./model-calls.ts";
 
 type OpenOptions = Pick<StoreContractOptions, "open" | "reopen">;
@@ -32,7 +42,8 @@ export function copyingRules({ open, reopen }: OpenOptions): void {
       for (const store of stores) await store.close();
     }
   };
-  const copied = (source: Store, target: Store) => copyState({ source, target, shown: "the target", newId: () => "the source" });
+  const copied = (source: Store, target: Store) =>
+    copyState({ source, target, shown: "the target", newId: () => "the source" });
 
   test(
     "a copy contains every row of the source, and work goes on there",
@@ -45,12 +56,20 @@ export function copyingRules({ open, reopen }: OpenOptions): void {
       expect(await target.stats()).toEqual(await source.stats());
       expect(await target.usage({ since: 0 })).toEqual(await source.usage({ since: 0 }));
       for (const generation of [0, 1])
-        expect(await target.transcript("session", { generation })).toEqual(await source.transcript("session", { generation }));
+        expect(await target.transcript("session", { generation })).toEqual(
+          await source.transcript("session", { generation }),
+        );
       const delivered = await take(target, "said");
       expect([delivered.stage, delivered.attempts]).toEqual(["delivery", 2]);
-      expect(await target.unsent("said")).toMatchObject([{ part: { body: { text: "one" } }, state: "sending" }, { state: "waiting" }]);
+      expect(await target.unsent("said")).toMatchObject([
+        { part: { body: { text: "one" } }, state: "sending" },
+        { state: "waiting" },
+      ]);
       expect((await take(target, "ran")).attempts).toBe(2);
-      expect(await target.accept(newEvent("again", { dedupeKey: "key" }))).toMatchObject({ eventId: "keyed", duplicate: true });
+      expect(await target.accept(newEvent("again", { dedupeKey: "key" }))).toMatchObject({
+        eventId: "keyed",
+        duplicate: true,
+      });
       await target.accept(newEvent("new", { lane: "waits" }));
       await settle(target, (await take(target, "waits")).id);
       expect((await take(target, "waits")).id).toBe("new");
@@ -104,7 +123,9 @@ export function copyingRules({ open, reopen }: OpenOptions): void {
       };
       await expect(copied(source, changing)).rejects.toMatchObject({
         code: "state_copy_differs",
-        details: { reason: expect.stringMatching(/^message has the same \d+ rows, but not the same content$/) as string },
+        details: {
+          reason: expect.stringMatching(/^message has the same \d+ rows, but not the same content$/) as string,
+        },
       });
       await expect(target.begin(start)).rejects.toMatchObject({ code: "state_copy_unfinished" });
     }),
@@ -137,7 +158,10 @@ async function fill(store: Store): Promise<void> {
     newEvent("keyed", { lane: "keyed", dedupeKey: "key", dedupeUntil: start + 1_000, fingerprint: "print" }),
     newEvent("said", { lane: "said" }),
     newEvent("ran", { lane: "ran" }),
-    newEvent("refused", { lane: "refused", settled: { outcome: "refused", reason: "no", decisions: [decision("no")] } }),
+    newEvent("refused", {
+      lane: "refused",
+      settled: { outcome: "refused", reason: "no", decisions: [decision("no")] },
+    }),
   );
   const ends = await take(store, "keyed");
   await say(
@@ -155,7 +179,11 @@ async function fill(store: Store): Promise<void> {
   const sent = { rowId: row?.id ?? 0, receipt: { messageId: "11", messageIds: ["11", "12"] }, at: start };
   await store.settle({ unitId: ends.id, at: start, ...answered, agentId: "main", reply: "sent", decisions, sent });
   await store.updateSession("session", { agentId: "main", at: start, settings: { model: "m" }, newGeneration: true });
-  await store.updateSession("old", { agentId: "main", at: start, lastRecipient: { channel: "chat", account: "default", chat: "7" } });
+  await store.updateSession("old", {
+    agentId: "main",
+    at: start,
+    lastRecipient: { channel: "chat", account: "default", chat: "7" },
+  });
   await take(store, "said");
   await say(store, "said", ["one", "two"], [{ role: "user", content: "third", at: start }]);
   await take(store, "ran");

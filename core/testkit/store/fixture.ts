@@ -14,7 +14,9 @@ export interface StoreContractOptions {
   reopen(store: Store, options: { readonly now: () => number }): Promise<Store>;
   /** Set for a store on which several nodes work: adds the rules for several writers. */
   readonly writers?: WriterOptions;
-  /** Set for a store that has a `check`: calls it with the address of `store`, which is open. Adds the rules for checks. */
+  /**
+   * Set for a store that has a `check`: calls it with the address of `store`, which is open. Adds the rules for checks.
+   */
   check?(store: Store): Promise<readonly StoreFinding[]>;
 }
 
@@ -84,7 +86,13 @@ export function createNodes(options: Pick<StoreContractOptions, "open" | "reopen
       try {
         const two = await another("two");
         await two.begin(clock.now);
-        await run({ one: store, two, another, endLease: (node) => writers.endLease(node), look: (node) => writers.look(node) });
+        await run({
+          one: store,
+          two,
+          another,
+          endLease: (node) => writers.endLease(node),
+          look: (node) => writers.look(node),
+        });
       } finally {
         for (const each of opened) await each.close();
       }
@@ -109,11 +117,11 @@ export function newEvent(id: string, words: EventWords = {}): NewEvent {
     event: {
       source,
       kind: "agent",
-      ...(account !== undefined && { account }),
+      account,
       lane,
       authority: "hook",
       ...(gather && { gather }),
-      ...(dedupeKey !== undefined && { dedupeKey }),
+      dedupeKey,
       body: { text: `body of ${id}` },
     },
     ...rest,

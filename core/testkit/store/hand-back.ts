@@ -41,7 +41,11 @@ export function handBackRules(withStore: WithStore): void {
   test(
     "the attempts of a running unit can be set, and of no other",
     withStore(async ({ store, reopen }) => {
-      await acceptAll(store, newEvent("a", { gather: { key: "g", due: start } }), newEvent("b", { gather: { key: "g", due: start } }));
+      await acceptAll(
+        store,
+        newEvent("a", { gather: { key: "g", due: start } }),
+        newEvent("b", { gather: { key: "g", due: start } }),
+      );
       await store.setAttempts("a", 5);
       await take(store);
       await store.setAttempts("a", 0);
@@ -158,7 +162,12 @@ export function ownershipRules(withStore: WithStore): void {
   test(
     "the next owner takes over running units, with their place, attempt count and stage",
     withStore(async ({ store, reopen }) => {
-      await acceptAll(store, newEvent("a", { lane: "one" }), newEvent("b", { lane: "two" }), newEvent("c", { lane: "one" }));
+      await acceptAll(
+        store,
+        newEvent("a", { lane: "one" }),
+        newEvent("b", { lane: "two" }),
+        newEvent("c", { lane: "one" }),
+      );
       await take(store, "one");
       const preview = { address: { channel: "loopback", account: "default", chat: "5" }, messageIds: ["9"] };
       await store.setPreview("a", preview);

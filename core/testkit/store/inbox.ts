@@ -23,7 +23,9 @@ export function inboxRules(withStore: WithStore): void {
       expect(await found({ limit: 2 })).toEqual([["d"], ["f"]]);
       expect(await found({ limit: 10, after: "b" })).toEqual([["c", "d"], ["f"]]);
       expect(await found({ limit: 10, after: "gone" })).toEqual([["a"], ["c", "d"], ["f"]]);
-      expect(await store.passedOver("f", { reason: "unasked", limit: 1 })).toMatchObject([[{ id: "d", body: { text: "body of d" } }]]);
+      expect(await store.passedOver("f", { reason: "unasked", limit: 1 })).toMatchObject([
+        [{ id: "d", body: { text: "body of d" } }],
+      ]);
       expect(await store.passedOver("nobody", { reason: "unasked", limit: 10 })).toEqual([]);
     }),
   );
@@ -32,7 +34,12 @@ export function inboxRules(withStore: WithStore): void {
     "an accepted event waits, and is returned unchanged",
     withStore(async ({ store }) => {
       const event = newEvent("e1", { dedupeKey: "d1", gather: { key: "g", due: start } });
-      expect(await store.accept({ ...event, event: { ...event.event, account: "work", body: { text: "ä \u0000 \u{1F600}" } } })).toEqual({
+      expect(
+        await store.accept({
+          ...event,
+          event: { ...event.event, account: "work", body: { text: "ä \u0000 \u{1F600}" } },
+        }),
+      ).toEqual({
         eventId: "e1",
         duplicate: false,
       });
@@ -60,10 +67,19 @@ export function inboxRules(withStore: WithStore): void {
   test(
     "a repeated dedupe key returns the first event's id, and says whether the body is the same",
     withStore(async ({ store }) => {
-      const keyed = (id: string, fingerprint: string) => newEvent(id, { dedupeKey: "d", fingerprint, dedupeUntil: start + 1_000 });
+      const keyed = (id: string, fingerprint: string) =>
+        newEvent(id, { dedupeKey: "d", fingerprint, dedupeUntil: start + 1_000 });
       await store.accept(keyed("first", "same"));
-      expect(await store.accept(keyed("second", "same"))).toEqual({ eventId: "first", duplicate: true, sameFingerprint: true });
-      expect(await store.accept(keyed("third", "other"))).toEqual({ eventId: "first", duplicate: true, sameFingerprint: false });
+      expect(await store.accept(keyed("second", "same"))).toEqual({
+        eventId: "first",
+        duplicate: true,
+        sameFingerprint: true,
+      });
+      expect(await store.accept(keyed("third", "other"))).toEqual({
+        eventId: "first",
+        duplicate: true,
+        sameFingerprint: false,
+      });
       expect((await store.stats()).waiting).toBe(1);
       expect(await store.event("second")).toBeNull();
     }),
@@ -72,7 +88,9 @@ export function inboxRules(withStore: WithStore): void {
   test(
     "when a dedupe key is accepted many times at once, exactly one is new",
     withStore(async ({ store }) => {
-      const all = await Promise.all(Array.from({ length: 20 }, (_, n) => store.accept(newEvent(`e${n}`, { dedupeKey: "d" }))));
+      const all = await Promise.all(
+        Array.from({ length: 20 }, (_, n) => store.accept(newEvent(`e${n}`, { dedupeKey: "d" }))),
+      );
       expect(all.filter((accepted) => !accepted.duplicate)).toHaveLength(1);
       expect(new Set(all.map((accepted) => accepted.eventId)).size).toBe(1);
     }),
@@ -96,7 +114,10 @@ export function inboxRules(withStore: WithStore): void {
     "an event that is settled on acceptance never waits, and is listed with its outcome",
     withStore(async ({ store }) => {
       await store.accept(
-        newEvent("e1", { settled: { outcome: "silent", reason: "nothing_to_do", decisions: [decision("why")] }, dedupeKey: "d" }),
+        newEvent("e1", {
+          settled: { outcome: "silent", reason: "nothing_to_do", decisions: [decision("why")] },
+          dedupeKey: "d",
+        }),
       );
       expect(await store.waitingLanes()).toEqual([]);
       expect(await store.event("e1")).toMatchObject({
@@ -187,7 +208,12 @@ export function inboxRules(withStore: WithStore): void {
   test(
     "events are listed newest first, by source and outcome, the gateway's own ticks only when asked for",
     withStore(async ({ store }) => {
-      await acceptAll(store, newEvent("a", { lane: "a" }), newEvent("b", { source: "chat" }), newEvent("tick", { source: "heartbeat" }));
+      await acceptAll(
+        store,
+        newEvent("a", { lane: "a" }),
+        newEvent("b", { source: "chat" }),
+        newEvent("tick", { source: "heartbeat" }),
+      );
       await settle(store, (await take(store, "a")).id);
       const ids = async (filter: Partial<Parameters<typeof store.events>[0]>) =>
         (await store.events({ limit: 10, ...filter })).map((event) => event.id);
@@ -204,7 +230,8 @@ export function inboxRules(withStore: WithStore): void {
   test(
     "events are listed by chat, sender, time and what has not ended, in either order",
     withStore(async ({ store }) => {
-      const from = (id: string, lane: string, more: object = {}) => newEvent(id, { lane, source: "chat", account: "work", ...more });
+      const from = (id: string, lane: string, more: object = {}) =>
+        newEvent(id, { lane, source: "chat", account: "work", ...more });
       await acceptAll(
         store,
         from("a", "chat:work:7"),
@@ -218,7 +245,11 @@ export function inboxRules(withStore: WithStore): void {
       );
       const ended = { ...answered, at: start };
       const by = (sender: string) => ({ ...decision("message"), detail: `chat: Ann (9) in "8"`, sender });
-      await store.settle({ ...ended, unitId: (await take(store, "chat:work:7")).id, decisions: [decision("x"), by("8")] });
+      await store.settle({
+        ...ended,
+        unitId: (await take(store, "chat:work:7")).id,
+        decisions: [decision("x"), by("8")],
+      });
       await store.settle({ ...ended, unitId: (await take(store, "letters:work:7")).id, decisions: [by("8")] });
       await store.settle({ ...ended, unitId: (await take(store, "chat:work:70")).id, decisions: [by("9")] });
       // Sent to chat 7 of the channel `chat`.

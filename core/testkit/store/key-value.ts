@@ -39,7 +39,8 @@ export function keyValueRules(withStore: WithStore): void {
     withStore(async ({ store }) => {
       for (const key of ["b:1", "a:2", "a:%", "a:1", "a", "a:\u{1F600}"]) await store.set("n", key, key);
       await store.set("m", "a:0", 0);
-      const keys = async (options?: Parameters<typeof store.list>[1]) => (await store.list("n", options)).map(({ key }) => key);
+      const keys = async (options?: Parameters<typeof store.list>[1]) =>
+        (await store.list("n", options)).map(({ key }) => key);
       expect(await keys()).toEqual(["a", "a:%", "a:1", "a:2", "a:\u{1F600}", "b:1"]);
       expect(await keys({ prefix: "a:" })).toEqual(["a:%", "a:1", "a:2", "a:\u{1F600}"]);
       expect(await keys({ prefix: "a:", limit: 2 })).toEqual(["a:%", "a:1"]);

@@ -7,7 +7,16 @@ const hour = 3_600_000;
 export function modelCall(id: string, more: Partial<ModelCall> = {}): ModelCall {
   return {
     ...{ id, at: start, agentId: "main", model: "local/small", purpose: "turn" },
-    ...{ inputTokens: 10, outputTokens: 5, cacheRead: 0, cacheWrite: 0, reasoning: 0, usd: null, priceSource: null, estimated: false },
+    ...{
+      inputTokens: 10,
+      outputTokens: 5,
+      cacheRead: 0,
+      cacheWrite: 0,
+      reasoning: 0,
+      usd: null,
+      priceSource: null,
+      estimated: false,
+    },
     ...more,
   };
 }
@@ -19,18 +28,38 @@ export function modelCallRules(withStore: WithStore): void {
     "calls are summed by agent and model, the most tokens first; calls without a price are summed apart, too",
     withStore(async ({ store, reopen }) => {
       expect(await store.usage({ since: 0 })).toEqual([]);
-      await store.recordCall(modelCall("a", { inputTokens: 100, outputTokens: 50, cacheRead: 40, cacheWrite: 9, reasoning: 20 }));
+      await store.recordCall(
+        modelCall("a", { inputTokens: 100, outputTokens: 50, cacheRead: 40, cacheWrite: 9, reasoning: 20 }),
+      );
       await store.recordCall(modelCall("b", { at: start + 10, estimated: true, usd: 0.5, priceSource: "config" }));
       await store.recordCall(modelCall("c", { at: start + 10, agentId: "writer", usd: 0.25, priceSource: "list" }));
       const later = await reopen();
       const counts = { inputTokens: 100, outputTokens: 50, cacheRead: 40, cacheWrite: 9, reasoning: 20 };
       expect(await later.usage({ since: start })).toEqual([
         {
-          ...{ agentId: "main", model: "local/small", calls: 2, ...counts, inputTokens: 110, outputTokens: 55, usd: 0.5, estimated: 1 },
+          ...{
+            agentId: "main",
+            model: "local/small",
+            calls: 2,
+            ...counts,
+            inputTokens: 110,
+            outputTokens: 55,
+            usd: 0.5,
+            estimated: 1,
+          },
           unpriced: { calls: 1, ...counts },
         },
         {
-          ...{ agentId: "writer", model: "local/small", calls: 1, ...none, inputTokens: 10, outputTokens: 5, usd: 0.25, estimated: 0 },
+          ...{
+            agentId: "writer",
+            model: "local/small",
+            calls: 1,
+            ...none,
+            inputTokens: 10,
+            outputTokens: 5,
+            usd: 0.25,
+            estimated: 0,
+          },
           unpriced: { calls: 0, ...none },
         },
       ]);
@@ -79,10 +108,14 @@ export function modelCallRules(withStore: WithStore): void {
       expect(await store.spent(limits)).toEqual([{ tokens: 30, usd: 0 }]);
       await store.recordCall(modelCall("a", { outputTokens: 2 }));
       expect(await store.spent(limits)).toEqual([{ tokens: 12, usd: 0 }]);
-      expect(await store.reserveCall(modelCall("c", { inputTokens: 30, outputTokens: 8 }), limits)).toMatchObject({ refusedBy: null });
+      expect(await store.reserveCall(modelCall("c", { inputTokens: 30, outputTokens: 8 }), limits)).toMatchObject({
+        refusedBy: null,
+      });
       await store.releaseCall("c");
       expect(await store.spent(limits)).toEqual([{ tokens: 12, usd: 0 }]);
-      expect((await store.usage({ since: 0 })).map(({ calls, estimated }) => ({ calls, estimated }))).toEqual([{ calls: 1, estimated: 0 }]);
+      expect((await store.usage({ since: 0 })).map(({ calls, estimated }) => ({ calls, estimated }))).toEqual([
+        { calls: 1, estimated: 0 },
+      ]);
     }),
   );
 
@@ -116,7 +149,9 @@ export function modelCallRules(withStore: WithStore): void {
     "of calls that ask at the same moment, as many pass as there is room for",
     withStore(async ({ store }) => {
       const limits = [{ since: 0, tokens: 50 }];
-      const asked = await Promise.all(Array.from({ length: 20 }, (_, n) => store.reserveCall(modelCall(`c${n}`), limits)));
+      const asked = await Promise.all(
+        Array.from({ length: 20 }, (_, n) => store.reserveCall(modelCall(`c${n}`), limits)),
+      );
       expect(asked.filter(({ refusedBy }) => refusedBy === null)).toHaveLength(3);
       expect(await store.spent(limits)).toEqual([{ tokens: 45, usd: 0 }]);
     }),
@@ -126,7 +161,9 @@ export function modelCallRules(withStore: WithStore): void {
     "pruning removes old calls; the removal of a person keeps the tokens and forgets whose they were",
     withStore(async ({ store }) => {
       await store.recordCall(modelCall("old", { at: start - 2 * hour }));
-      await store.recordCall(modelCall("a", { channel: "loopback", sender: "7", sessionKey: "agent:main:loopback:direct:7" }));
+      await store.recordCall(
+        modelCall("a", { channel: "loopback", sender: "7", sessionKey: "agent:main:loopback:direct:7" }),
+      );
       const limits = { now: start, keepEventsMs: hour, keepEvents: 100, keepSentMs: hour };
       expect(await store.prune(limits)).toEqual({ removed: 0 });
       expect(await store.prune({ ...limits, keepCallsMs: hour })).toEqual({ removed: 1 });
@@ -139,10 +176,12 @@ export function modelCallRules(withStore: WithStore): void {
 
 export function sharedModelCallRules(withNodes: WithNodes): void {
   test(
-    "calls of two nodes that ask at the same moment cannot exceed a limit together, and each node counts those of the other",
+    "calls of two nodes that ask at the same moment cannot exceed a limit together, and each node counts " +
+      "those of the other",
     withNodes(async ({ one, two }) => {
       const limits = [{ since: 0, tokens: 50 }];
-      const ask = (store: Store, name: string) => Array.from({ length: 10 }, (_, n) => store.reserveCall(modelCall(`${name}${n}`), limits));
+      const ask = (store: Store, name: string) =>
+        Array.from({ length: 10 }, (_, n) => store.reserveCall(modelCall(`${name}${n}`), limits));
       const asked = await Promise.all([...ask(one, "a"), ...ask(two, "b")]);
       expect(asked.filter(({ refusedBy }) => refusedBy === null)).toHaveLength(3);
       for (const store of [one, two]) expect(await store.spent(limits)).toEqual([{ tokens: 45, usd: 0 }]);

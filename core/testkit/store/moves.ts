@@ -120,7 +120,11 @@ export function moveRules(withStore: WithStore): void {
         });
         await settle(store, id);
       };
-      const at = (time: number, settings: { readonly [name: string]: string }) => ({ agentId: "main", at: time, settings });
+      const at = (time: number, settings: { readonly [name: string]: string }) => ({
+        agentId: "main",
+        at: time,
+        settings,
+      });
       await store.updateSession("old", at(start, { model: "a", thinking: "low" }));
       await write("one", "old", "before the reset");
       await store.updateSession("old", { agentId: "main", at: start, newGeneration: true });
@@ -138,7 +142,11 @@ export function moveRules(withStore: WithStore): void {
       await store.moveChat(moved);
       expect(await store.session("old")).toBeNull();
       expect(await store.session("neither")).toBeNull();
-      expect(await store.session("new")).toMatchObject({ generation: 1, settings: { model: "b", thinking: "low" }, updatedAt: start + 9 });
+      expect(await store.session("new")).toMatchObject({
+        generation: 1,
+        settings: { model: "b", thinking: "low" },
+        updatedAt: start + 9,
+      });
       const said = async (generation?: number) =>
         (await store.transcript("new", generation === undefined ? {} : { generation })).map(({ content }) => content);
       expect(await said()).toEqual(["after the reset", "in the new chat"]);

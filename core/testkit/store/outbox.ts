@@ -1,5 +1,17 @@
 import { expect, test } from "vitest";
-import { acceptAll, address, answered, decision, newEvent, say, settle, start, take, textPart, type WithStore } from "./fixture.ts";
+import {
+  acceptAll,
+  address,
+  answered,
+  decision,
+  newEvent,
+  say,
+  settle,
+  start,
+  take,
+  textPart,
+  type WithStore,
+} from "./fixture.ts";
 
 const day = 24 * 3_600_000;
 
@@ -68,7 +80,8 @@ export function outboxRules(withStore: WithStore): void {
       await store.settle({ ...answered, unitId: "a", at: start, decisions: [], sent });
       const { thread, ...where } = address;
       const ids = ["m1", "m2", "m3", "m4"];
-      for (const messageId of ids) expect(await store.findSent({ ...where, messageId })).toEqual({ unitId: "a", thread });
+      for (const messageId of ids)
+        expect(await store.findSent({ ...where, messageId })).toEqual({ unitId: "a", thread });
       expect(await store.sentBy("a")).toEqual(ids.map((messageId) => ({ chat: address.chat, messageId })));
     }),
   );
@@ -160,7 +173,12 @@ export function outboxRules(withStore: WithStore): void {
       await acceptAll(store, newEvent("a"));
       await take(store);
       const part = { ...textPart(""), replaces: "m1" };
-      const [row] = await store.say({ unitId: "a", at: start, rows: [{ address, operation: "remove", part }], ending: answered });
+      const [row] = await store.say({
+        unitId: "a",
+        at: start,
+        rows: [{ address, operation: "remove", part }],
+        ending: answered,
+      });
       await store.sent(row?.id ?? 0, { messageId: "m1" }, { at: start });
       expect(await store.unsent("a")).toEqual([]);
       expect(await store.findSent({ ...address, messageId: "m1" })).toBeNull();

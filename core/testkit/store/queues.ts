@@ -29,12 +29,19 @@ export function queueRules(withStore: WithStore): void {
       expect(await store.stats()).toMatchObject({ waiting: 0, running: 51, settled: { silent: 70 } });
 
       await store.requeue({ ...failed, unitId: unit.id });
-      expect(await store.event("tick")).toMatchObject({ state: "settled", outcome: "failed", reason: "model_unavailable" });
+      expect(await store.event("tick")).toMatchObject({
+        state: "settled",
+        outcome: "failed",
+        reason: "model_unavailable",
+      });
       expect(await store.claim("lane", { now: clock.now, limit: 50 })).toEqual({ unit: null, due: null });
       await store.accept(tick("tock"));
       const again = await take(store);
       expect(idsOf(again)).toHaveLength(51);
-      expect(again).toMatchObject({ attempts: 1, events: [{ id: "e70", leftOut: 70 }, ...Array.from({ length: 50 }, () => ({}))] });
+      expect(again).toMatchObject({
+        attempts: 1,
+        events: [{ id: "e70", leftOut: 70 }, ...Array.from({ length: 50 }, () => ({}))],
+      });
 
       await store.leftOutReported(key, 70);
       await store.settle({ ...answered, unitId: again.id, at: start, decisions: [] });
@@ -97,7 +104,8 @@ export function queueRules(withStore: WithStore): void {
   );
 
   test(
-    "a unit of another lane takes the newest events with a text, and they end with it; ticks still wait for a unit of the queue",
+    "a unit of another lane takes the newest events with a text, and they end with it; ticks still wait for " +
+      "a unit of the queue",
     withStore(async ({ store, reopen }) => {
       await Promise.all(Array.from({ length: 60 }, (_, index) => store.accept(waits(index))));
       await store.accept(newEvent("now", { gather: { key, due: start + 250 } }));
@@ -106,16 +114,28 @@ export function queueRules(withStore: WithStore): void {
       await take(store, "chat");
       expect(await store.queueWaits(queue)).toBe(true);
       const events = await store.takeQueued("hello", { queue, now: start });
-      expect(events.map(({ id }) => id)).toEqual([...Array.from({ length: 49 }, (_, index) => `e${index + 11}`), "now"]);
+      expect(events.map(({ id }) => id)).toEqual([
+        ...Array.from({ length: 49 }, (_, index) => `e${index + 11}`),
+        "now",
+      ]);
       expect(events[0]?.leftOut).toBe(11);
       expect(await store.queueWaits(queue)).toBe(false);
       expect(await store.takeQueued("hello", { queue, now: start })).toEqual([]);
       expect(idsOf(await take(store, "lane", start + 250))).toEqual(["tick"]);
 
-      const rows = [{ address: { channel: "c", account: "a", chat: "1" }, operation: "send", part: textPart("yes") }] as const;
+      const rows = [
+        { address: { channel: "c", account: "a", chat: "1" }, operation: "send", part: textPart("yes") },
+      ] as const;
       const ending = { ...answered, sessionKey: "session", agentId: "main" };
       const messages = [{ role: "user", content: "hello", at: start, unitId: "hello" }] as const;
-      await store.say({ unitId: "hello", at: start, rows, ending, tookQueued: true, transcript: { sessionKey: "session", messages } });
+      await store.say({
+        unitId: "hello",
+        at: start,
+        rows,
+        ending,
+        tookQueued: true,
+        transcript: { sessionKey: "session", messages },
+      });
       const later = await reopen();
       await later.begin(start + 300);
       await take(later, "lane", start + 300);
@@ -145,8 +165,11 @@ export function queueRules(withStore: WithStore): void {
           left = await reopen();
           await left.begin(start);
         } else {
-          const rows = [{ address: { channel: "c", account: "a", chat: "1" }, operation: "send", part: textPart("Sorry") }] as const;
-          if (how === "says an apology") await store.say({ unitId: "hello", at: start, rows, ending: unread, tookQueued: true });
+          const rows = [
+            { address: { channel: "c", account: "a", chat: "1" }, operation: "send", part: textPart("Sorry") },
+          ] as const;
+          if (how === "says an apology")
+            await store.say({ unitId: "hello", at: start, rows, ending: unread, tookQueued: true });
           else await store.settle({ ...unread, unitId: "hello", at: start, decisions: [] });
         }
         expect(await left.queueWaits(queue)).toBe(true);

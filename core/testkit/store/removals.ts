@@ -1,6 +1,18 @@
 import { expect, test } from "vitest";
 import type { SessionMessage, Store } from "../../state/index.ts";
-import { acceptAll, address, answered, decision, newEvent, say, settle, start, take, textPart, type WithStore } from "./fixture.ts";
+import {
+  acceptAll,
+  address,
+  answered,
+  decision,
+  newEvent,
+  say,
+  settle,
+  start,
+  take,
+  textPart,
+  type WithStore,
+} from "./fixture.ts";
 
 const user = (content: string): SessionMessage => ({ role: "user", content, at: start });
 const assistant = (content: string): SessionMessage => ({ role: "assistant", content, at: start });
@@ -8,8 +20,16 @@ const chat = { channel: address.channel, id: address.chat };
 const elsewhere = { ...address, chat: "8" };
 
 /** Runs an event that is answered with the given texts. */
-async function turn(store: Store, id: string, texts: readonly string[], messages: readonly SessionMessage[] = []): Promise<void> {
-  await acceptAll(store, newEvent(id, { dedupeKey: `key of ${id}`, dedupeUntil: start + 1_000, fingerprint: `print of ${id}` }));
+async function turn(
+  store: Store,
+  id: string,
+  texts: readonly string[],
+  messages: readonly SessionMessage[] = [],
+): Promise<void> {
+  await acceptAll(
+    store,
+    newEvent(id, { dedupeKey: `key of ${id}`, dedupeUntil: start + 1_000, fingerprint: `print of ${id}` }),
+  );
   await take(store);
   const rows = await say(store, id, texts, messages);
   for (const row of rows) {
@@ -26,7 +46,12 @@ export function removalRules(withStore: WithStore): void {
     "a session is deleted with its settings and all its conversations; another session stays",
     withStore(async ({ store, reopen }) => {
       await turn(store, "a", [], [user("1"), assistant("2")]);
-      await store.updateSession("session", { agentId: "main", at: start, settings: { model: "a/b" }, newGeneration: true });
+      await store.updateSession("session", {
+        agentId: "main",
+        at: start,
+        settings: { model: "a/b" },
+        newGeneration: true,
+      });
       await turn(store, "b", [], [user("3")]);
       await store.updateSession("other", { agentId: "main", at: start });
       expect(await store.deleteSession("session")).toEqual({ found: true, messages: 3 });
@@ -69,7 +94,11 @@ export function removalRules(withStore: WithStore): void {
       const found = await store.messagesAbout({ text: "", unitIds: [] });
       const [first, second, third] = found.map(({ id }) => id) as [number, number, number];
       const transcript = found[0]?.transcript ?? 0;
-      await store.editTranscript({ transcript, remove: [second], replace: [{ id: third, content: { parts: ["three"] } }] });
+      await store.editTranscript({
+        transcript,
+        remove: [second],
+        replace: [{ id: third, content: { parts: ["three"] } }],
+      });
       expect(contents(await store.transcript("session"))).toEqual(["1", { parts: ["three"] }, "4"]);
       expect((await store.sessionReports({ limit: 1 }))[0]).toMatchObject({ messages: 3 });
       await turn(store, "c", [], [user("5")]);
@@ -88,7 +117,11 @@ export function removalRules(withStore: WithStore): void {
       await acceptAll(store, newEvent("b"));
       await take(store);
       const ending = { ...answered, sessionKey: "session", agentId: "main" };
-      const row = (to: typeof address, text: string) => ({ address: to, operation: "send" as const, part: textPart(text) });
+      const row = (to: typeof address, text: string) => ({
+        address: to,
+        operation: "send" as const,
+        part: textPart(text),
+      });
       await store.say({ unitId: "b", at: start, rows: [row(address, "waits"), row(elsewhere, "for another")], ending });
       await store.updateSession("session", { agentId: "main", at: start, lastRecipient: address });
       await store.updateSession("other", { agentId: "main", at: start, lastRecipient: elsewhere });
@@ -122,7 +155,9 @@ export function removalRules(withStore: WithStore): void {
         expect({ decisions: left?.decisions ?? [], reply: left?.reply }).toEqual({ decisions: [], reply: undefined });
         expect(await later.body(id)).toBeNull();
         expect(await later.first(`key of ${id}`)).toEqual({ eventId: id });
-        expect(await later.accept(newEvent(`${id} again`, { dedupeKey: `key of ${id}`, dedupeUntil: start + 1_000 }))).toMatchObject({
+        expect(
+          await later.accept(newEvent(`${id} again`, { dedupeKey: `key of ${id}`, dedupeUntil: start + 1_000 })),
+        ).toMatchObject({
           duplicate: true,
         });
       }
@@ -153,7 +188,13 @@ export function removalRules(withStore: WithStore): void {
       const unit = await take(store);
       expect(unit.events).toHaveLength(2);
       await say(store, unit.id, ["an answer"]);
-      await store.settle({ unitId: unit.id, at: start, ...answered, reply: "an answer", decisions: [decision("done")] });
+      await store.settle({
+        unitId: unit.id,
+        at: start,
+        ...answered,
+        reply: "an answer",
+        decisions: [decision("done")],
+      });
       expect(await store.event("b")).toMatchObject({ unitId: "a", reply: "an answer" });
       expect(await store.removeEvents(["a"])).toBe(1);
       const left = await store.event("b");

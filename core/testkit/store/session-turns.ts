@@ -9,7 +9,9 @@ function ask(store: Store, unitId: string, { sessionKey = "session", signal = ne
   const onWait = () => {
     waited = true;
   };
-  const entered = store.nodes?.enterSession(unitId, { sessionKey, signal, onWait }) ?? Promise.reject(new Error("The store has no nodes."));
+  const entered =
+    store.nodes?.enterSession(unitId, { sessionKey, signal, onWait }) ??
+    Promise.reject(new Error("The store has no nodes."));
   return { entered, waits: () => waited };
 }
 

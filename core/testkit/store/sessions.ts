@@ -63,9 +63,27 @@ export function sessionRules(withStore: WithStore): void {
       await acceptAll(store, newEvent("event"));
       await take(store);
       await say(store, "event", [], [user("1"), { ...assistant("2"), at: start + 5 }]);
-      await store.settle({ unitId: "event", at: start, outcome: "silent", reason: "test", agentId: "helper", decisions: [] });
-      await store.updateSession("changed", { agentId: "main", at: start + 9, settings: { model: "a/b" }, lastRecipient: address });
-      const changed = { key: "changed", agentId: "main", generation: 0, settings: { model: "a/b" }, lastRecipient: address };
+      await store.settle({
+        unitId: "event",
+        at: start,
+        outcome: "silent",
+        reason: "test",
+        agentId: "helper",
+        decisions: [],
+      });
+      await store.updateSession("changed", {
+        agentId: "main",
+        at: start + 9,
+        settings: { model: "a/b" },
+        lastRecipient: address,
+      });
+      const changed = {
+        key: "changed",
+        agentId: "main",
+        generation: 0,
+        settings: { model: "a/b" },
+        lastRecipient: address,
+      };
       const spoken = { key: "session", agentId: "helper", generation: 0, settings: {} };
       expect(await store.sessionReports({ limit: 9 })).toEqual([
         { ...changed, messages: 0, updatedAt: start + 9 },
@@ -73,9 +91,19 @@ export function sessionRules(withStore: WithStore): void {
       ]);
       expect(await store.sessionReports({ limit: 1 })).toMatchObject([{ key: "changed" }]);
       await store.updateSession("session", { agentId: "helper", at: start + 10, newGeneration: true });
-      expect((await store.sessionReports({ limit: 1 }))[0]).toEqual({ ...spoken, generation: 1, messages: 0, updatedAt: start + 10 });
+      expect((await store.sessionReports({ limit: 1 }))[0]).toEqual({
+        ...spoken,
+        generation: 1,
+        messages: 0,
+        updatedAt: start + 10,
+      });
       await speak(store, "later", [{ ...user("3"), at: start + 20 }]);
-      expect((await store.sessionReports({ limit: 1 }))[0]).toEqual({ ...spoken, generation: 1, messages: 1, updatedAt: start + 20 });
+      expect((await store.sessionReports({ limit: 1 }))[0]).toEqual({
+        ...spoken,
+        generation: 1,
+        messages: 1,
+        updatedAt: start + 20,
+      });
     }),
   );
 
@@ -145,7 +173,11 @@ export function sessionRules(withStore: WithStore): void {
       expect(contents(await store.transcript("session"))).toEqual(["b", "better to b", "a", "better to a"]);
       await again("c");
       expect(await store.transcript("session", { generation: 0 })).toEqual([]);
-      expect((await store.sessionReports({ limit: 1 }))[0]).toMatchObject({ key: "session", generation: 1, messages: 6 });
+      expect((await store.sessionReports({ limit: 1 }))[0]).toMatchObject({
+        key: "session",
+        generation: 1,
+        messages: 6,
+      });
     }),
   );
 

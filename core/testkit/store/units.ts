@@ -1,5 +1,17 @@
 import { describe, expect, test } from "vitest";
-import { acceptAll, address, answered, decision, idsOf, newEvent, say, settle, start, take, type WithStore } from "./fixture.ts";
+import {
+  acceptAll,
+  address,
+  answered,
+  decision,
+  idsOf,
+  newEvent,
+  say,
+  settle,
+  start,
+  take,
+  type WithStore,
+} from "./fixture.ts";
 
 export function unitRules(withStore: WithStore): void {
   describe("lanes", () => laneRules(withStore));
@@ -35,11 +47,22 @@ function laneRules(withStore: WithStore): void {
   test(
     "an event accepted with `claim` is taken at once if its lane is idle, as by a separate claim",
     withStore(async ({ store, reopen }) => {
-      const accepted = await store.accept(newEvent("a", { claim: true, dedupeKey: "k", gather: { key: "g", due: start } }));
-      expect(accepted).toMatchObject({ eventId: "a", duplicate: false, unit: { id: "a", lane: "lane", attempts: 1, stage: "turn" } });
-      expect(accepted.unit?.events).toMatchObject([{ id: "a", acceptedAt: start, attempts: 1, body: { text: "body of a" } }]);
+      const accepted = await store.accept(
+        newEvent("a", { claim: true, dedupeKey: "k", gather: { key: "g", due: start } }),
+      );
+      expect(accepted).toMatchObject({
+        eventId: "a",
+        duplicate: false,
+        unit: { id: "a", lane: "lane", attempts: 1, stage: "turn" },
+      });
+      expect(accepted.unit?.events).toMatchObject([
+        { id: "a", acceptedAt: start, attempts: 1, body: { text: "body of a" } },
+      ]);
       expect(await store.stats()).toMatchObject({ waiting: 0, running: 1 });
-      expect(await store.accept(newEvent("a2", { claim: true, dedupeKey: "k" }))).toMatchObject({ eventId: "a", duplicate: true });
+      expect(await store.accept(newEvent("a2", { claim: true, dedupeKey: "k" }))).toMatchObject({
+        eventId: "a",
+        duplicate: true,
+      });
       const second = await reopen();
       expect(await second.begin(start)).toMatchObject({ resumed: 1 });
       expect(await take(second)).toMatchObject({
@@ -51,7 +74,8 @@ function laneRules(withStore: WithStore): void {
   );
 
   test(
-    "an event accepted with `claim` still waits for running and waiting events of its lane, and for the events of its group",
+    "an event accepted with `claim` still waits for running and waiting events of its lane, and for the " +
+      "events of its group",
     withStore(async ({ store }) => {
       expect((await store.accept(newEvent("a", { claim: true }))).unit?.id).toBe("a");
       expect(await store.accept(newEvent("b", { claim: true }))).toEqual({ eventId: "b", duplicate: false });
@@ -60,7 +84,9 @@ function laneRules(withStore: WithStore): void {
       expect((await take(store)).id).toBe("b");
 
       await store.accept(newEvent("d", { lane: "gathers", gather: { key: "g", due: null } }));
-      expect((await store.accept(newEvent("e", { lane: "gathers", claim: true, gather: { key: "g", due: start } }))).unit).toBeUndefined();
+      expect(
+        (await store.accept(newEvent("e", { lane: "gathers", claim: true, gather: { key: "g", due: start } }))).unit,
+      ).toBeUndefined();
       expect(idsOf(await take(store, "gathers"))).toEqual(["d", "e"]);
     }),
   );
@@ -241,11 +267,16 @@ function endRules(withStore: WithStore): void {
         const [row] = await say(store, unit.id, ["Hello."]);
         const sent = { rowId: row?.id ?? 0, receipt: { messageId }, at: start };
         if (lane === "another") await settle(store, unit.id);
-        expect(await store.settle({ unitId: unit.id, at: start, ...answered, decisions: [], sent })).toBe(lane === "lane");
+        expect(await store.settle({ unitId: unit.id, at: start, ...answered, decisions: [], sent })).toBe(
+          lane === "lane",
+        );
         expect(await store.unsent(unit.id)).toEqual([]);
       }
       const { channel, account, chat } = address;
-      expect(await store.findSent({ channel, account, chat, messageId: "m1" })).toMatchObject({ unitId: "a", thread: "3" });
+      expect(await store.findSent({ channel, account, chat, messageId: "m1" })).toMatchObject({
+        unitId: "a",
+        thread: "3",
+      });
       expect((await store.stats()).outboxWaiting).toBe(0);
     }),
   );

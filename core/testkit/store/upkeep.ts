@@ -51,7 +51,9 @@ export function upkeepRules(withStore: WithStore): void {
       await store.set("n", "old", 1, { expiresAt: start + hour });
       await store.set("n", "kept", 1);
       clock.now = start + hour + 1;
-      expect(await store.prune({ now: clock.now, keepEventsMs: hour, keepEvents: 100, keepSentMs: hour })).toEqual({ removed: 3 });
+      expect(await store.prune({ now: clock.now, keepEventsMs: hour, keepEvents: 100, keepSentMs: hour })).toEqual({
+        removed: 3,
+      });
       expect(await store.findSent({ ...address, messageId: "m" })).toBeNull();
       expect((await store.list("n")).map(({ key }) => key)).toEqual(["kept"]);
       expect((await store.accept(newEvent("b", { dedupeKey: "d", at: clock.now }))).duplicate).toBe(false);
@@ -61,7 +63,8 @@ export function upkeepRules(withStore: WithStore): void {
   test(
     "pruning forgets the oldest of too many dedupe keys",
     withStore(async ({ store, clock }) => {
-      for (let n = 0; n < 20; n++) await store.accept(newEvent(`e${n}`, { dedupeKey: `d${n}`, dedupeUntil: start + hour + n }));
+      for (let n = 0; n < 20; n++)
+        await store.accept(newEvent(`e${n}`, { dedupeKey: `d${n}`, dedupeUntil: start + hour + n }));
       clock.now = start + 1;
       const limits = { now: clock.now, keepEventsMs: hour, keepEvents: 100, keepSentMs: hour };
       expect(await store.prune({ ...limits, keepDedupeKeys: 20 })).toEqual({ removed: 0 });
@@ -93,12 +96,17 @@ export function upkeepRules(withStore: WithStore): void {
           settledAt: start + hour + 6_000,
         });
       }
-      expect((await store.event("said"))?.decisions.map(({ code }) => code)).toEqual(["account_not_open", "waited_too_long"]);
+      expect((await store.event("said"))?.decisions.map(({ code }) => code)).toEqual([
+        "account_not_open",
+        "waited_too_long",
+      ]);
       expect(await store.unsent("said")).toEqual([]);
       expect(await store.stats()).toMatchObject({ waiting: 3, running: 0, outboxWaiting: 0, settled: { failed: 2 } });
       expect((await store.waitingLanes()).map(({ lane }) => lane)).toEqual(["four", "five"]);
       expect(await store.prune({ ...limits, now: start + hour + 6_000 })).toEqual({ removed: 0 });
-      expect(await store.prune({ ...limits, now: start + 20 * hour, keepWaitingMs: 30 * hour })).toEqual({ removed: 2 });
+      expect(await store.prune({ ...limits, now: start + 20 * hour, keepWaitingMs: 30 * hour })).toEqual({
+        removed: 2,
+      });
     }),
   );
 

@@ -1,7 +1,19 @@
 /** Several nodes write to one store: each unit has one runner, and a runner that lost its lease writes nothing. */
 import { expect, test } from "vitest";
 import { accountDuty, type Store, type Unit } from "../../state/index.ts";
-import { acceptAll, answered, decision, idsOf, type Nodes, newEvent, say, settle, start, take, type WithNodes } from "./fixture.ts";
+import {
+  acceptAll,
+  answered,
+  decision,
+  idsOf,
+  type Nodes,
+  newEvent,
+  say,
+  settle,
+  start,
+  take,
+  type WithNodes,
+} from "./fixture.ts";
 import { sharedModelCallRules } from "./model-calls.ts";
 import { sessionTurnRules } from "./session-turns.ts";
 
@@ -23,7 +35,9 @@ function laneRules(withNodes: WithNodes): void {
       await acceptAll(one, ...ids.map((id) => newEvent(id)));
       const taken: string[] = [];
       for (const _ of ids) {
-        const claims = await Promise.all([one, two, one, two].map(async (node) => ({ node, ...(await claimOf(node)) })));
+        const claims = await Promise.all(
+          [one, two, one, two].map(async (node) => ({ node, ...(await claimOf(node)) })),
+        );
         const units = claims.filter((claim): claim is (typeof claims)[number] & { unit: Unit } => claim.unit !== null);
         expect(units).toHaveLength(1);
         for (const { node, unit } of units) {
@@ -49,7 +63,9 @@ function laneRules(withNodes: WithNodes): void {
       expect(units).toHaveLength(1);
       const waiting = (await one.events({ limit: 100, oldestFirst: true })).map(({ id }) => id);
       for (const name of ["a", "b"]) {
-        expect(waiting.filter((id) => id.startsWith(name))).toEqual(Array.from({ length: 25 }, (_, index) => `${name}${index}`));
+        expect(waiting.filter((id) => id.startsWith(name))).toEqual(
+          Array.from({ length: 25 }, (_, index) => `${name}${index}`),
+        );
       }
     }),
   );
@@ -59,7 +75,9 @@ function laneRules(withNodes: WithNodes): void {
     withNodes(async ({ one, two }) => {
       for (let round = 0; round < 10; round += 1) {
         const accepted = await Promise.all(
-          [one, two, one, two].map((store, index) => store.accept(newEvent(`e${round}.${index}`, { dedupeKey: `k${round}` }))),
+          [one, two, one, two].map((store, index) =>
+            store.accept(newEvent(`e${round}.${index}`, { dedupeKey: `k${round}` })),
+          ),
         );
         expect(accepted.filter(({ duplicate }) => !duplicate)).toHaveLength(1);
         expect(new Set(accepted.map(({ eventId }) => eventId)).size).toBe(1);
@@ -89,7 +107,10 @@ function laneRules(withNodes: WithNodes): void {
       await acceptAll(one, newEvent("first", { lane: "first" }), newEvent("second", { lane: "second" }));
       await take(one, "first");
       await take(two, "second");
-      const taken = await Promise.all([one.takeQueued("first", { queue, now: start }), two.takeQueued("second", { queue, now: start })]);
+      const taken = await Promise.all([
+        one.takeQueued("first", { queue, now: start }),
+        two.takeQueued("second", { queue, now: start }),
+      ]);
       expect(
         taken
           .flat()
@@ -108,7 +129,13 @@ function writesOf(store: Store, rowId: number): Readonly<Record<string, () => Pr
     say: () => say(store, "a", ["twice"]),
     settle: () => settle(store, "a"),
     "settle with a sent row": () =>
-      store.settle({ ...answered, unitId: "a", at: start, decisions: [], sent: { rowId, receipt: { messageId: "1" }, at: start } }),
+      store.settle({
+        ...answered,
+        unitId: "a",
+        at: start,
+        decisions: [],
+        sent: { rowId, receipt: { messageId: "1" }, at: start },
+      }),
     requeue: () => store.requeue({ ...answered, unitId: "a", at: start, decisions: [] }),
     handBack: () => store.handBack("a", { due: 0 }),
     setPreview: () => store.setPreview("a", { address, messageIds: ["1"] }),
@@ -169,7 +196,9 @@ function leaseRules(withNodes: WithNodes): void {
       const claims = await Promise.all([two, third].map((node) => claimOf(node)));
       expect(claims.filter(({ unit }) => unit !== null)).toHaveLength(1);
       const runner = claims[0]?.unit === null ? third : two;
-      expect(claims.find(({ unit }) => unit !== null)).toMatchObject({ unit: { id: "a", attempts: 2, stage: "delivery" } });
+      expect(claims.find(({ unit }) => unit !== null)).toMatchObject({
+        unit: { id: "a", attempts: 2, stage: "delivery" },
+      });
 
       for (const [name, write] of Object.entries(writesOf(one, rowId))) {
         await expect(write(), name).rejects.toMatchObject(lost);

@@ -1,6 +1,6 @@
 /**
- * Gives the engine access to functions of the host, under one global name. The engine's own code removes that name before it loads a
- * module.
+ * Gives the engine access to functions of the host, under one global name. The engine's own code removes that name
+ * before it loads a module.
  */
 import type { QuickJSContext, QuickJSHandle } from "quickjs-emscripten-core";
 
@@ -21,10 +21,12 @@ export function installBridge(
   { isOver, maxLength }: BridgeOptions,
 ): void {
   const bridge = context.newObject();
-  const lengthOf = (handle: QuickJSHandle): number => context.getProp(handle, "length").consume((length) => context.getNumber(length));
+  const lengthOf = (handle: QuickJSHandle): number =>
+    context.getProp(handle, "length").consume((length) => context.getNumber(length));
   const textOf = (handle: QuickJSHandle): string => {
     if (context.typeof(handle) !== "string") throw new TypeError("A function of the host takes texts");
-    if (lengthOf(handle) > maxLength) throw new RangeError(`A function of the host takes at most ${maxLength} characters`);
+    if (lengthOf(handle) > maxLength)
+      throw new RangeError(`A function of the host takes at most ${maxLength} characters`);
     return context.getString(handle);
   };
   for (const [name, work] of Object.entries(functions)) {

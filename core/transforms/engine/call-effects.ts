@@ -75,7 +75,8 @@ export function createCallEffects({
         print(level, line);
         return true;
       }
-      if (before <= maxPrinted) print("warn", `the rest of this call's output was dropped: a call may print ${maxPrinted} characters`);
+      if (before <= maxPrinted)
+        print("warn", `the rest of this call's output was dropped: a call may print ${maxPrinted} characters`);
       return false;
     },
     startTimer(id, ms) {
@@ -100,7 +101,8 @@ export function createCallEffects({
         throw new RangeError(`A call can have at most ${maxRequests} requests at a time`);
       }
       const sent = JSON.stringify(request).length;
-      if (call.held + sent > maxHeld) throw new RangeError(`The requests of a call hold at most ${maxHeld} characters at a time`);
+      if (call.held + sent > maxHeld)
+        throw new RangeError(`The requests of a call hold at most ${maxHeld} characters at a time`);
       call.requests += 1;
       call.held += sent;
       const receive = (json: string): void => {

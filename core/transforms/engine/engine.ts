@@ -1,7 +1,7 @@
 /**
- * A JavaScript engine without access to the host, running one module: QuickJS compiled to WebAssembly, with its own memory. Only strings go
- * in and out, so that code cannot reach any object of Node's. Computing time is limited by measurement, memory by the size of the
- * WebAssembly memory.
+ * A JavaScript engine without access to the host, running one module: QuickJS compiled to WebAssembly, with its own
+ * memory. Only strings go in and out, so that code cannot reach any object of Node's. Computing time is limited by
+ * measurement, memory by the size of the WebAssembly memory.
  */
 import type { QuickJSHandle } from "quickjs-emscripten-core";
 import type { Meter } from "../meter.ts";
@@ -32,7 +32,10 @@ export interface EngineOptions {
 
 type Begun = Pick<Call, "request" | "limits" | "done">;
 
-/** Both methods report through a callback, synchronously if nothing is pending. A promise would resolve only after a loop that follows. */
+/**
+ * Both methods report through a callback, synchronously if nothing is pending. A promise would resolve only after a
+ * loop that follows.
+ */
 export interface Engine {
   /** Loads the module. The outcome lists the functions that it exports. */
   load(begun: Begun): void;
@@ -84,7 +87,10 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       const called = guest.call(name, ...given);
       if (called.error !== undefined) left(call, called.error);
       // A string is the result of a call that did not wait for anything.
-      else called.value.consume((value) => context.typeof(value) === "string" && settle(call.id, "value", context.getString(value)));
+      else
+        called.value.consume(
+          (value) => context.typeof(value) === "string" && settle(call.id, "value", context.getString(value)),
+        );
       // Jobs run one at a time, because none may run after the limit is reached.
       while (runtime.hasPendingJob() && !isOver()) {
         const job = runtime.executePendingJobs(1);
@@ -111,7 +117,9 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       interruptedAt = error.consume((handle) => context.dump(handle) as { readonly stack?: string }).stack;
       return;
     }
-    const { name, message } = error.consume((handle) => context.dump(handle) as { readonly name?: unknown; readonly message?: unknown });
+    const { name, message } = error.consume(
+      (handle) => context.dump(handle) as { readonly name?: unknown; readonly message?: unknown },
+    );
     if (message === "out of memory") overMemory(call);
     else effects.print("warn", `a timer of the transform failed: ${String(name)}: ${String(message)}`);
   }
@@ -133,7 +141,10 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     if (call === undefined || call.settled !== undefined) return;
     if (kind === "value") call.settled = { outcome: text === "" ? undefined : text };
     else if (text === "out of memory") overMemory(call);
-    else call.settled = { outcome: failures.thrown({ kind, text, stack: placed(text, stack), isRefusal: guest.isRefusal }) };
+    else
+      call.settled = {
+        outcome: failures.thrown({ kind, text, stack: placed(text, stack), isRefusal: guest.isRefusal }),
+      };
   }
 
   function end(call: Call, outcome: Outcome): void {
@@ -153,7 +164,10 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     calls.set(call.id, call);
     enter(call, name, call.id, ...given);
     if (!calls.has(call.id)) return;
-    call.deadline = setTimeout(() => end(call, failures.late(limits, verb)), Math.max(0, limits.timeoutMs - call.spentMs));
+    call.deadline = setTimeout(
+      () => end(call, failures.late(limits, verb)),
+      Math.max(0, limits.timeoutMs - call.spentMs),
+    );
   }
 
   return {

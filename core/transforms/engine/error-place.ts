@@ -1,6 +1,6 @@
 /**
- * Where an error was thrown. The engine knows the places of calls and of `throw`. For errors of other expressions, such as reading a
- * property of `undefined`, it reports the last call before them, or the beginning of the file.
+ * Where an error was thrown. The engine knows the places of calls and of `throw`. For errors of other expressions, such
+ * as reading a property of `undefined`, it reports the last call before them, or the beginning of the file.
  */
 import { codeOnly } from "../modules/code-only.ts";
 
@@ -29,7 +29,10 @@ interface Name {
   readonly variable?: string;
 }
 
-/** Lines, from 1, whose code has the name as a property or as a variable. `code` is the source without comments and texts. */
+/**
+ * Lines, from 1, whose code has the name as a property or as a variable. `code` is the source without comments and
+ * texts.
+ */
 function linesWith(source: string, code: string, { property, variable }: Name): readonly number[] {
   const given = property ?? variable ?? "";
   const name = escaped(given);
@@ -40,15 +43,18 @@ function linesWith(source: string, code: string, { property, variable }: Name): 
   if (property !== undefined) {
     patterns.push([source, `\\[\\s*(["'\`]?)${name}\\1\\s*\\]`]);
     // Within a pattern that takes an object apart, the name stands alone.
-    if (isName) patterns.push([code, `\\.\\s*${name}${end}`], [code, `[{,]\\s*${name}\\s*(?=[,:=}])(?=[^;{}]*\\}\\s*=[^=>])`]);
+    if (isName)
+      patterns.push([code, `\\.\\s*${name}${end}`], [code, `[{,]\\s*${name}\\s*(?=[,:=}])(?=[^;{}]*\\}\\s*=[^=>])`]);
   }
-  const places = patterns.flatMap(([text, pattern]) => [...text.matchAll(new RegExp(pattern, "gu"))].map(({ index }) => index));
+  const places = patterns.flatMap(([text, pattern]) =>
+    [...text.matchAll(new RegExp(pattern, "gu"))].map(({ index }) => index),
+  );
   return [...new Set(places.map((at) => source.slice(0, at).split("\n").length))].sort((one, other) => one - other);
 }
 
 /**
- * Corrects the first frame of a stack: it gets the line of the only place that has the name of the error; otherwise it has no line, or says
- * which ones are possible.
+ * Corrects the first frame of a stack: it gets the line of the only place that has the name of the error; otherwise it
+ * has no line, or says which ones are possible.
  */
 export function createErrorPlaces(sourceOf: (file: string) => string): (message: string, stack: string) => string {
   const codes = new Map<string, string>();

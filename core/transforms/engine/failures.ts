@@ -9,7 +9,8 @@ export const failures = {
   /** `verb` is what the call should have done: `load` or `answer`. */
   late: ({ timeoutMs }: CallLimits, verb: string): TransformError =>
     new TransformError("timeout", `It did not ${verb} within ${timeoutMs / 1_000} s (hooks.transforms.timeoutSeconds)`),
-  stuck: (): TransformError => new TransformError("timeout", "Its promise never settles: there is nothing left that it could wait for"),
+  stuck: (): TransformError =>
+    new TransformError("timeout", "Its promise never settles: there is nothing left that it could wait for"),
   memory: (memoryMb: number): TransformError =>
     new TransformError("memory", `It used more than ${memoryMb} MB (hooks.transforms.memoryMb)`),
   stack: (): TransformError => new TransformError("threw", "RangeError: Maximum call stack size exceeded"),
@@ -26,6 +27,8 @@ export const failures = {
     readonly isRefusal: (message: string) => boolean;
   }): TransformError {
     const message = text.replace(/^TransformError: /, "");
-    return new TransformError(isRefusal(message) ? "refused" : kind === "result" ? "result" : "threw", message, { where: stack });
+    return new TransformError(isRefusal(message) ? "refused" : kind === "result" ? "result" : "threw", message, {
+      where: stack,
+    });
   },
 };

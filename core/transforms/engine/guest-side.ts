@@ -1,4 +1,6 @@
-/** Connects the host with the code that runs in the engine: what that code asks for, and how its functions are called. */
+/**
+ * Connects the host with the code that runs in the engine: what that code asks for, and how its functions are called.
+ */
 import type { QuickJSContext, QuickJSHandle, QuickJSRuntime } from "quickjs-emscripten-core";
 import type { Files } from "../modules/files.ts";
 import type { Level } from "../printer.ts";
@@ -27,7 +29,8 @@ function levelOf(value: unknown): Level {
 
 function namesIn(json: string): readonly string[] {
   const names: unknown = JSON.parse(json);
-  if (!Array.isArray(names) || names.length > maxNames) throw new RangeError(`A module exports at most ${maxNames} names`);
+  if (!Array.isArray(names) || names.length > maxNames)
+    throw new RangeError(`A module exports at most ${maxNames} names`);
   return names.map(text);
 }
 
@@ -53,7 +56,10 @@ export interface GuestOptions {
   readonly settle: (id: number, kind: string | undefined, text?: string, stack?: string) => void;
 }
 
-/** More exports of a CommonJS module cannot be imported by name. Each takes a line of the source that the host writes for the engine. */
+/**
+ * More exports of a CommonJS module cannot be imported by name. Each takes a line of the source that the host writes
+ * for the engine.
+ */
 const maxNames = 10_000;
 /** Longest text that is copied out of the engine: a result whose characters are all escaped. */
 const maxCopied = 8_388_608;
@@ -67,7 +73,8 @@ export function connectGuest(options: GuestOptions): Guest {
     files,
     entry,
     isOver,
-    namesOf: (name) => namesIn(context.unwrapResult(call("namesOf", name)).consume((handle) => context.getString(handle))),
+    namesOf: (name) =>
+      namesIn(context.unwrapResult(call("namesOf", name)).consume((handle) => context.getString(handle))),
   });
   /** The engine's own code asks, but a module can change what `JSON.stringify` makes of its values: each is checked. */
   const answers = new Map<string, (...given: readonly unknown[]) => unknown>([
@@ -84,7 +91,8 @@ export function connectGuest(options: GuestOptions): Guest {
     const operation = answers.get(name) ?? operations.get(name);
     if (operation === undefined) throw new TypeError("The host has no such function");
     const most = mostCharacters(name);
-    if (given.reduce((sum, { length }) => sum + length, 0) > most) throw new RangeError(`${name} takes at most ${most} characters`);
+    if (given.reduce((sum, { length }) => sum + length, 0) > most)
+      throw new RangeError(`${name} takes at most ${most} characters`);
     return operation(...given.map((json) => JSON.parse(json) as unknown));
   }
 
@@ -111,7 +119,9 @@ export function connectGuest(options: GuestOptions): Guest {
   function call(name: string, ...given: readonly (string | number)[]): ReturnType<Guest["call"]> {
     const known = exported.get(name) ?? context.getProp(guest, name);
     exported.set(name, known);
-    const handles = given.map((value) => (typeof value === "string" ? context.newString(value) : context.newNumber(value)));
+    const handles = given.map((value) =>
+      typeof value === "string" ? context.newString(value) : context.newNumber(value),
+    );
     const called = context.callFunction(known, context.undefined, ...handles);
     for (const handle of handles) handle.dispose();
     return called;

@@ -1,6 +1,6 @@
 /**
- * The host's operations for code in the engine. Each takes and returns JSON, has no side effects and reads nothing from this machine. Bytes
- * are strings with one character for each byte.
+ * The host's operations for code in the engine. Each takes and returns JSON, has no side effects and reads nothing from
+ * this machine. Bytes are strings with one character for each byte.
  */
 import { createHash, createHmac, randomBytes, randomInt, randomUUID } from "node:crypto";
 import { posix } from "node:path";
@@ -11,8 +11,9 @@ const maxQuestion = 2_097_152;
 const maxRandom = 65_536;
 
 /**
- * Maximum length of a request, by the beginning of its name. Limits are checked before and after an operation, so each must end within some
- * milliseconds: these are lengths that take at most 20 on a slow machine. Resolving a path takes the square of its length.
+ * Maximum length of a request, by the beginning of its name. Limits are checked before and after an operation, so each
+ * must end within some milliseconds: these are lengths that take at most 20 on a slow machine. Resolving a path takes
+ * the square of its length.
  */
 const most: readonly (readonly [beginning: string, characters: number])[] = [
   ["path.", 16_384],
@@ -29,13 +30,15 @@ const most: readonly (readonly [beginning: string, characters: number])[] = [
   ["atob", 1_048_576],
 ];
 
-export const mostCharacters = (name: string): number => most.find(([beginning]) => name.startsWith(beginning))?.[1] ?? maxQuestion;
+export const mostCharacters = (name: string): number =>
+  most.find(([beginning]) => name.startsWith(beginning))?.[1] ?? maxQuestion;
 
 type Given = readonly unknown[];
 type Operation = (...given: Given) => unknown;
 
 const text = (value: unknown): string => {
-  if (typeof value !== "string") throw new TypeError(`A text was expected, not ${value === null ? "null" : `a ${typeof value}`}`);
+  if (typeof value !== "string")
+    throw new TypeError(`A text was expected, not ${value === null ? "null" : `a ${typeof value}`}`);
   return value;
 };
 const whole = (value: unknown, most: number): number => {
@@ -63,7 +66,19 @@ const encoding = (name: unknown): BufferEncoding => {
 };
 const bytes = (binary: unknown): Buffer => Buffer.from(text(binary), "latin1");
 
-const parts = ["href", "origin", "protocol", "username", "password", "host", "hostname", "port", "pathname", "search", "hash"] as const;
+const parts = [
+  "href",
+  "origin",
+  "protocol",
+  "username",
+  "password",
+  "host",
+  "hostname",
+  "port",
+  "pathname",
+  "search",
+  "hash",
+] as const;
 const partsOf = (url: URL) => Object.fromEntries(parts.map((name) => [name, url[name]]));
 
 /** Accepts digest names as Node and the web write them: `sha256`, `SHA-256`. */
@@ -71,7 +86,8 @@ const algorithm = (name: unknown): string => {
   const plain = text(name)
     .toLowerCase()
     .replace(/^sha-?/, "sha");
-  if (!/^(?:md5|sha(?:1|224|256|384|512))$/.test(plain)) throw new TypeError(`Unknown digest: ${text(name).slice(0, 40)}`);
+  if (!/^(?:md5|sha(?:1|224|256|384|512))$/.test(plain))
+    throw new TypeError(`Unknown digest: ${text(name).slice(0, 40)}`);
   return plain;
 };
 

@@ -73,7 +73,10 @@ export function createLinker({
 
   function resolve(specifier: string, by: string, kind: ImportKind): string {
     if (specifier.length > maxSpecifier)
-      throw new TransformError("threw", `The name of an import in ${by.slice(1)} is longer than ${maxSpecifier} characters`);
+      throw new TransformError(
+        "threw",
+        `The name of an import in ${by.slice(1)} is longer than ${maxSpecifier} characters`,
+      );
     // Code created from a string has no file. Its imports are resolved like those of the entry.
     const from = by.startsWith("/") ? by : entry;
     const plain = specifier.replace(/^node:/, "");
@@ -112,16 +115,25 @@ export function createLinker({
     return script;
   }
 
-  /** The wrapper is on the first line, so that line numbers stay the same. `jitiImport` is the compiler's name for a dynamic import. */
+  /**
+   * The wrapper is on the first line, so that line numbers stay the same. `jitiImport` is the compiler's name for a
+   * dynamic import.
+   */
   const wrapped = (name: string): string =>
-    `(function (exports, require, module, __filename, __dirname) { const jitiImport = (name) => import(name); ${files.read(name)}\n})`;
+    "(function (exports, require, module, __filename, __dirname) { const jitiImport = (name) => " +
+    `import(name); ${files.read(name)}\n})`;
 
   /** The source of an ES module that wraps a CommonJS file, a JSON file or a built-in module. */
   function facade(name: string): string {
     const names = namesOf(name).filter((one) => one !== "default" && one !== "__esModule" && identifier.test(one));
     const key = JSON.stringify(name);
-    const named = names.map((one, index) => `const $${index} = all[${JSON.stringify(one)}]; export { $${index} as ${one} };`);
-    return `import { exportsOf, mainOf } from "${inner}"; const all = exportsOf(${key}); export default mainOf(${key}); ${named.join(" ")}`;
+    const named = names.map(
+      (one, index) => `const $${index} = all[${JSON.stringify(one)}]; export { $${index} as ${one} };`,
+    );
+    return (
+      `import { exportsOf, mainOf } from "${inner}"; const all = exportsOf(${key}); export default ` +
+      `mainOf(${key}); ${named.join(" ")}`
+    );
   }
 
   function sourceOf(name: string): string {
@@ -129,7 +141,9 @@ export function createLinker({
     return !name.startsWith(builtin) && isModule(name) ? files.read(name) : facade(name);
   }
 
-  /** The engine requests a source even for a name that could not be resolved, at once, and only then accepts an error. */
+  /**
+   * The engine requests a source even for a name that could not be resolved, at once, and only then accepts an error.
+   */
   let unresolved: { readonly name: string; readonly error: Error } | undefined;
   let failures = 0;
   runtime.setModuleLoader(
@@ -165,7 +179,8 @@ export function createLinker({
       const found = context.unwrapResult(context.evalCode(source, `${guest}import`, { type: "module" }));
       return found.consume((handle) => context.getProp(handle, "all"));
     },
-    importGuest: () => context.unwrapResult(context.evalCode(guestSource(guestMain), guest + guestMain, { type: "module" })),
+    importGuest: () =>
+      context.unwrapResult(context.evalCode(guestSource(guestMain), guest + guestMain, { type: "module" })),
     isRefusal: (message) => [...refusals].some((refusal) => message.includes(refusal)),
   };
 }
@@ -176,6 +191,7 @@ function notAvailable(specifier: string, from: string): TransformError {
   const list = [...builtins].join(", ");
   return new TransformError(
     "refused",
-    `The import ${JSON.stringify(specifier)} in ${from.slice(1)} is refused: of Node's modules, transforms have ${list}. hooks.transforms.runtime "trusted" has all of them`,
+    `The import ${JSON.stringify(specifier)} in ${from.slice(1)} is refused: of Node's modules, transforms ` +
+      `have ${list}. hooks.transforms.runtime "trusted" has all of them`,
   );
 }

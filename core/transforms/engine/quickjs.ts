@@ -29,7 +29,10 @@ const initialPages = 256;
 
 type LoadModule = Extract<Awaited<ReturnType<QuickJSSyncVariant["importModuleLoader"]>>, (...given: never) => unknown>;
 
-/** Lets Node encode the texts that go into the engine's memory. The module's own function for this looks at one character at a time. */
+/**
+ * Lets Node encode the texts that go into the engine's memory. The module's own function for this looks at one
+ * character at a time.
+ */
 const encodingNatively =
   (load: LoadModule): LoadModule =>
   async (options) => {

@@ -36,7 +36,9 @@ export class GuestParams {
     this.#set([...this.#pairs, [String(name), String(value)]]);
   }
   delete(name: unknown, value?: unknown): void {
-    this.#set(this.#pairs.filter((pair) => !(pair[0] === String(name) && (value === undefined || pair[1] === String(value)))));
+    this.#set(
+      this.#pairs.filter((pair) => !(pair[0] === String(name) && (value === undefined || pair[1] === String(value)))),
+    );
   }
   get(name: unknown): string | null {
     return this.#pairs.find((pair) => pair[0] === String(name))?.[1] ?? null;
@@ -105,7 +107,8 @@ export class GuestAddress {
   /** Updates the address after one of its parts was set. */
   static refresh(address: GuestAddress, parts: Parts, name: string): void {
     partsOf.set(address, parts);
-    if (address.#params !== undefined && (name === "search" || name === "href")) GuestParams.reset(address.#params, parts.search ?? "");
+    if (address.#params !== undefined && (name === "search" || name === "href"))
+      GuestParams.reset(address.#params, parts.search ?? "");
   }
   toString(): string {
     return partsOf.get(this)?.href ?? "";

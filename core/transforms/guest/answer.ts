@@ -14,7 +14,10 @@ interface Budget {
   left: number;
 }
 
-/** Renders an object or `null` as JSON; `undefined` stays `undefined`. Throws an error that says which value is invalid and why. */
+/**
+ * Renders an object or `null` as JSON; `undefined` stays `undefined`. Throws an error that says which value is invalid
+ * and why.
+ */
 export function renderAnswer(value: unknown): string | undefined {
   if (value === undefined || value === null) return value === null ? "null" : undefined;
   if (typeof value !== "object" || isArray(value))
@@ -57,7 +60,8 @@ function renderList(list: readonly unknown[], where: string, depth: number, budg
 function renderObject(object: object, where: string, depth: number, budget: Budget): string {
   const prototype: unknown = getPrototypeOf(object);
   // The JSON of a class instance, a Date or a Map is rarely what its author intended.
-  if (prototype !== null && prototype !== objectPrototype) throw refusal(where, `is ${nameOf(object)}, but must be a plain object`);
+  if (prototype !== null && prototype !== objectPrototype)
+    throw refusal(where, `is ${nameOf(object)}, but must be a plain object`);
   let json = "{";
   for (const name of keys(object)) {
     if (name === "__proto__") throw refusal(where, "has a field __proto__");
@@ -83,7 +87,8 @@ function spend(budget: Budget, characters: number): void {
 
 function nameOf(value: unknown): string {
   if (isArray(value)) return "a list";
-  if (typeof value !== "object" || value === null) return typeof value === "undefined" ? "undefined" : `a ${typeof value}`;
+  if (typeof value !== "object" || value === null)
+    return typeof value === "undefined" ? "undefined" : `a ${typeof value}`;
   return "an object of a class, such as Date or Map";
 }
 

@@ -1,4 +1,6 @@
-/** The only connection to the host: functions on strings. They are removed from `globalThis` before a module is loaded. */
+/**
+ * The only connection to the host: functions on strings. They are removed from `globalThis` before a module is loaded.
+ */
 
 interface Bridge {
   /** `undefined` once the call has reached a limit. */

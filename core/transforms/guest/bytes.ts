@@ -3,7 +3,17 @@ import { ask } from "./bridge.ts";
 
 const step = 8_192;
 
-export type Encoding = "utf8" | "utf-8" | "hex" | "base64" | "base64url" | "latin1" | "binary" | "ascii" | "utf16le" | "ucs2";
+export type Encoding =
+  | "utf8"
+  | "utf-8"
+  | "hex"
+  | "base64"
+  | "base64url"
+  | "latin1"
+  | "binary"
+  | "ascii"
+  | "utf16le"
+  | "ucs2";
 
 function toBinary(bytes: Uint8Array): string {
   let text = "";
@@ -18,7 +28,10 @@ export function fillBinary<B extends Uint8Array>(bytes: B, text: string): B {
 
 export const fromBinary = (text: string): Uint8Array<ArrayBuffer> => fillBinary(new Uint8Array(text.length), text);
 
-/** The host takes a long text in parts, because the time limit does not apply within one request. Divisible by 2, 3 and 4. */
+/**
+ * The host takes a long text in parts, because the time limit does not apply within one request. Divisible by 2, 3 and
+ * 4.
+ */
 const part = 32_760;
 
 const isPairSplit = (text: string, at: number): boolean => {
@@ -27,7 +40,10 @@ const isPairSplit = (text: string, at: number): boolean => {
 };
 const isByteInside = (binary: string, at: number): boolean => (binary.charCodeAt(at) & 0xc0) === 0x80;
 
-/** Computes a long text part by part. `isInside` says that a character must not be split at a place; four bytes are the longest one. */
+/**
+ * Computes a long text part by part. `isInside` says that a character must not be split at a place; four bytes are the
+ * longest one.
+ */
 function inParts(
   text: string,
   compute: (text: string, isFirst: boolean) => string,
@@ -78,9 +94,12 @@ class GuestBuffer extends Uint8Array<ArrayBuffer> {
   }
   static override from(value: unknown, encoding?: unknown, length?: unknown): GuestBuffer {
     if (typeof value === "string") return bufferOf(encode(value, encoding as Encoding | undefined));
-    if (value instanceof ArrayBuffer) return new GuestBuffer(value, encoding as number | undefined, length as number | undefined);
+    if (value instanceof ArrayBuffer)
+      return new GuestBuffer(value, encoding as number | undefined, length as number | undefined);
     const data =
-      (value as { readonly type?: unknown; readonly data?: unknown }).type === "Buffer" ? (value as { data: number[] }).data : value;
+      (value as { readonly type?: unknown; readonly data?: unknown }).type === "Buffer"
+        ? (value as { data: number[] }).data
+        : value;
     const list = Array.from(data as ArrayLike<number>);
     const buffer = new GuestBuffer(list.length);
     buffer.set(list);

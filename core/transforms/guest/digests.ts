@@ -9,7 +9,10 @@ const randomUUID = (): string => ask("uuid");
 const randomBytes = (size: number) => bufferOf(ask("random", size));
 
 function getRandomValues<T extends ArrayBufferView>(target: T): T {
-  fillBinary(new Uint8Array(target.buffer as ArrayBuffer, target.byteOffset, target.byteLength), ask("random", target.byteLength));
+  fillBinary(
+    new Uint8Array(target.buffer as ArrayBuffer, target.byteOffset, target.byteLength),
+    ask("random", target.byteLength),
+  );
   return target;
 }
 
@@ -31,8 +34,10 @@ class Hash {
 }
 
 const createHash = (algorithm: string): Hash => new Hash((binary) => digest(algorithm, binary));
-const createHmac = (algorithm: string, key: unknown): Hash => new Hash((binary) => hmac(algorithm, binaryOf(key), binary));
-const hash = (algorithm: string, data: unknown, encoding: Encoding = "hex"): unknown => createHash(algorithm).update(data).digest(encoding);
+const createHmac = (algorithm: string, key: unknown): Hash =>
+  new Hash((binary) => hmac(algorithm, binaryOf(key), binary));
+const hash = (algorithm: string, data: unknown, encoding: Encoding = "hex"): unknown =>
+  createHash(algorithm).update(data).digest(encoding);
 
 function timingSafeEqual(a: unknown, b: unknown): boolean {
   const [left, right] = [binaryOf(a), binaryOf(b)];
@@ -63,9 +68,21 @@ const subtle = {
   async digest(algorithm: unknown, data: unknown): Promise<ArrayBuffer> {
     return fromBinary(digest(nameOf(algorithm), binaryOf(data))).buffer;
   },
-  async importKey(form: string, data: unknown, algorithm: { readonly hash?: unknown }, _extractable: boolean, usages: readonly string[]) {
-    if (form !== "raw" || nameOf(algorithm) !== "HMAC") throw new TypeError("Transforms can import raw keys for HMAC only");
-    const key: Key = { type: "secret", algorithm: { name: "HMAC", hash: { name: nameOf(algorithm.hash) } }, usages, extractable: false };
+  async importKey(
+    form: string,
+    data: unknown,
+    algorithm: { readonly hash?: unknown },
+    _extractable: boolean,
+    usages: readonly string[],
+  ) {
+    if (form !== "raw" || nameOf(algorithm) !== "HMAC")
+      throw new TypeError("Transforms can import raw keys for HMAC only");
+    const key: Key = {
+      type: "secret",
+      algorithm: { name: "HMAC", hash: { name: nameOf(algorithm.hash) } },
+      usages,
+      extractable: false,
+    };
     secrets.set(key, binaryOf(data));
     return key;
   },

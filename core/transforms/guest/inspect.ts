@@ -8,18 +8,22 @@ export function inspect(value: unknown, depth = 0, above: readonly unknown[] = [
   if (typeof value === "bigint") return `${value}n`;
   if (typeof value === "function") return `[function ${value.name || "without a name"}]`;
   if (typeof value !== "object" || value === null) return String(value);
-  if (value instanceof Error) return value.stack === undefined || value.stack === "" ? String(value) : `${value}\n${value.stack}`.trimEnd();
+  if (value instanceof Error)
+    return value.stack === undefined || value.stack === "" ? String(value) : `${value}\n${value.stack}`.trimEnd();
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? "Invalid Date" : value.toISOString();
   if (value instanceof RegExp) return String(value);
   if (value instanceof Promise) return "Promise";
   if (above.includes(value)) return "[circular]";
   if (depth >= deepest) return Array.isArray(value) ? "[list]" : "[object]";
   const inner = (item: unknown) => inspect(item, depth + 1, [...above, value]);
-  if (Array.isArray(value) || ArrayBuffer.isView(value)) return listOf(Array.from(value as ArrayLike<unknown>), inner, "[", "]");
+  if (Array.isArray(value) || ArrayBuffer.isView(value))
+    return listOf(Array.from(value as ArrayLike<unknown>), inner, "[", "]");
   if (value instanceof Set) return `Set ${listOf([...value], inner, "{", "}")}`;
   const pairs = value instanceof Map ? [...value] : Object.entries(value);
   const name = value instanceof Map ? "Map " : classOf(value);
-  return name + listOf(pairs, ([key, item]) => `${typeof key === "string" ? key : inner(key)}: ${inner(item)}`, "{ ", " }");
+  return (
+    name + listOf(pairs, ([key, item]) => `${typeof key === "string" ? key : inner(key)}: ${inner(item)}`, "{ ", " }")
+  );
 }
 
 function listOf<T>(items: readonly T[], show: (item: T) => string, open: string, close: string): string {

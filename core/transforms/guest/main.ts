@@ -105,8 +105,8 @@ export function load(id: number, entry: string): void {
 }
 
 /**
- * Runs a function. Returns the result as JSON, or an empty string if there is none. `undefined` means that the call has been settled or
- * will be settled later.
+ * Runs a function. Returns the result as JSON, or an empty string if there is none. `undefined` means that the call has
+ * been settled or will be settled later.
  */
 export function call(id: number, name: string, json: string): string | undefined {
   const render = (value: unknown): string | undefined => {

@@ -11,7 +11,9 @@ import { atob, btoa, GuestDecoder, GuestEncoder } from "./web.ts";
 
 /** Creates functions on strings that the host computes. */
 const asked = (room: string, names: string): object =>
-  Object.fromEntries(names.split(" ").map((name) => [name, (...given: readonly unknown[]) => ask(`${room}.${name}`, ...given)]));
+  Object.fromEntries(
+    names.split(" ").map((name) => [name, (...given: readonly unknown[]) => ask(`${room}.${name}`, ...given)]),
+  );
 
 const path = {
   sep: "/",
@@ -19,7 +21,9 @@ const path = {
   ...asked("path", "basename dirname extname join normalize relative resolve isAbsolute parse format"),
 };
 const querystring = asked("querystring", "parse stringify escape unescape");
-const random = { randomInt: (low: number, high?: number) => (high === undefined ? ask("integer", 0, low) : ask("integer", low, high)) };
+const random = {
+  randomInt: (low: number, high?: number) => (high === undefined ? ask("integer", 0, low) : ask("integer", low, high)),
+};
 
 const builtins: Readonly<Record<string, object>> = {
   buffer: { Buffer: GuestBuffer, atob, btoa },
@@ -43,14 +47,23 @@ const files = new Map<string, CommonModule>();
 export function exportsOf(name: string): unknown {
   const builtin = name.startsWith("builtin:") ? builtins[name.slice(8)] : undefined;
   if (builtin !== undefined) return builtin;
-  // Also returns a file that is still running, so that two files that require each other see what the other has exported so far.
+  // Also returns a file that is still running, so that two files that require each other see what the other has
+  // exported so far.
   const known = files.get(name);
   if (known !== undefined) return known.exports;
   const module: CommonModule = { exports: {}, id: name, filename: name, loaded: false };
   files.set(name, module);
   try {
     if (name.endsWith(".json")) module.exports = JSON.parse(ask("read", name));
-    else compile(name).call(module.exports, module.exports, requireFrom(name), module, name, name.replace(/\/[^/]*$/, "") || "/");
+    else
+      compile(name).call(
+        module.exports,
+        module.exports,
+        requireFrom(name),
+        module,
+        name,
+        name.replace(/\/[^/]*$/, "") || "/",
+      );
   } catch (error) {
     files.delete(name);
     throw error;
@@ -69,7 +82,9 @@ const requireFrom = (from: string) => (specifier: unknown) => {
 };
 
 const withDefault = (exports: object): object =>
-  new Proxy(exports, { get: (target, key) => (key === "default" && !("default" in target) ? target : Reflect.get(target, key)) });
+  new Proxy(exports, {
+    get: (target, key) => (key === "default" && !("default" in target) ? target : Reflect.get(target, key)),
+  });
 
 /** The default export that an ES module sees. A user's file compiled from an ES module has its own. */
 export function mainOf(name: string): unknown {

@@ -18,8 +18,10 @@ function start(run: unknown, ms: unknown, values: readonly unknown[], repeats: b
   return last;
 }
 
-export const setTimeout = (run: unknown, ms?: unknown, ...values: readonly unknown[]): number => start(run, ms, values, false);
-export const setInterval = (run: unknown, ms?: unknown, ...values: readonly unknown[]): number => start(run, ms, values, true);
+export const setTimeout = (run: unknown, ms?: unknown, ...values: readonly unknown[]): number =>
+  start(run, ms, values, false);
+export const setInterval = (run: unknown, ms?: unknown, ...values: readonly unknown[]): number =>
+  start(run, ms, values, true);
 
 export function clear(id: unknown): void {
   if (typeof id === "number" && timers.delete(id)) ask("clear", id);

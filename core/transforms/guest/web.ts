@@ -44,7 +44,8 @@ export class GuestDecoder {
 export const atob = (text: unknown): string => ask("atob", String(text));
 export function btoa(text: unknown): string {
   const binary = String(text);
-  if (/[^\0-\xff]/.test(binary)) throw new DOMException("The string has characters that are not bytes", "InvalidCharacterError");
+  if (/[^\0-\xff]/.test(binary))
+    throw new DOMException("The string has characters that are not bytes", "InvalidCharacterError");
   return decode(binary, "base64");
 }
 
@@ -75,7 +76,10 @@ export function structuredClone<T>(value: T, seen = new Map<unknown, unknown>())
     return copy as T;
   }
   const copy = keep(
-    (Array.isArray(value) ? new Array(value.length) : value instanceof Error ? new Error(value.message) : {}) as Record<string, unknown>,
+    (Array.isArray(value) ? new Array(value.length) : value instanceof Error ? new Error(value.message) : {}) as Record<
+      string,
+      unknown
+    >,
   );
   for (const [key, item] of Object.entries(value)) copy[key] = inner(item);
   return copy as T;
@@ -98,7 +102,10 @@ export class GuestSignal {
   throwIfAborted(): void {
     if (this.aborted) throw this.reason;
   }
-  static fire(signal: GuestSignal, reason: unknown = new DOMException("This operation was aborted", "AbortError")): void {
+  static fire(
+    signal: GuestSignal,
+    reason: unknown = new DOMException("This operation was aborted", "AbortError"),
+  ): void {
     if (signal.aborted) return;
     signal.aborted = true;
     signal.reason = reason;
@@ -113,7 +120,10 @@ export class GuestSignal {
   }
   static timeout(ms: number): GuestSignal {
     const signal = new GuestSignal();
-    setTimeout(() => GuestSignal.fire(signal, new DOMException("The operation was aborted due to timeout", "TimeoutError")), ms);
+    setTimeout(
+      () => GuestSignal.fire(signal, new DOMException("The operation was aborted due to timeout", "TimeoutError")),
+      ms,
+    );
     return signal;
   }
   static any(signals: Iterable<GuestSignal>): GuestSignal {
@@ -137,13 +147,18 @@ export class GuestController {
 function formatOf(kind: "DateTimeFormat" | "NumberFormat") {
   return function Format(locales: unknown = null, options: unknown = null): object {
     const asked = (method: string) => (value?: unknown) => ask("format", kind, method, locales, options, plain(value));
-    const format = { format: asked("format"), formatToParts: asked("formatToParts"), resolvedOptions: asked("resolvedOptions") };
+    const format = {
+      format: asked("format"),
+      formatToParts: asked("formatToParts"),
+      resolvedOptions: asked("resolvedOptions"),
+    };
     format.resolvedOptions();
     return format;
   };
 }
 
-const plain = (value: unknown): unknown => (value === undefined ? null : typeof value === "bigint" ? String(value) : Number(value));
+const plain = (value: unknown): unknown =>
+  value === undefined ? null : typeof value === "bigint" ? String(value) : Number(value);
 
 export const Formats = { DateTimeFormat: formatOf("DateTimeFormat"), NumberFormat: formatOf("NumberFormat") };
 
@@ -172,7 +187,10 @@ interface Received {
   readonly body: string;
 }
 
-const requests = new Map<number, { readonly resolve: (received: object) => void; readonly reject: (error: Error) => void }>();
+const requests = new Map<
+  number,
+  { readonly resolve: (received: object) => void; readonly reject: (error: Error) => void }
+>();
 let lastRequest = 0;
 
 export function fetch(
@@ -183,8 +201,15 @@ export function fetch(
   lastRequest += 1;
   requests.set(lastRequest, { resolve, reject });
   const pairs =
-    init.headers === undefined ? [] : Symbol.iterator in Object(init.headers) ? init.headers : Object.entries(init.headers as object);
-  const headers = Array.from(pairs as Iterable<readonly unknown[]>).map(([name, value]) => [String(name), String(value)]);
+    init.headers === undefined
+      ? []
+      : Symbol.iterator in Object(init.headers)
+        ? init.headers
+        : Object.entries(init.headers as object);
+  const headers = Array.from(pairs as Iterable<readonly unknown[]>).map(([name, value]) => [
+    String(name),
+    String(value),
+  ]);
   const body =
     init.body === undefined || init.body === null
       ? null

@@ -1,8 +1,18 @@
 /**
- * The files below a transforms root, by name: `/a.ts` is `a.ts` in the root. A file is read once, through a path that is checked before and
- * after, and kept as text: a file that is swapped or linked later changes nothing.
+ * The files below a transforms root, by name: `/a.ts` is `a.ts` in the root. A file is read once, through a path that
+ * is checked before and after, and kept as text: a file that is swapped or linked later changes nothing.
  */
-import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, realpathSync, type Stats, statSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  type Stats,
+  statSync,
+} from "node:fs";
 import { join, relative, sep } from "node:path";
 import { TransformError } from "../error.ts";
 import { isInside } from "../root.ts";
@@ -22,7 +32,10 @@ export interface CheckedFiles {
   place(name: string): string;
   /** The name of a path on this machine; `undefined` when the path is outside the root. */
   nameOf(path: string): string | undefined;
-  /** The file at a name, by the name of its real path; `undefined` when there is none. Throws `TransformError` (`refused`). */
+  /**
+   * The file at a name, by the name of its real path; `undefined` when there is none. Throws `TransformError`
+   * (`refused`).
+   */
   find(name: string): string | undefined;
   /** The text of a file that `find` named. Throws `TransformError` (`refused`). */
   read(name: string): string;
@@ -72,7 +85,8 @@ export function createCheckedFiles(realRoot: string): CheckedFiles {
     read(name) {
       const known = texts.get(name);
       if (known !== undefined) return known;
-      if (texts.size >= maxFiles) throw refused(name.slice(1), `exceeds the limit: a transform reads at most ${maxFiles} files`);
+      if (texts.size >= maxFiles)
+        throw refused(name.slice(1), `exceeds the limit: a transform reads at most ${maxFiles} files`);
       const path = place(name);
       const descriptor = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
       try {

@@ -18,7 +18,10 @@ function matchAt(pattern: RegExp, text: string, at: number): string {
   return pattern.exec(text)?.[0] ?? "";
 }
 
-/** The text with its comments, strings, templates and regular expressions blanked; every other character keeps its place. */
+/**
+ * The text with its comments, strings, templates and regular expressions blanked; every other character keeps its
+ * place.
+ */
 export function codeOnly(source: string): string {
   const pieces: string[] = [];
   let at = 0;
@@ -56,7 +59,8 @@ export function codeOnly(source: string): string {
       open.pop();
       takeTemplate();
     } else {
-      if (depth !== undefined && (character === "{" || character === "}")) open[open.length - 1] = depth + (character === "{" ? 1 : -1);
+      if (depth !== undefined && (character === "{" || character === "}"))
+        open[open.length - 1] = depth + (character === "{" ? 1 : -1);
       const regular = character === "/" && beforeExpression.test(tail.trimEnd()) ? matchAt(expression, source, at) : "";
       take(regular === "" ? character : regular, regular === "");
     }

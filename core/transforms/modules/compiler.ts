@@ -1,6 +1,6 @@
 /**
- * Compiles TypeScript whose types cannot be stripped (enums, namespaces, parameter properties). A separate thread does this, because the
- * compiler needs 100 MB.
+ * Compiles TypeScript whose types cannot be stripped (enums, namespaces, parameter properties). A separate thread does
+ * this, because the compiler needs 100 MB.
  */
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker, workerData } from "node:worker_threads";
 import { onEvent } from "../../listeners/index.ts";
@@ -16,7 +16,10 @@ interface Order {
 const compileMs = 30_000;
 const compilerMb = 1_024;
 
-/** Compiles a source. Blocks until the thread is done, because the engine links modules synchronously. Throws `TransformError`. */
+/**
+ * Compiles a source. Blocks until the thread is done, because the engine links modules synchronously. Throws
+ * `TransformError`.
+ */
 export function compile(source: string, filename: string): string {
   const { port1, port2 } = new MessageChannel();
   const done = new Int32Array(new SharedArrayBuffer(4));
@@ -29,7 +32,9 @@ export function compile(source: string, filename: string): string {
   // The wait below ends without an answer.
   onEvent(worker, "error", { source: "the compiler of transforms", handle() {} });
   Atomics.wait(done, 0, 0, compileMs);
-  const answer = receiveMessageOnPort(port1)?.message as { readonly code?: string; readonly error?: string } | undefined;
+  const answer = receiveMessageOnPort(port1)?.message as
+    | { readonly code?: string; readonly error?: string }
+    | undefined;
   port1.close();
   void worker.terminate();
   if (answer?.code !== undefined) return answer.code;
@@ -49,5 +54,6 @@ async function serve({ source, filename, port, done }: Order): Promise<void> {
 }
 
 const order = workerData as Order | undefined;
-// Not awaited: V8 aborts the whole process if a thread is ended in the moment in which a module that awaits something is complete.
+// Not awaited: V8 aborts the whole process if a thread is ended in the moment in which a module that awaits something
+// is complete.
 if (order?.filename !== undefined) void serve(order);

@@ -38,7 +38,8 @@ export function createResolver({ find, read, place, nameOf }: CheckedFiles): Res
     for (let folder = dirname(from); ; folder = dirname(folder)) {
       const home = posix.join(folder, "node_modules", id);
       const manifest = manifestAt(home);
-      if (manifest !== undefined || guess(home) !== undefined) return entryOf(home, manifest ?? {}, specifier.slice(id.length), id, kind);
+      if (manifest !== undefined || guess(home) !== undefined)
+        return entryOf(home, manifest ?? {}, specifier.slice(id.length), id, kind);
       if (folder === "/") return undefined;
     }
   }
@@ -89,7 +90,8 @@ export function createResolver({ find, read, place, nameOf }: CheckedFiles): Res
   return {
     nearestManifest,
     resolve(specifier, from, kind) {
-      if (/^[a-z][a-z0-9+.-]*:/i.test(specifier)) throw refusedImport(specifier, "only files in the transforms root can be imported", from);
+      if (/^[a-z][a-z0-9+.-]*:/i.test(specifier))
+        throw refusedImport(specifier, "only files in the transforms root can be imported", from);
       const isPath = /^\.{0,2}(?:\/|$)/.test(specifier);
       const found = isPath
         ? inRoot(specifier, from)
@@ -97,12 +99,18 @@ export function createResolver({ find, read, place, nameOf }: CheckedFiles): Res
           ? ofPackage(specifier, from, kind)
           : inPackage(specifier, from, kind);
       if (found !== undefined) return found;
-      throw new TransformError("threw", `Cannot find module '${specifier.slice(0, 200)}' imported from ${from.slice(1)}`);
+      throw new TransformError(
+        "threw",
+        `Cannot find module '${specifier.slice(0, 200)}' imported from ${from.slice(1)}`,
+      );
     },
   };
 }
 
 function refusedImport(specifier: string, why: string, from: string): TransformError {
   const by = from.slice(1);
-  return refused(`The import ${JSON.stringify(specifier.slice(0, 200))}${by === "" ? "" : ` in ${by}`}`, `is refused: ${why}`);
+  return refused(
+    `The import ${JSON.stringify(specifier.slice(0, 200))}${by === "" ? "" : ` in ${by}`}`,
+    `is refused: ${why}`,
+  );
 }

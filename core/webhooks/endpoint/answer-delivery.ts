@@ -1,4 +1,7 @@
-/** Handles a mapped request once its sender is known and its body has arrived: selects the mapping, stores its result, and answers. */
+/**
+ * Handles a mapped request once its sender is known and its body has arrived: selects the mapping, stores its result,
+ * and answers.
+ */
 import { type Json, type RawEvent, reasonOf } from "../../contract/index.ts";
 import { HttpProblem } from "../../http/index.ts";
 import type { PluginLog } from "../../sdk/contract.ts";
@@ -67,7 +70,9 @@ export interface MappedRequest {
 export type MappedAnswer = RunAnswer | "empty";
 
 export const conflict = new HttpProblem("idempotency_conflict", "This delivery id was used before, with another body.");
-export const unavailable = new HttpProblem("unavailable", "The event could not be stored; send it again later.", { "retry-after": "5" });
+export const unavailable = new HttpProblem("unavailable", "The event could not be stored; send it again later.", {
+  "retry-after": "5",
+});
 
 /** A failure that is already in the inbox, and must not be recorded again. */
 export class RecordedProblem extends HttpProblem {}
@@ -125,10 +130,13 @@ function agentsOf({ runs }: Plan, { agents }: Pick<MappedRequestDeps, "agents">)
 }
 
 /**
- * A repetition gets the first answer. Nothing is rendered and no transform runs again, so changes of the mapping do not matter. `undefined`
- * if the delivery is new, or the first attempt stored only a part of it.
+ * A repetition gets the first answer. Nothing is rendered and no transform runs again, so changes of the mapping do not
+ * matter. `undefined` if the delivery is new, or the first attempt stored only a part of it.
  */
-async function answerAgain({ identity, posted }: MappedRequest, deps: MappedRequestDeps): Promise<MappedAnswer | undefined> {
+async function answerAgain(
+  { identity, posted }: MappedRequest,
+  deps: MappedRequestDeps,
+): Promise<MappedAnswer | undefined> {
   const first = identity === undefined ? null : await deps.first(identity.key);
   if (identity === undefined || first === null) return undefined;
   if (identity.compared && first.fingerprint !== bodyFingerprint(posted.body)) throw conflict;
@@ -148,9 +156,14 @@ interface Accepting {
   readonly deps: MappedRequestDeps;
 }
 
-async function acceptRuns(mapping: Mapping, { runs, views }: Plan, { request, kept, deps }: Accepting): Promise<MappedAnswer> {
+async function acceptRuns(
+  mapping: Mapping,
+  { runs, views }: Plan,
+  { request, kept, deps }: Accepting,
+): Promise<MappedAnswer> {
   const patterns = injectionsIn(runs);
-  if (patterns.length > 0) deps.log.warn({ hook: mapping.id, patterns }, "content of a hook seems to contain instructions to the model");
+  if (patterns.length > 0)
+    deps.log.warn({ hook: mapping.id, patterns }, "content of a hook seems to contain instructions to the model");
   logAbsent(mapping, runs, deps);
   const answer = answerOf(mapping, runs);
   const events = runEvents(mapping, runs, {
@@ -176,7 +189,11 @@ async function acceptRuns(mapping: Mapping, { runs, views }: Plan, { request, ke
 const mostLoggedNames = 50;
 
 /** Logs once for each mapping and name that a template names a field which the payload does not have. */
-function logAbsent({ id, loggedNames }: Mapping, runs: readonly MappedRun[], { log }: Pick<MappedRequestDeps, "log">): void {
+function logAbsent(
+  { id, loggedNames }: Mapping,
+  runs: readonly MappedRun[],
+  { log }: Pick<MappedRequestDeps, "log">,
+): void {
   for (const { absent = [] } of runs)
     for (const { name, detail, path } of absent) {
       if (loggedNames.has(name) || loggedNames.size >= mostLoggedNames) continue;
@@ -186,8 +203,8 @@ function logAbsent({ id, loggedNames }: Mapping, runs: readonly MappedRun[], { l
 }
 
 /**
- * Stores all events in one flush. The first event of a delivery with a key is stored before the others: if it is a conflict, nothing else
- * is accepted; if an earlier attempt stored only that one, the others follow now.
+ * Stores all events in one flush. The first event of a delivery with a key is stored before the others: if it is a
+ * conflict, nothing else is accepted; if an earlier attempt stored only that one, the others follow now.
  */
 async function acceptAll(
   events: readonly RawEvent[],
@@ -199,7 +216,10 @@ async function acceptAll(
   return [await put(first), ...(await Promise.all(others.map(put)))];
 }
 
-async function accept(input: AcceptInput, { request, deps }: Pick<Accepting, "request" | "deps">): Promise<AcceptedEvent> {
+async function accept(
+  input: AcceptInput,
+  { request, deps }: Pick<Accepting, "request" | "deps">,
+): Promise<AcceptedEvent> {
   const compared = request.identity?.compared === true;
   let accepted: AcceptedEvent;
   try {
@@ -219,13 +239,20 @@ async function acceptNothing(
   reason: NonNullable<Plan["nothing"]>,
   { request, kept, deps }: Accepting,
 ): Promise<MappedAnswer> {
-  await accept(nothingRecord(mapping, { reason, kept, dedupeKey: request.identity?.key, now: deps.now() }), { request, deps });
+  await accept(nothingRecord(mapping, { reason, kept, dedupeKey: request.identity?.key, now: deps.now() }), {
+    request,
+    deps,
+  });
   return "empty";
 }
 
 async function recordFailure(
   mapping: Mapping,
-  { failure, kept, deps }: { readonly failure: MappingFailure; readonly kept: KeptDelivery; readonly deps: MappedRequestDeps },
+  {
+    failure,
+    kept,
+    deps,
+  }: { readonly failure: MappingFailure; readonly kept: KeptDelivery; readonly deps: MappedRequestDeps },
 ): Promise<HttpProblem> {
   const { problem, path, hint, cause } = failure;
   const detail = cause === undefined ? problem.message : reasonOf(cause);

@@ -30,7 +30,9 @@ export interface AnswerDeps {
 
 export interface Answers {
   refuse(call: Call, problem: HttpProblem): void;
-  /** Refuses a request whose body is still being received, and closes its connection instead of waiting for the rest. */
+  /**
+   * Refuses a request whose body is still being received, and closes its connection instead of waiting for the rest.
+   */
   drop(call: Call, problem: HttpProblem): void;
   /** Answers with any thrown error. */
   fail(call: Call, error: unknown): void;
@@ -68,7 +70,8 @@ export function createAnswers(deps: AnswerDeps): Answers {
     },
     reportInjection(hook, text) {
       const patterns = findInjection(text);
-      if (patterns.length > 0) deps.log.warn({ hook, patterns }, "content of a hook seems to contain instructions to the model");
+      if (patterns.length > 0)
+        deps.log.warn({ hook, patterns }, "content of a hook seems to contain instructions to the model");
     },
   };
   return answers;
@@ -76,7 +79,10 @@ export function createAnswers(deps: AnswerDeps): Answers {
 
 const explanationOf = ({ detail, path, hint }: SignatureProblem | NotTaken) => ({ detail, path, hint });
 
-/** Each failure of an unauthenticated client is logged at debug level only, because a flood of them must not fill the log. */
+/**
+ * Each failure of an unauthenticated client is logged at debug level only, because a flood of them must not fill the
+ * log.
+ */
 function reportRefusal(
   deps: AnswerDeps & { readonly unauthorized: (refused: RefusedHook) => void },
   call: Call,

@@ -1,6 +1,6 @@
 /**
- * Checks the hook token, and counts failed attempts: wrong or missing tokens and wrong signatures. It works synchronously, so no two
- * requests can race past the count.
+ * Checks the hook token, and counts failed attempts: wrong or missing tokens and wrong signatures. It works
+ * synchronously, so no two requests can race past the count.
  */
 import type { IncomingMessage } from "node:http";
 import {
@@ -29,7 +29,9 @@ export interface Authenticate extends Attempts {
   trusts(request: IncomingMessage): boolean;
 }
 
-const unauthorized = new HttpProblem("unauthorized", "The hook token is missing or wrong.", { "www-authenticate": "Bearer" });
+const unauthorized = new HttpProblem("unauthorized", "The hook token is missing or wrong.", {
+  "www-authenticate": "Bearer",
+});
 
 export function createAuthenticate(options: AuthenticateOptions): Authenticate {
   const attempts = createAttempts(options);

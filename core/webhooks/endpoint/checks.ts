@@ -17,9 +17,13 @@ const queryToken = new HttpProblem(
 const originRefused = new HttpProblem("origin_refused", "Hook endpoints refuse requests from web pages.");
 const notFound = new HttpProblem("not_found", "There is nothing at this address.");
 const addressRefused = new HttpProblem("address_not_allowed", "This hook does not accept requests from this address.");
-const switchedOff = new HttpProblem("unavailable", "This hook is switched off by an error in its configuration; send it again later.", {
-  "retry-after": "300",
-});
+const switchedOff = new HttpProblem(
+  "unavailable",
+  "This hook is switched off by an error in its configuration; send it again later.",
+  {
+    "retry-after": "300",
+  },
+);
 
 /** What an address leads to. */
 export type Target =
@@ -31,7 +35,10 @@ export type Target =
 export type MappedTarget = Extract<Target, { readonly kind: "mapped" }>;
 
 export interface MappedChecks {
-  /** Checks the headers and query of a request to a signed path: returns the refusal, the answer to a platform's test, or nothing. */
+  /**
+   * Checks the headers and query of a request to a signed path: returns the refusal, the answer to a platform's test,
+   * or nothing.
+   */
   judge(raw: IncomingMessage, target: MappedTarget, query: string): HttpProblem | ChallengeAnswer | undefined;
   /** Answers a declared test of an unsigned path that needs no body. */
   test(raw: IncomingMessage, target: MappedTarget, query: string): HttpProblem | ChallengeAnswer | undefined;
@@ -74,7 +81,9 @@ const methodsOf = (target: Target): readonly HookMethod[] => {
 function refuseMethod({ kind }: Target, methods: readonly HookMethod[]): HttpProblem {
   if (kind === "result") return takesGet;
   if (methods.length === 1 && methods[0] === "POST") return takesPost;
-  return new HttpProblem("method_not_allowed", `This hook accepts ${methods.join(" and ")} only.`, { allow: methods.join(", ") });
+  return new HttpProblem("method_not_allowed", `This hook accepts ${methods.join(" and ")} only.`, {
+    allow: methods.join(", "),
+  });
 }
 
 /** Some platforms test an address by another method. */

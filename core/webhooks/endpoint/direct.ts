@@ -32,7 +32,10 @@ export interface Direct {
 }
 
 export function createDirect(deps: DirectDeps, answers: Answers): Direct {
-  /** The key of the request, scoped to its endpoint and token: with the previous token, a repetition stays one while tokens rotate. */
+  /**
+   * The key of the request, scoped to its endpoint and token: with the previous token, a repetition stays one while
+   * tokens rotate.
+   */
   const dedupeKey = ({ request, subPath }: Call): string | undefined => {
     const name = namedDelivery(request.raw.headers);
     return name === undefined

@@ -36,8 +36,9 @@ export interface WebhookDeps extends AnswerDeps, Omit<MappedRequestDeps, "settin
 }
 
 /**
- * Handles every address that no other route handles. The base path is compared for each request, because it may change while the server
- * runs. Everything happens before fastify reads the body: the limit may change too, and no byte is read before the headers are checked.
+ * Handles every address that no other route handles. The base path is compared for each request, because it may change
+ * while the server runs. Everything happens before fastify reads the body: the limit may change too, and no byte is
+ * read before the headers are checked.
  */
 export function registerWebhooks(app: FastifyInstance, deps: WebhookDeps): void {
   const take = createEndpoints(deps);
@@ -107,7 +108,8 @@ function createEndpoints(deps: WebhookDeps): (request: FastifyRequest, reply: Fa
       base = parseBasePath(path);
     }
     const raw = request.raw;
-    const address = base === undefined || deps.token() === undefined ? undefined : parseHookAddress(raw.url ?? "", base);
+    const address =
+      base === undefined || deps.token() === undefined ? undefined : parseHookAddress(raw.url ?? "", base);
     if (address === undefined) return false;
     const call: Call = { request, reply, subPath: address.subPath, query: address.query };
     const target = targetOf(call, deps);
@@ -158,9 +160,21 @@ function targetOf({ subPath }: Call, { mappings }: WebhookDeps): Target {
   return { kind: "mapped", path, way: reservedPaths.has(path) ? nowhere : mappings().way(path) };
 }
 
-const nowhere: Way = { signed: false, mappings: [], signatures: [], credential: "", challenges: [], kinds: [], methods: ["POST"] };
+const nowhere: Way = {
+  signed: false,
+  mappings: [],
+  signatures: [],
+  credential: "",
+  challenges: [],
+  kinds: [],
+  methods: ["POST"],
+};
 
-function answerResult(call: Call, runId: string, { answers, results }: { readonly answers: Answers; readonly results: Results }): void {
+function answerResult(
+  call: Call,
+  runId: string,
+  { answers, results }: { readonly answers: Answers; readonly results: Results },
+): void {
   results.get(runId).then(
     (result) => {
       if (result === undefined) answers.refuse(call, notFound);

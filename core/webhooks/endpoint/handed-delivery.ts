@@ -1,6 +1,6 @@
 /**
- * A delivery that a plugin submits. Its mapping, records and handling of repetitions are the same as for a request, but it needs neither
- * HTTP nor a token.
+ * A delivery that a plugin submits. Its mapping, records and handling of repetitions are the same as for a request, but
+ * it needs neither HTTP nor a token.
  */
 import type { Accepted, Json } from "../../contract/index.ts";
 import { HttpProblem } from "../../http/index.ts";
@@ -34,7 +34,8 @@ export interface HandedDeps extends MappedRequestDeps {
 
 /** Throws `HttpProblem`. At status 500 and above the same delivery may be accepted later. */
 export async function acceptHanded(handed: HandedDelivery, deps: HandedDeps): Promise<Accepted> {
-  if (deps.token() === undefined) throw new HttpProblem("not_found", "The hook server is off: set hooks.enabled and hooks.token.");
+  if (deps.token() === undefined)
+    throw new HttpProblem("not_found", "The hook server is off: set hooks.enabled and hooks.token.");
   const { plugin, payload, key, headers = {}, origin, keepReply } = handed;
   const path = trimSlashes(handed.path);
   const table = deps.mappings();
@@ -72,6 +73,7 @@ export async function acceptHanded(handed: HandedDelivery, deps: HandedDeps): Pr
     },
   );
   const [first] = accepted;
-  if (answer === undefined || first === undefined) throw new HttpProblem("not_found", `No mapping takes deliveries to ${path}.`);
+  if (answer === undefined || first === undefined)
+    throw new HttpProblem("not_found", `No mapping takes deliveries to ${path}.`);
   return { eventId: first.eventId, duplicate: first.duplicate };
 }

@@ -26,8 +26,10 @@ export async function handedResult(
   const { state, outcome, reason, reply } = report;
   return {
     ended: state === "settled",
-    ...(outcome === undefined ? {} : { outcome }),
-    ...(reason === undefined ? {} : { reason }),
-    ...(handed?.keepReply !== true || reply === undefined || reply.trim() === "" || unsaid.has(reason ?? "") ? {} : { reply }),
+    outcome,
+    reason,
+    ...(handed?.keepReply !== true || reply === undefined || reply.trim() === "" || unsaid.has(reason ?? "")
+      ? {}
+      : { reply }),
   };
 }

@@ -1,4 +1,7 @@
-/** Repeated deliveries: the key that identifies a request, and the digest that distinguishes a repetition from a conflict. */
+/**
+ * Repeated deliveries: the key that identifies a request, and the digest that distinguishes a repetition from a
+ * conflict.
+ */
 import { hash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 
@@ -13,8 +16,8 @@ export interface DeliveryScope {
 }
 
 /**
- * The id that the sender gave the delivery, together with the name of its header: the same id in different headers means different
- * deliveries.
+ * The id that the sender gave the delivery, together with the name of its header: the same id in different headers
+ * means different deliveries.
  */
 export function namedDelivery(headers: IncomingHttpHeaders): string | undefined {
   for (const name of deliveryHeaders) {

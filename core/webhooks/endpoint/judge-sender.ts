@@ -1,4 +1,7 @@
-/** Verifies the sender of a request to a mapping: by the headers alone if they are enough, otherwise by the signed content. */
+/**
+ * Verifies the sender of a request to a mapping: by the headers alone if they are enough, otherwise by the signed
+ * content.
+ */
 import type { IncomingMessage } from "node:http";
 import { HttpProblem } from "../../http/index.ts";
 import type { MappingTable } from "../mapping/compiled-mapping.ts";
@@ -19,8 +22,8 @@ const hasUnsignedTest = ({ challenges }: MappedTarget["way"]): boolean =>
 
 export interface MappedSenders extends MappedChecks {
   /**
-   * Counts a wrong signature like a wrong token. A valid one may be a replay, so it does not prove anything yet. Returns the answer to a test
-   * of the platform, if the request is one that needs no signature. Throws `HttpProblem`.
+   * Counts a wrong signature like a wrong token. A valid one may be a replay, so it does not prove anything yet.
+   * Returns the answer to a test of the platform, if the request is one that needs no signature. Throws `HttpProblem`.
    */
   verify(
     raw: IncomingMessage,
@@ -61,12 +64,15 @@ export function createMappedSenders(
     const problem = new SignatureProblem(
       { fault, reason, hint },
       {
-        path: way.mappings.find(({ signedBy }) => signedBy !== undefined)?.placeOf(["signature", setting]) ?? "hooks.mappings",
+        path:
+          way.mappings.find(({ signedBy }) => signedBy !== undefined)?.placeOf(["signature", setting]) ??
+          "hooks.mappings",
         sent: setting === "verifyToken" || signatures.every(({ isShared }) => isShared === true),
         authenticates,
       },
     );
-    // Clients of Basic authentication first send a request without a password, to learn that one is required. That is not a guess.
+    // Clients of Basic authentication first send a request without a password, to learn that one is required. That is
+    // not a guess.
     if (authenticates === "Basic" && fault === "missing") return problem;
     const counted = authenticate.failed(raw, way.credential, problem);
     // An answer of 429 is logged elsewhere.
@@ -94,7 +100,8 @@ export function createMappedSenders(
       if (isHeld(raw, target)) return addressRefused;
       for (const { signature } of way.signatures) {
         const greeted = signature.greet?.({ method: raw.method ?? "", query });
-        if (greeted !== undefined) return "ok" in greeted ? refusal(raw, target, { ...greeted, setting: "verifyToken" }) : greeted;
+        if (greeted !== undefined)
+          return "ok" in greeted ? refusal(raw, target, { ...greeted, setting: "verifyToken" }) : greeted;
       }
       const test = challenges.byHeaders({ raw, target, query });
       if (test !== undefined) return test;

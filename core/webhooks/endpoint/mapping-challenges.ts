@@ -62,14 +62,18 @@ export function createMappingChallenges(
   }
 
   /**
-   * An unsigned value is shown only while the mapping has no secret yet. Afterwards, a stranger could offer the operator another one. Each
-   * counts like a failed attempt, so that a flood of them is limited.
+   * An unsigned value is shown only while the mapping has no secret yet. Afterwards, a stranger could offer the
+   * operator another one. Each counts like a failed attempt, so that a flood of them is limited.
    */
   const isOpen = ({ challenge, signedBy }: Mapping): boolean =>
     challenge?.unsigned === true && (!challenge.shows || signedBy?.signature.awaitsSecret === true);
 
   function unsigned(asked: Asked, body: Buffer | undefined): HttpProblem | ChallengeAnswer | undefined {
-    const found = answer(asked, body, (mapping) => isOpen(mapping) && mapping.challenge?.needsBody === (body !== undefined));
+    const found = answer(
+      asked,
+      body,
+      (mapping) => isOpen(mapping) && mapping.challenge?.needsBody === (body !== undefined),
+    );
     if (found?.shown === undefined) return found?.answer;
     const limited = tooMany(asked.raw, asked.target);
     if (limited !== undefined) return limited;

@@ -1,10 +1,13 @@
 /**
- * Bodies that are read before their sender is known, because the signature covers the bytes. Their number is limited for each client and in
- * total, because each uses memory until it is complete or too late. A new one is always accepted, and the oldest unfinished one is dropped:
- * slow senders must not keep a valid one out.
+ * Bodies that are read before their sender is known, because the signature covers the bytes. Their number is limited
+ * for each client and in total, because each uses memory until it is complete or too late. A new one is always
+ * accepted, and the oldest unfinished one is dropped: slow senders must not keep a valid one out.
  */
 export interface PendingBodies {
-  /** `drop` is called if the body has to make room. Returns a function to call when the body is complete or given up. Idempotent. */
+  /**
+   * `drop` is called if the body has to make room. Returns a function to call when the body is complete or given up.
+   * Idempotent.
+   */
   begin(client: string, drop: () => void): () => void;
 }
 

@@ -33,8 +33,8 @@ export interface MappedEndpointDeps extends MappedRequestDeps {
 export interface MappedEndpoint extends MappedChecks {
   answerTest(call: Call, target: MappedTarget, challenge: ChallengeAnswer): void;
   /**
-   * Called before reading a body whose sender is not known yet. `drop` is called if the body has to make room. Returns a function to call
-   * once it has been read.
+   * Called before reading a body whose sender is not known yet. `drop` is called if the body has to make room. Returns
+   * a function to call once it has been read.
    */
   hold(call: Call, drop: () => void): () => void;
   /** Throws `HttpProblem` if the request can be refused at once. */
@@ -56,11 +56,17 @@ export function createMapped(
   function answerTest(call: Call, { path }: MappedTarget, challenge: ChallengeAnswer): void {
     const { status, contentType, body, headers = {}, confirm } = challenge;
     deps.log.info({ hook: path }, "a platform tested the address of a hook");
-    call.reply.code(status).headers(headers).header("content-type", contentType).header("x-content-type-options", "nosniff").send(body);
+    call.reply
+      .code(status)
+      .headers(headers)
+      .header("content-type", contentType)
+      .header("x-content-type-options", "nosniff")
+      .send(body);
     if (confirm === undefined) return;
     deps.confirm(confirm).then(
       () => deps.log.info({ hook: path }, "the subscription of a platform was confirmed"),
-      (error: unknown) => deps.log.warn({ hook: path, error: reasonOf(error) }, "the subscription of a platform could not be confirmed"),
+      (error: unknown) =>
+        deps.log.warn({ hook: path, error: reasonOf(error) }, "the subscription of a platform could not be confirmed"),
     );
   }
 
@@ -70,11 +76,13 @@ export function createMapped(
     { body, verified }: { readonly body: Buffer; readonly verified: Verified | undefined },
   ): MappedRequest {
     const { headers, method } = call.request.raw;
-    const mappings = verified === undefined ? way.mappings : way.mappings.filter(({ signedBy }) => signedBy === verified.signedBy);
+    const mappings =
+      verified === undefined ? way.mappings : way.mappings.filter(({ signedBy }) => signedBy === verified.signedBy);
     // A signed delivery is identified by what was signed; anyone could set the other headers.
     const compared = verified === undefined || verified.signedBy.signature.namedByHeaders === true;
     const name = compared ? namedDelivery(headers) : verified.deliveryId;
-    const secret = verified === undefined ? () => authenticate.presented(call.request.raw) ?? "" : () => verified.signer;
+    const secret =
+      verified === undefined ? () => authenticate.presented(call.request.raw) ?? "" : () => verified.signer;
     return {
       mappings,
       client: () => deps.clientAddress(call.request.raw),
@@ -102,7 +110,8 @@ export function createMapped(
       answers.refuse(call, notFound);
       return;
     }
-    const trusted = () => (verified === undefined ? authenticate.trusts(call.request.raw) : senders.signs(verified, target.path));
+    const trusted = () =>
+      verified === undefined ? authenticate.trusts(call.request.raw) : senders.signs(verified, target.path);
     answerMapped(request, deps).then(
       (answer) => {
         if (answer === undefined) answers.refuse(call, new NotTaken(request));

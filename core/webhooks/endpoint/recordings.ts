@@ -16,8 +16,8 @@ export interface Recordings {
   /** Called with each authenticated request. `kinds` are the body kinds accepted at its path. */
   offer(posted: Posted, kinds: readonly BodyKind[]): void;
   /**
-   * Yields `{ "waiting": true }`, then `{ fixture, removed }` for the next delivery to the path, and ends. Throws `HttpProblem` 429 if too
-   * many are waiting.
+   * Yields `{ "waiting": true }`, then `{ fixture, removed }` for the next delivery to the path, and ends. Throws
+   * `HttpProblem` 429 if too many are waiting.
    */
   next(path: string): AsyncIterable<Json>;
 }

@@ -1,4 +1,7 @@
-/** The latest refused hook requests, for the operator's view. They are not events: a flood of them must cost next to nothing. */
+/**
+ * The latest refused hook requests, for the operator's view. They are not events: a flood of them must cost next to
+ * nothing.
+ */
 
 import type { Json } from "../../contract/index.ts";
 import type { ProblemCode } from "../../http/index.ts";
@@ -18,7 +21,10 @@ export interface RefusedHook {
   readonly hint?: string;
 }
 
-/** The newest ones lie apart, so that a single refusal writes little. The older ones are written each time that many have come. */
+/**
+ * The newest ones lie apart, so that a single refusal writes little. The older ones are written each time that many
+ * have come.
+ */
 const newest = 50;
 const mostKept = 1_000;
 const windowMs = 1_000;
@@ -54,8 +60,8 @@ export async function newestRefusal(store: Pick<Store, "get">): Promise<RefusedH
 }
 
 /**
- * Adds to the stored lists, which earlier runs and other nodes wrote too. In a flood they are written once a second, and of each second only
- * the newest are kept. They are not flushed: losing the last ones in a power cut does no harm.
+ * Adds to the stored lists, which earlier runs and other nodes wrote too. In a flood they are written once a second,
+ * and of each second only the newest are kept. They are not flushed: losing the last ones in a power cut does no harm.
  */
 export function createRefusals({ store }: { readonly store: Pick<Store, "get" | "update"> }): Refusals {
   let unwritten: List = [];
@@ -69,7 +75,8 @@ export function createRefusals({ store }: { readonly store: Pick<Store, "get" | 
     if (sinceOlder > newest) {
       sinceOlder = added.length;
       const before = listOf(await store.get(namespace, newestKey));
-      if (before.length > 0) await store.update(namespace, olderKey, (value) => merged(listOf(value), before) as unknown as Json);
+      if (before.length > 0)
+        await store.update(namespace, olderKey, (value) => merged(listOf(value), before) as unknown as Json);
     }
     await store.update(namespace, newestKey, (value) => [...listOf(value), ...added].slice(-newest) as unknown as Json);
   }

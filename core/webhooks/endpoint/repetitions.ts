@@ -1,4 +1,7 @@
-/** Repeated deliveries that got their first answer: counted with the event that ran, so that none of them goes unnoticed. */
+/**
+ * Repeated deliveries that got their first answer: counted with the event that ran, so that none of them goes
+ * unnoticed.
+ */
 
 import type { Json } from "../../contract/index.ts";
 import type { PluginLog } from "../../sdk/contract.ts";
@@ -46,7 +49,10 @@ export function createRepetitions({
     const after = await store.update(namespace, eventId, change, { expiresAt: at + keptMs });
     // A sender that keeps repeating must not fill the log.
     const level = before(after) === count ? "info" : "debug";
-    log[level]({ event: eventId, repeated: before(after) }, "a delivery was repeated; it got the first response and did not run again");
+    log[level](
+      { event: eventId, repeated: before(after) },
+      "a delivery was repeated; it got the first response and did not run again",
+    );
   }
 
   function write(): void {

@@ -4,7 +4,9 @@ import type { Decision, Inbound, Outcome, Reply, TurnRecord } from "../../contra
 import { type EventReport, lookForEnd, type Store } from "../../state/index.ts";
 
 /** A decision as a sender may see it. Details are for the operator, because they may name people and places. */
-export type ResultDecision = Pick<Decision, "station" | "plugin" | "verdict" | "code" | "path" | "hint"> & { readonly at: string };
+export type ResultDecision = Pick<Decision, "station" | "plugin" | "verdict" | "code" | "path" | "hint"> & {
+  readonly at: string;
+};
 
 /** The body of `GET runs/<runId>`, and of a request that waited for the end. Times are ISO 8601, UTC. */
 export interface RunResult {
@@ -20,7 +22,10 @@ export interface RunResult {
   readonly ms?: number;
   readonly attempts: number;
   readonly decisions: readonly ResultDecision[];
-  /** The agent's reply, whether or not it was sent. Only while `hooks.exposeReplies` is on, and for runs that ended while it was. */
+  /**
+   * The agent's reply, whether or not it was sent. Only while `hooks.exposeReplies` is on, and for runs that ended
+   * while it was.
+   */
   readonly reply?: string;
 }
 
@@ -55,8 +60,8 @@ export interface Results {
   /** `undefined` if there is no such run of a hook. Events of people are never shown here. */
   get(runId: string): Promise<RunResult | undefined>;
   /**
-   * Resolves when the run has ended, or at once if it already has. Resolves without a result after `seconds`, when the client disconnects
-   * or is no longer trusted, or when the gateway closes.
+   * Resolves when the run has ended, or at once if it already has. Resolves without a result after `seconds`, when the
+   * client disconnects or is no longer trusted, or when the gateway closes.
    */
   wait(runId: string, seconds: number, waiter: Waiter): Promise<Waited>;
   /** Call it with the end of every unit, after it is stored. */
@@ -77,8 +82,8 @@ export interface ResultsDeps {
 const longestReply = 100_000;
 
 /**
- * The part of a reply that is stored with the end of its run. Only for runs that a webhook requested: a holder of the hook token must not
- * read replies to users.
+ * The part of a reply that is stored with the end of its run. Only for runs that a webhook requested: a holder of the
+ * hook token must not read replies to users.
  */
 export function keptReply(inbound: Inbound, reply: Reply, redact: (text: string) => string): string | undefined {
   if (inbound.channel !== "hooks" || inbound.kind !== "hook") return undefined;
@@ -102,7 +107,10 @@ export function createResults({ store, exposeReplies, maxWaiting = 1_000 }: Resu
   }
 
   /** Registered before the store is queried, so that an end in between is not missed. */
-  function listen(runId: string, trusted: Waiter["trusted"]): { readonly ended: Promise<void>; readonly leave: () => void } {
+  function listen(
+    runId: string,
+    trusted: Waiter["trusted"],
+  ): { readonly ended: Promise<void>; readonly leave: () => void } {
     const { promise, resolve } = Promise.withResolvers<void>();
     const listeners = waiting.get(runId) ?? new Set();
     const listener: Listener = {
@@ -163,7 +171,9 @@ export function createResults({ store, exposeReplies, maxWaiting = 1_000 }: Resu
   };
 }
 
-/** The summary of a run is the gateway's own event: it belongs to the agent's main session, and no client has its id. */
+/**
+ * The summary of a run is the gateway's own event: it belongs to the agent's main session, and no client has its id.
+ */
 function isHookRun({ source, kind }: EventReport): boolean {
   return source === "hooks" && kind !== "summary";
 }
@@ -175,8 +185,8 @@ function resultOf(report: EventReport, exposeReplies: boolean): RunResult {
     runId: id,
     eventId: id,
     state,
-    ...(outcome === undefined ? {} : { outcome }),
-    ...(reason === undefined ? {} : { reason }),
+    outcome,
+    reason,
     acceptedAt: iso(acceptedAt),
     ...(settledAt === undefined ? {} : { endedAt: iso(settledAt), ms: settledAt - acceptedAt }),
     attempts,
@@ -192,8 +202,8 @@ function decisionOf({ at, station, plugin, verdict, code, path, hint }: Decision
     plugin,
     verdict,
     code,
-    ...(path === undefined ? {} : { path }),
-    ...(hint === undefined ? {} : { hint }),
+    path,
+    hint,
   };
 }
 

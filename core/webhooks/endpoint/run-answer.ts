@@ -53,8 +53,9 @@ const preference = /(?:"(?:[^"\\]|\\.)*"?|[^,"])+/g;
 const wait = /^\s*wait\s*(?:=\s*("?)(\d{1,9})\1\s*)?(?:;.*)?$/i;
 
 /**
- * The header `Prefer` (RFC 7240), as far as a hook endpoint supports it. Returns the whole seconds of the preference `wait`, at most 60;
- * `undefined` if there is none that can be applied. An invalid header is not an error, because a preference may be ignored.
+ * The header `Prefer` (RFC 7240), as far as a hook endpoint supports it. Returns the whole seconds of the preference
+ * `wait`, at most 60; `undefined` if there is none that can be applied. An invalid header is not an error, because a
+ * preference may be ignored.
  */
 export function parsePrefer(headers: IncomingHttpHeaders): number | undefined {
   const { prefer } = headers;

@@ -7,7 +7,11 @@ import type { AbsentField } from "../mapping/absent-fields.ts";
 /** `undefined` if the event is not a hook run. Wakes belong to the heartbeat. */
 export function parseHookEvent(event: StoredEvent): Inbound | undefined {
   if (event.source !== "hooks" || event.kind !== "agent") return undefined;
-  const body = event.body as unknown as { readonly request: TurnRequest; readonly message: string; readonly mapping?: unknown };
+  const body = event.body as unknown as {
+    readonly request: TurnRequest;
+    readonly message: string;
+    readonly mapping?: unknown;
+  };
   const { message } = body;
   const request = { ...body.request, hook: typeof body.mapping === "string" ? body.mapping : "agent" };
   const name = request.name ?? "Hook";
@@ -34,5 +38,7 @@ const none: readonly never[] = [];
 export function absentOf({ source, body }: StoredEvent): readonly Pick<Decision, "code" | "detail" | "path">[] {
   if (source !== "hooks") return none;
   const { absent } = body as { readonly absent?: readonly AbsentField[] };
-  return absent === undefined ? none : absent.map(({ detail, path }) => ({ code: "template_name_absent", detail, path }));
+  return absent === undefined
+    ? none
+    : absent.map(({ detail, path }) => ({ code: "template_name_absent", detail, path }));
 }

@@ -1,6 +1,7 @@
 /**
- * Values that platforms sent when they tested a URL, and that a person has to copy. Such a value is a secret of the sender: it is in no log,
- * no event and no answer of `why`, only here, for an hour, for who may read the state of the gateway.
+ * Values that platforms sent when they tested a URL, and that a person has to copy. Such a value is a secret of the
+ * sender: it is in no log, no event and no answer of `why`, only here, for an hour, for who may read the state of the
+ * gateway.
  */
 import type { Json } from "../../contract/index.ts";
 import type { Store } from "../../state/index.ts";

@@ -26,8 +26,8 @@ export interface ReceivedBody {
 }
 
 /**
- * Verifies a compressed body in both forms: most senders sign before they compress, some after. Both have the same meaning, and both need
- * the secret.
+ * Verifies a compressed body in both forms: most senders sign before they compress, some after. Both have the same
+ * meaning, and both need the secret.
  */
 export function verifyBody(
   way: Way,
@@ -53,7 +53,7 @@ export function verifySigned(
       return {
         signedBy,
         signer: verdict.signer,
-        ...(verdict.deliveryId === undefined ? {} : { deliveryId: verdict.deliveryId }),
+        deliveryId: verdict.deliveryId,
       };
     }
     if (why === undefined || why.fault === "missing") why = verdict;

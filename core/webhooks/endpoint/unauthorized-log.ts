@@ -1,4 +1,7 @@
-/** One line a minute about requests with a wrong or missing token, so that an operator sees them and a flood does not fill the log. */
+/**
+ * One line a minute about requests with a wrong or missing token, so that an operator sees them and a flood does not
+ * fill the log.
+ */
 import type { PluginLog } from "../../sdk/contract.ts";
 import type { RefusedHook } from "./refusals.ts";
 

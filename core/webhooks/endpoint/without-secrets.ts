@@ -1,4 +1,7 @@
-/** Stored hook data contains no secret of the configuration, wherever its sender put one: `?access_token=`, `x-api-key`, a field. */
+/**
+ * Stored hook data contains no secret of the configuration, wherever its sender put one: `?access_token=`, `x-api-key`,
+ * a field.
+ */
 
 import { isJson } from "../../config/index.ts";
 import { HostError, type Json, type RawEvent } from "../../contract/index.ts";
@@ -29,8 +32,8 @@ export function createAccept({
 }
 
 /**
- * Addresses, such as the session key, the recipient and the path, stay unchanged: if a weak secret equals the name of an agent, removing it
- * would send the event elsewhere.
+ * Addresses, such as the session key, the recipient and the path, stay unchanged: if a weak secret equals the name of
+ * an agent, removing it would send the event elsewhere.
  */
 function createSecretRemoval(secrets: () => Iterable<string>): (input: AcceptInput) => AcceptInput {
   const redact = createRedactor(secrets);
@@ -59,13 +62,18 @@ function createSecretRemoval(secrets: () => Iterable<string>): (input: AcceptInp
     ...(delivery.handed === undefined ? {} : { handed: redactValue(delivery.handed) }),
     headers: redactValue(delivery.headers ?? {}),
     query: redactValue(delivery.query ?? {}),
-    body: delivery.kind === "json" || delivery.kind === "text-json" ? redactJson(textOf(delivery.body)) : redact(textOf(delivery.body)),
+    body:
+      delivery.kind === "json" || delivery.kind === "text-json"
+        ? redactJson(textOf(delivery.body))
+        : redact(textOf(delivery.body)),
   });
 
   const redactBody = (body: JsonObject): JsonObject => {
     const { message, text, origin, request, replyName, delivery, absent } = body;
-    const name =
-      isObject(request) && typeof request.name === "string" ? { request: { ...request, name: redactMessage(request.name) } } : {};
+    const name: JsonObject =
+      isObject(request) && typeof request.name === "string"
+        ? { request: { ...request, name: redactMessage(request.name) } }
+        : {};
     return {
       ...body,
       ...(typeof message === "string" ? { message: redactMessage(message) } : {}),
@@ -83,7 +91,9 @@ function createSecretRemoval(secrets: () => Iterable<string>): (input: AcceptInp
     // One pass over everything: nearly every event contains no secret, and is stored unchanged.
     const whole = gather(event.body, input.settled?.decisions as unknown as Json | undefined);
     if (redact(whole) === whole) return input;
-    const decisions = settled?.decisions?.map((one) => (one.detail === undefined ? one : { ...one, detail: redact(one.detail) }));
+    const decisions = settled?.decisions?.map((one) =>
+      one.detail === undefined ? one : { ...one, detail: redact(one.detail) },
+    );
     return {
       ...input,
       ...(isObject(event.body) ? { event: { ...event, body: redactBody(event.body) } } : {}),
@@ -108,5 +118,6 @@ function gather(...values: readonly (Json | undefined)[]): string {
   return texts;
 }
 
-const isObject = (value: Json | undefined): value is JsonObject => typeof value === "object" && value !== null && !Array.isArray(value);
+const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 const textOf = (value: Json | undefined): string => (typeof value === "string" ? value : "");

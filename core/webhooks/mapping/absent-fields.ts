@@ -10,11 +10,15 @@ export interface AbsentField extends AbsentName {
 }
 
 /** The field of a request that a template renders, where it has another name. */
-export const fieldOf: Readonly<Partial<Record<TemplateField, string>>> = { messageTemplate: "message", textTemplate: "text" };
+export const fieldOf: Readonly<Partial<Record<TemplateField, string>>> = {
+  messageTemplate: "message",
+  textTemplate: "text",
+};
 
 /**
- * The names that the templates of a run read and the payload does not have. A template that is not used, because a transform has given the
- * field or the action needs another one, says nothing. The templates of presets are not the operator's to correct.
+ * The names that the templates of a run read and the payload does not have. A template that is not used, because a
+ * transform has given the field or the action needs another one, says nothing. The templates of presets are not the
+ * operator's to correct.
  */
 export function absentFields(
   mapping: Mapping,
@@ -24,6 +28,10 @@ export function absentFields(
   if (mapping.preset !== undefined) return [];
   const unused: TemplateField = action === "wake" ? "messageTemplate" : "textTemplate";
   return mapping.templates
-    .filter(([field]) => field !== unused && (override === undefined || !Object.hasOwn(override, fieldOf[field] ?? field)))
-    .flatMap(([field, template]) => template.absent(delivery).map((one): AbsentField => ({ ...one, path: mapping.placeOf([field]) })));
+    .filter(
+      ([field]) => field !== unused && (override === undefined || !Object.hasOwn(override, fieldOf[field] ?? field)),
+    )
+    .flatMap(([field, template]) =>
+      template.absent(delivery).map((one): AbsentField => ({ ...one, path: mapping.placeOf([field]) })),
+    );
 }

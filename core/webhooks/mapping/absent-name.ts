@@ -14,14 +14,15 @@ const mostNames = 12;
 const longestName = 40;
 
 /**
- * The first name of a path that its place does not have. `undefined` if the path exists, or if what should contain the name is absent or
- * null, or is a list with fewer elements: payloads of one sender differ in that.
+ * The first name of a path that its place does not have. `undefined` if the path exists, or if what should contain the
+ * name is absent or null, or is a list with fewer elements: payloads of one sender differ in that.
  */
 export function absentIn(payload: Json, keys: readonly string[]): AbsentName | undefined {
   let value: Json = payload;
   for (const [index, key] of keys.entries()) {
     if (value === null || typeof value !== "object") return value === null ? undefined : absent(keys, index, value);
-    if (!Object.hasOwn(value, key)) return Array.isArray(value) && /^\d+$/.test(key) ? undefined : absent(keys, index, value);
+    if (!Object.hasOwn(value, key))
+      return Array.isArray(value) && /^\d+$/.test(key) ? undefined : absent(keys, index, value);
     value = (value as { readonly [name: string]: Json })[key] ?? null;
   }
   return undefined;
@@ -37,7 +38,11 @@ function contentOf(place: Exclude<Json, null>): string {
   if (typeof place !== "object") return typeof place === "string" ? "is a text" : `is a ${typeof place}`;
   if (Array.isArray(place)) return `is a list of ${place.length}`;
   const names = Object.keys(place);
-  const shown = names.slice(0, mostNames).map((one) => (one.length > longestName ? `${one.slice(0, longestName - 1)}…` : one));
+  const shown = names
+    .slice(0, mostNames)
+    .map((one) => (one.length > longestName ? `${one.slice(0, longestName - 1)}…` : one));
   if (shown.length === 0) return "is empty";
-  return `has ${shown.join(", ")}${names.length > shown.length ? ` and ${names.length - shown.length} more` : ""}`.toWellFormed();
+  return (
+    "has " + `${shown.join(", ")}${names.length > shown.length ? ` and ${names.length - shown.length} more` : ""}`
+  ).toWellFormed();
 }

@@ -14,8 +14,8 @@ export interface HookAddress {
 }
 
 /**
- * Parses a URL below the base path; `undefined` for other URLs. The URL is compared as sent, case-sensitive and not decoded, so that no
- * alternative spelling bypasses a check.
+ * Parses a URL below the base path; `undefined` for other URLs. The URL is compared as sent, case-sensitive and not
+ * decoded, so that no alternative spelling bypasses a check.
  */
 export function parseHookAddress(url: string, base: string): HookAddress | undefined {
   if (!url.startsWith(base)) return undefined;
@@ -40,7 +40,10 @@ export function isBlankPath(subPath: string): boolean {
   return subPath === "" || /^\/+$/.test(subPath);
 }
 
-/** Removes slashes at both ends. A regular expression for the end would retry at each slash of a path with thousands of them. */
+/**
+ * Removes slashes at both ends. A regular expression for the end would retry at each slash of a path with thousands of
+ * them.
+ */
 export function trimSlashes(path: string): string {
   let start = 0;
   let end = path.length;

@@ -29,22 +29,29 @@ const checkPath: Rule = (_, { match }, context, report) => {
   const [first = ""] = match.path.split("/");
   const taken = first === "runs" || (reservedPaths.has(first) && first === match.path);
   if (taken)
-    report(["match", "path"], `is ${JSON.stringify(match.path)}, an endpoint of its own: the mapping never receives a request`, {
-      hint: "Choose another path.",
-    });
+    report(
+      ["match", "path"],
+      `is ${JSON.stringify(match.path)}, an endpoint of its own: the mapping never receives a request`,
+      {
+        hint: "Choose another path.",
+      },
+    );
   else checkSpelling(match.path, context.hooks.path, report);
 };
 
 /** Reports valid paths that no request can have. */
 function checkSpelling(path: string, base: string, report: Report): void {
   const written = `is ${JSON.stringify(path)}`;
-  if (/^https?:\/\//i.test(path)) report(["match", "path"], `${written}, an address`, { hint: `Write only the part after ${base}/.` });
+  if (/^https?:\/\//i.test(path))
+    report(["match", "path"], `${written}, an address`, { hint: `Write only the part after ${base}/.` });
   else if (path.includes("{{"))
     report(["match", "path"], `${written}, but is compared literally`, {
       hint: "Paths are not templates. Leave match.path out, or use match.where.",
     });
   else if (/(^|\/)\.{1,2}(\/|$)/.test(path))
-    report(["match", "path"], `${written}, and clients resolve "." and ".." before they send`, { hint: "Write the path that is sent." });
+    report(["match", "path"], `${written}, and clients resolve "." and ".." before they send`, {
+      hint: "Write the path that is sent.",
+    });
   else if (`/${path}/`.startsWith(`${base}/`))
     report(["match", "path"], `${written}, which is looked for below ${base}: the mapping takes ${base}/${path}`, {
       warning: true,
@@ -55,7 +62,9 @@ function checkSpelling(path: string, base: string, report: Report): void {
 const checkText: Rule = ({ settings }, _, { broken }, report) => {
   const field = settings.action === "wake" ? "textTemplate" : "messageTemplate";
   if (settings[field] === undefined && settings.transform === undefined && !broken(["transform"])) {
-    report([field], `is missing, and action ${settings.action} needs it`, { hint: "Set the text, or name a transform that returns it." });
+    report([field], `is missing, and action ${settings.action} needs it`, {
+      hint: "Set the text, or name a transform that returns it.",
+    });
   }
 };
 
@@ -81,10 +90,12 @@ const checkEffect: Rule = ({ settings, preset }, _, __, report) => {
   if (settings.transform !== undefined || preset !== undefined) return;
   const idle = settings.action === "wake" ? agentOnly : (["textTemplate"] as const);
   for (const field of idle) {
-    if (settings[field] !== undefined) report([field], `has no effect with action ${settings.action}`, { warning: true });
+    if (settings[field] !== undefined)
+      report([field], `has no effect with action ${settings.action}`, { warning: true });
   }
   if (settings.action === "wake") return;
-  const unasked = settings.deliverOnly === true ? ownOfTurns : settings.deliver === false ? (["channel", "to"] as const) : [];
+  const unasked =
+    settings.deliverOnly === true ? ownOfTurns : settings.deliver === false ? (["channel", "to"] as const) : [];
   const why = settings.deliverOnly === true ? "with deliverOnly, because no agent runs" : "with deliver: false";
   for (const field of unasked) {
     const verb = field === "instructions" ? "have" : "has";
@@ -103,13 +114,18 @@ const checkInstructions: Rule = ({ settings }, _, __, report) => {
 const checkDeliverOnly: Rule = ({ settings }, _, __, report) => {
   if (settings.deliverOnly !== true) return;
   if (settings.action === "wake")
-    report(["deliverOnly"], "needs action agent: a wake is not delivered", { hint: "Use messageTemplate and action agent." });
-  if (settings.deliver === false) report(["deliverOnly"], "contradicts deliver: false", { hint: "Remove one of the two." });
+    report(["deliverOnly"], "needs action agent: a wake is not delivered", {
+      hint: "Use messageTemplate and action agent.",
+    });
+  if (settings.deliver === false)
+    report(["deliverOnly"], "contradicts deliver: false", { hint: "Remove one of the two." });
 };
 
 const checkSignature: Rule = ({ settings }, { match }, _, report) => {
   if (settings.signature !== undefined && match !== undefined && match.path === undefined)
-    report(["signature"], "needs match.path", { hint: "A hook with a signature or token of its own must have a path of its own." });
+    report(["signature"], "needs match.path", {
+      hint: "A hook with a signature or token of its own must have a path of its own.",
+    });
 };
 
 const checkChallenge: Rule = ({ settings }, { match, challenge }, _, report) => {
@@ -119,7 +135,9 @@ const checkChallenge: Rule = ({ settings }, { match, challenge }, _, report) => 
     report(["challenge"], "needs match.path", { hint: "Give the mapping the path that the platform tests." });
   if (settings.challenge.unsigned === true && signature === undefined && token === undefined)
     report(["challenge", "unsigned"], "needs signature or token", {
-      hint: "At a path with the hook token, every POST must present it: omit unsigned, or give the mapping a signature or token of its own.",
+      hint:
+        "At a path with the hook token, every POST must present it: omit unsigned, or give the mapping " +
+        "a signature or token of its own.",
     });
   if (settings.challenge.show === true && signature?.secret === undefined && settings.challenge.unsigned !== true)
     report(["challenge", "show"], "never shows a value: without signature.secret, only an unsigned test is accepted", {
@@ -147,11 +165,14 @@ const checkVerifyToken: Rule = ({ settings: { signature } }, _, __, report) => {
 const checkAddresses: Rule = ({ settings }, _, __, report) => {
   const { addresses } = settings;
   if (addresses === undefined) return;
-  if (addresses.length === 0) report(["addresses"], "is an empty list, which matches no client", { hint: "Omit it to allow any client." });
+  if (addresses.length === 0)
+    report(["addresses"], "is an empty list, which matches no client", { hint: "Omit it to allow any client." });
   for (const [index, entry] of addresses.entries()) {
     const wrong = checkTrustedProxy(entry);
     if (wrong !== undefined)
-      report(["addresses", index], `is ${JSON.stringify(entry)}, but ${wrong}`, { hint: "Write 203.0.113.7 or 203.0.113.0/24." });
+      report(["addresses", index], `is ${JSON.stringify(entry)}, but ${wrong}`, {
+        hint: "Write 203.0.113.7 or 203.0.113.0/24.",
+      });
   }
 };
 
@@ -178,8 +199,12 @@ const checkAgent: Rule = (_, parts, { hooks, agents }, report) => {
   const effective = known ? named : agents.defaultId();
   const allowed = hooks.allowedAgentIds;
   if (allowed !== undefined && !allowed.includes("*") && !allowed.includes(effective)) {
-    const who = known ? JSON.stringify(named) : `${JSON.stringify(named)}, which is unknown, so that ${effective} would run`;
-    report(["agentId"], `is ${who}; hooks.allowedAgentIds does not contain it`, { hint: "Add the agent there, or name another." });
+    const who = known
+      ? JSON.stringify(named)
+      : `${JSON.stringify(named)}, which is unknown, so that ${effective} would run`;
+    report(["agentId"], `is ${who}; hooks.allowedAgentIds does not contain it`, {
+      hint: "Add the agent there, or name another.",
+    });
   } else if (!known) {
     report(["agentId"], `is ${JSON.stringify(named)}, which is not in agents.list`, {
       warning: true,
@@ -196,7 +221,9 @@ const checkModel: Rule = ({ settings }, parts, { models, agents }, report) => {
   const agentId = named !== undefined && agents.exists(named) ? named : agents.defaultId();
   if (models.allowed(model, agentId)) return;
   report(["model"], `is ${JSON.stringify(model)}, which is not allowed for the agent ${agentId}`, {
-    hint: "Write provider/model or an alias. Where agents.list[].models or agents.defaults.models is set, it must list the model.",
+    hint:
+      "Write provider/model or an alias. Where agents.list[].models or agents.defaults.models is set, " +
+      "it must list the model.",
   });
 };
 
@@ -204,7 +231,9 @@ const checkChannel: Rule = (_, parts, { channels }, report) => {
   const channel = constant(parts, "channel")?.toLowerCase();
   if (channel === undefined || channel === "last") return;
   if (!channels.known(channel))
-    report(["channel"], `is ${JSON.stringify(channel)}, and there is no such channel`, { hint: `Write ${choicesOf(channels)}.` });
+    report(["channel"], `is ${JSON.stringify(channel)}, and there is no such channel`, {
+      hint: `Write ${choicesOf(channels)}.`,
+    });
   else if (!channels.available(channel)) {
     report(["channel"], `is ${JSON.stringify(channel)}, which is not installed or not enabled`, {
       warning: true,
@@ -233,13 +262,17 @@ const checkSession: Rule = ({ settings }, { templates }, { hooks }, report) => {
     hooks.defaultSessionKey === undefined &&
     settings.transform === undefined
   ) {
-    report(["sessionMode"], "is persistent, but each run gets a session of its own", { warning: true, hint: "Set sessionKey." });
+    report(["sessionMode"], "is persistent, but each run gets a session of its own", {
+      warning: true,
+      hint: "Set sessionKey.",
+    });
   }
 };
 
 /** Checks a key whose end depends on the delivery: the refusal, if no possible end is allowed. */
 function beginRefusal(begin: string, prefixes: readonly string[] | undefined): string | undefined {
-  const fits = prefixes === undefined || prefixes.some((prefix) => begin.startsWith(prefix) || prefix.startsWith(begin));
+  const fits =
+    prefixes === undefined || prefixes.some((prefix) => begin.startsWith(prefix) || prefix.startsWith(begin));
   if (!fits) return "does not begin with an allowed prefix";
   return begin.length >= "agent:".length
     ? sessionKeyRefusal(
@@ -267,6 +300,11 @@ const rules: readonly Rule[] = [
   checkSession,
 ];
 
-export function checkMapping(source: MappingSource, parts: CompiledParts, context: MappingRuleContext, report: Report): void {
+export function checkMapping(
+  source: MappingSource,
+  parts: CompiledParts,
+  context: MappingRuleContext,
+  report: Report,
+): void {
   for (const rule of rules) rule(source, parts, context, report);
 }

@@ -31,8 +31,8 @@ export interface Chosen {
 }
 
 /**
- * Selects the mapping. `asked` is called for each mapping before it, with the reason why it does not match. Throws `HttpProblem` for a body
- * that cannot be read.
+ * Selects the mapping. `asked` is called for each mapping before it, with the reason why it does not match. Throws
+ * `HttpProblem` for a body that cannot be read.
  */
 export function chooseMapping(
   mappings: readonly Mapping[],
@@ -79,5 +79,5 @@ function createReader(posted: Posted): (kind: BodyKind) => HookDelivery {
 
 /** A request as mappings see it. */
 export function deliveryOf({ path, method, headers, query, now }: Posted, payload: Json): HookDelivery {
-  return { path, source: sourceOf(payload), headers, query, payload, now, ...(method === undefined ? {} : { method }) };
+  return { path, source: sourceOf(payload), headers, query, payload, now, method };
 }

@@ -1,4 +1,6 @@
-/** Compiles all mappings of a configuration in the order in which they are tried: the user's, then those of its presets. */
+/**
+ * Compiles all mappings of a configuration in the order in which they are tried: the user's, then those of its presets.
+ */
 import { hash } from "node:crypto";
 import { judgeSecret, nearestOf, type Problem, renderPath, type Segment } from "../../config/index.ts";
 import { HostError, programCommand, reasonOf } from "../../contract/index.ts";
@@ -24,7 +26,9 @@ export interface MappingContext extends RuleContext {
   readonly presets: ReadonlyMap<string, PresetDefinition>;
   /** Resolves a secret. Throws `HostError`, which names the path. */
   readonly secret: (value: unknown, path: string) => string;
-  /** The problems that the schema found. A mapping that lost an invalid part must not be used as if it were complete. */
+  /**
+   * The problems that the schema found. A mapping that lost an invalid part must not be used as if it were complete.
+   */
   readonly problems: readonly Problem[];
 }
 
@@ -39,9 +43,12 @@ interface Draft {
 export function compileMappings(context: MappingContext): MappingTable {
   const problems: Problem[] = [];
   const signatures = new Map<string, SignedBy>();
-  const sources = [...ownMappings(context), ...presetMappings(context, problems)].filter(({ settings }) => settings.enabled);
+  const sources = [...ownMappings(context), ...presetMappings(context, problems)].filter(
+    ({ settings }) => settings.enabled,
+  );
   const drafts = sources.map((source) => compileDraft(source, { context, problems, signatures }));
-  const isSigned = ({ settings, placeOf }: MappingSource) => settings.signature !== undefined || hasError(context, placeOf(["signature"]));
+  const isSigned = ({ settings, placeOf }: MappingSource) =>
+    settings.signature !== undefined || hasError(context, placeOf(["signature"]));
   const signedPaths = new Set(sources.filter(isSigned).flatMap(({ settings }) => pathOf(settings) ?? []));
   checkTogether(drafts, { signedPaths, isSigned });
   const mappings = drafts.flatMap(({ source, parts, signedBy, isFaulty }): readonly Mapping[] => {
@@ -80,7 +87,9 @@ function withToken(settings: MappingSettings): MappingSettings {
 
 /** Reports problems of that signature at `token`. */
 function placeOfToken({ token, signature }: MappingSettings, setting: readonly Segment[]): readonly Segment[] {
-  return token === undefined || signature !== undefined || setting[0] !== "signature" ? setting : ["token", ...setting.slice(2)];
+  return token === undefined || signature !== undefined || setting[0] !== "signature"
+    ? setting
+    : ["token", ...setting.slice(2)];
 }
 
 /** The settings that a user may apply to a whole preset, in the section with its name. */
@@ -113,7 +122,8 @@ function presetMappings({ hooks, presets }: MappingContext, problems: Problem[])
     if (twice) problems.push({ severity: "warning", path: at, message: `names ${JSON.stringify(name)} again` });
     else if (preset === undefined) {
       const nearest = nearestOf(name, [...presets.keys()]);
-      const known = presets.size === 0 ? "No plugin provides presets." : `Available presets: ${[...presets.keys()].join(", ")}.`;
+      const known =
+        presets.size === 0 ? "No plugin provides presets." : `Available presets: ${[...presets.keys()].join(", ")}.`;
       const hint = nearest === undefined ? known : `Did you mean ${nearest}?`;
       problems.push({
         severity: "error",
@@ -126,10 +136,14 @@ function presetMappings({ hooks, presets }: MappingContext, problems: Problem[])
     if (twice || preset === undefined) return [];
     const section = sections[name];
     const given =
-      section === undefined ? [] : presetSettings.flatMap((key) => (section[key] === undefined ? [] : [[key, section[key]] as const]));
+      section === undefined
+        ? []
+        : presetSettings.flatMap((key) => (section[key] === undefined ? [] : [[key, section[key]] as const]));
     // A signature with an error may be absent from the section; its path must not be open to the hook token then.
     const placeOf = (setting: readonly Segment[]) =>
-      setting[0] === "signature" || given.some(([key]) => key === setting[0]) ? renderPath(["hooks", name, ...setting]) : at;
+      setting[0] === "signature" || given.some(([key]) => key === setting[0])
+        ? renderPath(["hooks", name, ...setting])
+        : at;
     return preset.mappings.map((mapping, place) => ({
       id: mapping.id ?? (place === 0 ? name : `${name}-${place + 1}`),
       at,
@@ -149,7 +163,11 @@ function presetMappings({ hooks, presets }: MappingContext, problems: Problem[])
 
 function compileDraft(
   source: MappingSource,
-  shared: { readonly context: MappingContext; readonly problems: Problem[]; readonly signatures: Map<string, SignedBy> },
+  shared: {
+    readonly context: MappingContext;
+    readonly problems: Problem[];
+    readonly signatures: Map<string, SignedBy>;
+  },
 ): Draft {
   const { context, problems } = shared;
   let faulty = hasError(context, source.at);
@@ -164,7 +182,7 @@ function compileDraft(
         source.preset === undefined
           ? message
           : [`the preset ${source.preset}:`, ...(setting.length === 0 ? [] : [setting.join(".")]), message].join(" "),
-      ...(hint === undefined ? {} : { hint }),
+      hint,
       ...(passing ? {} : { section: source.at }),
     });
   };
@@ -173,13 +191,14 @@ function compileDraft(
   // If the schema dropped a part of the match, the rest would match more requests than intended.
   const whole = match === undefined || hasError(context, source.placeOf(["match"])) ? parts : { ...parts, match };
   checkMapping(source, whole, { ...context, broken: (setting) => hasError(context, source.placeOf(setting)) }, report);
-  return { source, parts: whole, report, isFaulty: () => faulty, ...(signedBy === undefined ? {} : { signedBy }) };
+  return { source, parts: whole, report, isFaulty: () => faulty, signedBy };
 }
 
 /** Whether the schema found an error at or below the path. */
 function hasError({ problems }: MappingContext, at: string): boolean {
   return problems.some(
-    ({ severity, path }) => severity === "error" && (path === at || path.startsWith(`${at}.`) || path.startsWith(`${at}[`)),
+    ({ severity, path }) =>
+      severity === "error" && (path === at || path.startsWith(`${at}.`) || path.startsWith(`${at}[`)),
   );
 }
 
@@ -205,7 +224,8 @@ function compileSignedBy(
       const secret = context.secret(value, placeOf(at));
       const fault = judgeSecret(secret);
       if (secret.trim() === "") report(at, "is blank");
-      else if (fault !== undefined) report(at, fault.message, { hint: fault.hint, warning: fault.severity === "warning" });
+      else if (fault !== undefined)
+        report(at, fault.message, { hint: fault.hint, warning: fault.severity === "warning" });
       if (fault?.severity !== "error") return secret;
     } catch (error) {
       if (!(error instanceof HostError)) throw error;
@@ -219,7 +239,9 @@ function compileSignedBy(
   if (secrets.length < list.length || (given !== undefined && secrets.length === 0)) return undefined;
   if (given === undefined)
     report(["signature", "secret"], "is missing, so every delivery is refused", {
-      hint: `Let the platform test the address, and set it to the value that \`${programCommand} hooks challenges\` shows.`,
+      hint:
+        `Let the platform test the address, and set it to the value that \`${programCommand} hooks ` +
+        `challenges\` shows.`,
       warning: true,
     });
   const verifyToken = verify === undefined ? undefined : readSecret(verify, ["signature", "verifyToken"]);
@@ -228,7 +250,9 @@ function compileSignedBy(
   const known = signatures.get(same);
   if (known !== undefined) return known;
   try {
-    const signedBy = { signature: given === undefined ? compileAwaiting(rest) : compileSignature(rest, secrets, verifyToken) };
+    const signedBy = {
+      signature: given === undefined ? compileAwaiting(rest) : compileSignature(rest, secrets, verifyToken),
+    };
     signatures.set(same, signedBy);
     return signedBy;
   } catch (error) {
@@ -241,7 +265,10 @@ function compileSignedBy(
 /** Checks the mappings against each other. */
 function checkTogether(
   drafts: readonly Draft[],
-  { signedPaths, isSigned }: { readonly signedPaths: ReadonlySet<string>; readonly isSigned: (source: MappingSource) => boolean },
+  {
+    signedPaths,
+    isSigned,
+  }: { readonly signedPaths: ReadonlySet<string>; readonly isSigned: (source: MappingSource) => boolean },
 ): void {
   const ids = new Map<string, string>();
   for (const [index, draft] of drafts.entries()) {
@@ -250,12 +277,20 @@ function checkTogether(
     const path = pathOf(settings);
     const taken = settings.id === undefined ? undefined : ids.get(settings.id);
     if (taken !== undefined)
-      report(["id"], `is ${JSON.stringify(settings.id)}, which ${taken} already has`, { hint: "Give each mapping an id of its own." });
+      report(["id"], `is ${JSON.stringify(settings.id)}, which ${taken} already has`, {
+        hint: "Give each mapping an id of its own.",
+      });
     else if (settings.id !== undefined) ids.set(settings.id, source.at);
     if (!isSigned(source) && path !== undefined && signedPaths.has(path)) {
-      report(["match", "path"], `is ${JSON.stringify(path)}, where another mapping requires a signature or a token of its own`, {
-        hint: "Give this one a signature too, or a path of its own: a path without the signature would make it worthless.",
-      });
+      report(
+        ["match", "path"],
+        `is ${JSON.stringify(path)}, where another mapping requires a signature or a token of its own`,
+        {
+          hint:
+            "Give this one a signature too, or a path of its own: a path without the signature would " +
+            "make it worthless.",
+        },
+      );
     }
     const before = drafts.slice(0, index).find((earlier) => covers(earlier, draft));
     if (before !== undefined) reportUnreachable(before, draft);
@@ -265,12 +300,19 @@ function checkTogether(
 /** Whether no request that `later` matches ever gets past `earlier`. */
 function covers(earlier: Draft, later: Draft): boolean {
   if (earlier.parts.match === undefined || later.parts.match === undefined) return false;
-  if (earlier.source.settings.body !== later.source.settings.body || methodOf(earlier.source) !== methodOf(later.source)) return false;
+  if (
+    earlier.source.settings.body !== later.source.settings.body ||
+    methodOf(earlier.source) !== methodOf(later.source)
+  )
+    return false;
   // With signatures, each mapping only receives the requests that its own signature verifies.
-  return earlier.signedBy === later.signedBy && sameSigned(earlier, later) && earlier.parts.match.covers(later.parts.match);
+  return (
+    earlier.signedBy === later.signedBy && sameSigned(earlier, later) && earlier.parts.match.covers(later.parts.match)
+  );
 }
 
-const sameSigned = (a: Draft, b: Draft) => (a.source.settings.signature === undefined) === (b.source.settings.signature === undefined);
+const sameSigned = (a: Draft, b: Draft) =>
+  (a.source.settings.signature === undefined) === (b.source.settings.signature === undefined);
 
 function reportUnreachable({ source: before }: Draft, { source, report }: Draft): void {
   const who = before.settings.id === undefined ? before.at : `${before.at} (${before.settings.id})`;

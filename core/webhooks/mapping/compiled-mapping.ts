@@ -1,8 +1,9 @@
 /**
- * Compiles mappings and presets once for each configuration. A mapping decides which requests it handles and what it does with them.
+ * Compiles mappings and presets once for each configuration. A mapping decides which requests it handles and what it
+ * does with them.
  *
- * A mapping with an error still matches its requests and answers 503. They never reach another mapping, and the sender retries until the
- * error is fixed.
+ * A mapping with an error still matches its requests and answers 503. They never reach another mapping, and the sender
+ * retries until the error is fixed.
  */
 import { hash } from "node:crypto";
 import type { GatewayConfig, Problem, Segment } from "../../config/index.ts";
@@ -10,7 +11,12 @@ import type { Json } from "../../contract/index.ts";
 import { createAddressList } from "../../http/index.ts";
 import type { Signature } from "../signature/signature.ts";
 import { trimSlashes } from "./address.ts";
-import { ChallengeError, type ChallengeSettings, compileChallenge, type DeclaredChallenge } from "./declared-challenge.ts";
+import {
+  ChallengeError,
+  type ChallengeSettings,
+  compileChallenge,
+  type DeclaredChallenge,
+} from "./declared-challenge.ts";
 import { compileMatch, type Match, MatchError } from "./match.ts";
 import type { BodyKind } from "./payload.ts";
 import { PayloadPathError, parsePayloadPath } from "./payload-path.ts";
@@ -20,7 +26,16 @@ export type HookSettings = GatewayConfig["hooks"];
 export type MappingSettings = HookSettings["mappings"][number];
 
 /** The fields of a mapping that contain a template. */
-export const templateFields = ["messageTemplate", "textTemplate", "name", "agentId", "sessionKey", "channel", "to", "model"] as const;
+export const templateFields = [
+  "messageTemplate",
+  "textTemplate",
+  "name",
+  "agentId",
+  "sessionKey",
+  "channel",
+  "to",
+  "model",
+] as const;
 export type TemplateField = (typeof templateFields)[number];
 
 /** The fields that are the same for every delivery. */
@@ -138,7 +153,9 @@ function compileForEach(path: string, report: Report): ForEach | undefined {
     return { path, keysIn: (payload) => (isRoot && Array.isArray(payload) ? [] : keys) };
   } catch (error) {
     if (!(error instanceof PayloadPathError)) throw error;
-    report(["forEach"], error.message, { hint: "Name a list of the payload, such as messages, or payload if it is a list itself." });
+    report(["forEach"], error.message, {
+      hint: "Name a list of the payload, such as messages, or payload if it is a list itself.",
+    });
     return undefined;
   }
 }
@@ -177,7 +194,10 @@ export const methodOf = ({ settings }: Pick<MappingSource, "settings">): HookMet
 
 export type HookMethod = "GET" | "POST";
 
-/** The kinds of body to accept. Some platforms post both forms and JSON, whatever the mapping says. The query of a GET is a form. */
+/**
+ * The kinds of body to accept. Some platforms post both forms and JSON, whatever the mapping says. The query of a GET
+ * is a form.
+ */
 function kindsOf({ body, method }: MappingSettings, signedBy: SignedBy | undefined): readonly BodyKind[] {
   if (method === "GET") return ["form"];
   const kind = signedBy?.signature.bodyKind;
@@ -211,7 +231,10 @@ export interface MappingTable {
   way(path: string): Way;
 }
 
-/** Creates the table. `signedPaths` includes paths whose only signature is unusable, because they never fall back to the hook token. */
+/**
+ * Creates the table. `signedPaths` includes paths whose only signature is unusable, because they never fall back to the
+ * hook token.
+ */
 export function createTable(
   mappings: readonly Mapping[],
   { signedPaths, problems }: { readonly signedPaths: ReadonlySet<string>; readonly problems: readonly Problem[] },

@@ -22,8 +22,8 @@ export interface Condition {
 }
 
 /**
- * Longest text that a pattern is applied to. Matching is linear, but a pattern with large repetitions takes microseconds for each
- * character. Longer texts never match, because matching only a part of them would be misleading.
+ * Longest text that a pattern is applied to. Matching is linear, but a pattern with large repetitions takes
+ * microseconds for each character. Longer texts never match, because matching only a part of them would be misleading.
  */
 const maxMatchedLength = 16_384;
 const maxQuotedLength = 120;
@@ -41,13 +41,18 @@ export function matchesRule(pattern: string): Rule {
   };
 }
 
-/** The text that a pattern is applied to: strings, and numbers and booleans as written; `undefined` for other values. */
+/**
+ * The text that a pattern is applied to: strings, and numbers and booleans as written; `undefined` for other values.
+ */
 function textOf(value: Json | undefined): string | undefined {
-  return typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? String(value) : exactDigits(value);
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean"
+    ? String(value)
+    : exactDigits(value);
 }
 
 export function holds({ rule }: Condition, value: Json | undefined): boolean {
-  if (rule.kind === "values") return value !== undefined && (rule.values as readonly Json[]).includes(comparable(value));
+  if (rule.kind === "values")
+    return value !== undefined && (rule.values as readonly Json[]).includes(comparable(value));
   if (rule.kind === "exists") return (value !== undefined) === rule.exists;
   return rule.accepts(value);
 }
@@ -58,16 +63,21 @@ function comparable(value: Json): Json {
   return digits === undefined ? value : Number(digits);
 }
 
-/** Explains a failed condition: `payload.action is "opened", not one of "closed", "merged"`. Values that may be secrets are omitted. */
+/**
+ * Explains a failed condition: `payload.action is "opened", not one of "closed", "merged"`. Values that may be secrets
+ * are omitted.
+ */
 export function explain({ label, subject, rule }: Condition, value: Json | undefined): string {
   if (rule.kind === "exists") return rule.exists ? `${label} is missing` : `${label} is present, but must not be`;
   if (value === undefined) return `${label} is missing`;
   const secret = subject.some((key) => isSecretName(key) || /signature/i.test(key));
   const found = secret ? `${label} has a value` : `${label} is ${describe(value)}`;
-  if (rule.kind === "values") return secret ? `${found} that is not the expected one` : `${found}, not ${choices(rule.values)}`;
+  if (rule.kind === "values")
+    return secret ? `${found} that is not the expected one` : `${found}, not ${choices(rule.values)}`;
   const text = textOf(value);
   if (text === undefined) return `${found}, which is not a text`;
-  if (text.length > maxMatchedLength) return `${label} is longer than ${maxMatchedLength} characters, too long to match`;
+  if (text.length > maxMatchedLength)
+    return `${label} is longer than ${maxMatchedLength} characters, too long to match`;
   return `${found}, which does not match ${shorten(rule.pattern)}`;
 }
 

@@ -1,8 +1,8 @@
 /**
  * Decides whether some conditions follow from others, which shows that a mapping can never be reached.
  *
- * It considers each value and the values around it: a value with members is not a text, and it exists. A positive answer is certain. Two
- * patterns are considered equal only if their texts are equal.
+ * It considers each value and the values around it: a value with members is not a text, and it exists. A positive
+ * answer is certain. Two patterns are considered equal only if their texts are equal.
  */
 import type { Condition, Rule, Scalar } from "./condition.ts";
 
@@ -36,7 +36,7 @@ function factsOf(conditions: readonly Condition[]): readonly Fact[] {
       subject: group[0]?.subject ?? [],
       exists: new Set(rules.flatMap((rule) => (rule.kind === "exists" ? [rule.exists] : [true]))),
       patterns,
-      ...(values === undefined ? {} : { values }),
+      values,
     };
   });
 }
@@ -54,10 +54,19 @@ function follows(facts: readonly Fact[], { subject, rule }: Condition): boolean 
   const same = facts.find((fact) => isSame(fact.subject, subject));
   if (rule.kind === "values") return same?.values?.every((value) => rule.values.includes(value)) ?? false;
   if (rule.kind === "matches") {
-    return same?.values?.every((value) => rule.accepts(value)) ?? same?.patterns.some(({ pattern }) => pattern === rule.pattern) ?? false;
+    return (
+      same?.values?.every((value) => rule.accepts(value)) ??
+      same?.patterns.some(({ pattern }) => pattern === rule.pattern) ??
+      false
+    );
   }
-  if (rule.exists) return facts.some((fact) => fact.exists.has(true) && (isSame(fact.subject, subject) || isInside(fact.subject, subject)));
-  return same?.exists.has(false) === true || facts.some((outer) => isInside(subject, outer.subject) && hasNoParts(outer));
+  if (rule.exists)
+    return facts.some(
+      (fact) => fact.exists.has(true) && (isSame(fact.subject, subject) || isInside(fact.subject, subject)),
+    );
+  return (
+    same?.exists.has(false) === true || facts.some((outer) => isInside(subject, outer.subject) && hasNoParts(outer))
+  );
 }
 
 /** Whether the value has no members: it is a text, a number or similar, or it does not exist. */

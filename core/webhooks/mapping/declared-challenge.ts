@@ -1,6 +1,6 @@
 /**
- * A platform's test of a URL, as a mapping declares it: which requests are such tests, and what is echoed. An answer is plain text, one
- * field of JSON or one header, so that a stranger can make the gateway say nothing else.
+ * A platform's test of a URL, as a mapping declares it: which requests are such tests, and what is echoed. An answer is
+ * plain text, one field of JSON or one header, so that a stranger can make the gateway say nothing else.
  */
 import type { GatewayConfig } from "../../config/index.ts";
 import type { Json } from "../../contract/index.ts";
@@ -42,15 +42,23 @@ export function compileChallenge(settings: ChallengeSettings): DeclaredChallenge
   const value = compileValue(settings);
   const match = compileWhen(settings);
   if (value === undefined && show) throw new ChallengeError(["value"], "is missing: show needs the value to show");
-  if (value === undefined && echo !== undefined && echo !== "none") throw new ChallengeError(["value"], `is missing: echo is ${echo}`);
+  if (value === undefined && echo !== undefined && echo !== "none")
+    throw new ChallengeError(["value"], `is missing: echo is ${echo}`);
   if (value === undefined && isPost && when === undefined)
     throw new ChallengeError(["when"], "is missing: without value and when, every POST would be a test");
   if (!isPost && (unsigned || show))
-    throw new ChallengeError([show ? "show" : "unsigned"], `has no effect with method ${method}: only the test of a POST can have it`);
+    throw new ChallengeError(
+      [show ? "show" : "unsigned"],
+      `has no effect with method ${method}: only the test of a POST can have it`,
+    );
   const readsPayload =
-    value?.reads.some((read) => read === "payload" || read.startsWith("payload.") || read.startsWith("payload[")) ?? false;
+    value?.reads.some((read) => read === "payload" || read.startsWith("payload.") || read.startsWith("payload[")) ??
+    false;
   if (!isPost && (readsPayload || when?.where !== undefined))
-    throw new ChallengeError([readsPayload ? "value" : "when"], `reads the body, which a ${method} does not have: use headers or query`);
+    throw new ChallengeError(
+      [readsPayload ? "value" : "when"],
+      `reads the body, which a ${method} does not have: use headers or query`,
+    );
   const render = compileEcho(settings);
   const onlyField = isPost && when === undefined && readsPayload;
   return {
@@ -91,18 +99,32 @@ function compileWhen({ when }: ChallengeSettings): Match | undefined {
 
 /** Most platforms send nothing but the value. An event that has a field of the same name has others, too. */
 function hasOneField(payload: Json): boolean {
-  return typeof payload === "object" && payload !== null && !Array.isArray(payload) && Object.keys(payload).length === 1;
+  return (
+    typeof payload === "object" && payload !== null && !Array.isArray(payload) && Object.keys(payload).length === 1
+  );
 }
 
-function compileEcho({ value, echo = value === undefined ? "none" : "text", name }: ChallengeSettings): (text: string) => ChallengeAnswer {
+function compileEcho({
+  value,
+  echo = value === undefined ? "none" : "text",
+  name,
+}: ChallengeSettings): (text: string) => ChallengeAnswer {
   const plain = { status: 200, contentType: "text/plain; charset=utf-8", body: "" } as const;
   const needsName = echo === "json" || echo === "header";
   if (needsName !== (name !== undefined))
-    throw new ChallengeError(["name"], needsName ? `is missing: echo is ${echo}` : "belongs to echo json and header only");
+    throw new ChallengeError(
+      ["name"],
+      needsName ? `is missing: echo is ${echo}` : "belongs to echo json and header only",
+    );
   if (echo === "text") return (text) => ({ ...plain, body: text });
   if (name === undefined) return () => plain;
   if (echo === "json")
-    return (text) => ({ ...plain, contentType: "application/json; charset=utf-8", body: JSON.stringify({ [name]: text }) });
-  if (!echoHeader.test(name)) throw new ChallengeError(["name"], `is ${JSON.stringify(name)}, and must begin with X- or Webhook-`);
+    return (text) => ({
+      ...plain,
+      contentType: "application/json; charset=utf-8",
+      body: JSON.stringify({ [name]: text }),
+    });
+  if (!echoHeader.test(name))
+    throw new ChallengeError(["name"], `is ${JSON.stringify(name)}, and must begin with X- or Webhook-`);
   return (text) => ({ ...plain, headers: { [name]: text } });
 }

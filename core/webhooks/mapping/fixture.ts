@@ -21,8 +21,8 @@ export interface Fixture {
 const maxDepth = 64;
 
 /**
- * Reads a delivery: `{ "$delivery": 1, path, method, headers, query, payload }`, where all but the mark are optional, or a bare payload. Throws
- * `fixture_invalid`, which names the file.
+ * Reads a delivery: `{ "$delivery": 1, path, method, headers, query, payload }`, where all but the mark are optional,
+ * or a bare payload. Throws `fixture_invalid`, which names the file.
  */
 export function readFixture(
   text: string,
@@ -40,7 +40,9 @@ export function readFixture(
   const value = parse(text, refuse);
   const fixture = isObject(value) && Object.hasOwn(value, mark) ? value : { [mark]: 1, payload: value };
   if (fixture[mark] !== 1) refuse(`${mark} must be 1`);
-  const unknown = Object.keys(fixture).find((key) => ![mark, "path", "method", "headers", "query", "payload"].includes(key));
+  const unknown = Object.keys(fixture).find(
+    (key) => ![mark, "path", "method", "headers", "query", "payload"].includes(key),
+  );
   if (unknown !== undefined) refuse(`the key ${JSON.stringify(unknown)} is not known beside ${mark}`);
   const { path = from.path, method = "POST", headers = {}, query = {}, payload = {} } = fixture;
   if (typeof path !== "string") return refuse("path must be a text");
@@ -90,8 +92,13 @@ function isObject(value: Json): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The texts in an object without a prototype, like those of the hook server; `undefined` if it contains other values. */
-function textsOf(value: Json, nameOf: (name: string) => string = (name) => name): Readonly<Record<string, string>> | undefined {
+/**
+ * The texts in an object without a prototype, like those of the hook server; `undefined` if it contains other values.
+ */
+function textsOf(
+  value: Json,
+  nameOf: (name: string) => string = (name) => name,
+): Readonly<Record<string, string>> | undefined {
   if (!isObject(value)) return undefined;
   const texts: Record<string, string> = Object.create(null);
   for (const [name, text] of Object.entries(value)) {

@@ -5,7 +5,10 @@ import type { Json } from "../../contract/index.ts";
 /** Of a form of either kind. */
 export const maxFormFields = 1_000;
 
-/** Older forms and payment services send this encoding without naming it, and every sequence of bytes has a reading in it. */
+/**
+ * Older forms and payment services send this encoding without naming it, and every sequence of bytes has a reading in
+ * it.
+ */
 const older = new TextDecoder("windows-1252");
 
 /** Bytes that are not UTF-8 are read as windows-1252. */
@@ -29,7 +32,9 @@ function decodeText(text: string): string {
   const spaced = text.replaceAll("+", " ");
   if (!/%[89a-f]/i.test(spaced)) return spaced.replace(/%[0-7][0-9a-f]/gi, decodeURIComponent);
   const latin1 = Buffer.from(spaced, "utf8").toString("latin1");
-  const bytes = latin1.replace(/%([0-9a-f]{2})/gi, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)));
+  const bytes = latin1.replace(/%([0-9a-f]{2})/gi, (_, digits: string) =>
+    String.fromCharCode(Number.parseInt(digits, 16)),
+  );
   return decodeFormBytes(Buffer.from(bytes, "latin1"));
 }
 
@@ -41,5 +46,7 @@ export function collectFields(fields: Iterable<readonly [name: string, value: Js
     if (earlier !== undefined) earlier.push(value);
     else if (name !== "__proto__") lists.set(name, [value]);
   }
-  return Object.fromEntries([...lists].map(([name, values]) => [name, values.length === 1 ? (values[0] ?? "") : values]));
+  return Object.fromEntries(
+    [...lists].map(([name, values]) => [name, values.length === 1 ? (values[0] ?? "") : values]),
+  );
 }

@@ -26,7 +26,12 @@ export function readKept(body: Json | null, kind: string): KeptHook {
   const { mapping, message, text, request, delivery } = fields;
   const said = typeof message === "string" ? message : text;
   return {
-    hook: typeof mapping === "string" ? mapping : isRecord(delivery) && typeof delivery.path === "string" ? delivery.path : kind,
+    hook:
+      typeof mapping === "string"
+        ? mapping
+        : isRecord(delivery) && typeof delivery.path === "string"
+          ? delivery.path
+          : kind,
     mapped: delivery !== undefined,
     ...(typeof said === "string" ? { text: said } : {}),
     ...(isRecord(request) ? { request: request as TurnRequest } : {}),

@@ -1,4 +1,7 @@
-/** Compiles the `match` of a mapping: tests deliveries, explains mismatches, and detects whether another match is covered. */
+/**
+ * Compiles the `match` of a mapping: tests deliveries, explains mismatches, and detects whether another match is
+ * covered.
+ */
 import { reasonOf } from "../../contract/index.ts";
 import { trimSlashes } from "./address.ts";
 import { type Condition, explain, holds, matchesRule, type Rule, type Scalar } from "./condition.ts";
@@ -22,7 +25,9 @@ export interface Match {
   readonly conditions: readonly Condition[];
   /** Returns `true`, or a short sentence for people that says why the delivery does not match. */
   test(delivery: HookDelivery): true | string;
-  /** Whether this match accepts every delivery that `other` accepts. `true` is certain; `false` may also mean unknown. */
+  /**
+   * Whether this match accepts every delivery that `other` accepts. `true` is certain; `false` may also mean unknown.
+   */
   covers(other: Match): boolean;
 }
 
@@ -80,7 +85,11 @@ function compilePath(given: string): Compiled {
   const path = normalPath(given);
   const at = ["path"];
   if (path === "")
-    return { at, message: `is ${JSON.stringify(given)}, which contains no name`, hint: "Leave match.path out to take every name." };
+    return {
+      at,
+      message: `is ${JSON.stringify(given)}, which contains no name`,
+      hint: "Leave match.path out to take every name.",
+    };
   if (path === "*") {
     return {
       at,
@@ -96,7 +105,12 @@ function compilePath(given: string): Compiled {
       hint: `Write it as ${encoded(path)}.`,
     };
   }
-  return { label: "path", subject: ["path"], read: (delivery) => delivery.path, rule: { kind: "values", values: [path] } };
+  return {
+    label: "path",
+    subject: ["path"],
+    read: (delivery) => delivery.path,
+    rule: { kind: "values", values: [path] },
+  };
 }
 
 /** Encodes a path as browsers and other clients do. Existing percent-encoding is kept. */
@@ -105,7 +119,8 @@ function encoded(path: string): string {
 }
 
 function compileSource(source: string): Compiled {
-  if (source.trim() === "") return { at: ["source"], message: "is blank", hint: "Leave match.source out to take every source." };
+  if (source.trim() === "")
+    return { at: ["source"], message: "is blank", hint: "Leave match.source out to take every source." };
   return payloadCondition("source", ["source"], { kind: "values", values: [source] });
 }
 
@@ -114,9 +129,14 @@ function compileHeader(given: string, values: string | readonly string[]): Compi
   const at = ["headers", given];
   if (!/^[\w!#$%&'*+\-.^`|~]+$/.test(name)) return { at, message: "is not a header name" };
   if (credentialHeaders.has(name)) {
-    return { at, message: "is a header that mappings never see", hint: "Credentials are checked before the mappings are tried." };
+    return {
+      at,
+      message: "is a header that mappings never see",
+      hint: "Credentials are checked before the mappings are tried.",
+    };
   }
-  if (values.length === 0 && typeof values !== "string") return { at, message: "is an empty list, which nothing matches" };
+  if (values.length === 0 && typeof values !== "string")
+    return { at, message: "is an empty list, which nothing matches" };
   const rule: Rule = { kind: "values", values: typeof values === "string" ? [values] : values };
   const read = readerOf([name]);
   return { label: `headers.${name}`, subject: ["headers", name], read: ({ headers }) => read(headers), rule };
@@ -138,7 +158,9 @@ function compileRule(where: WhereSettings, at: readonly string[]): Rule | MatchP
   if (typeof where !== "object" || where === null) return { kind: "values", values: [where] };
   if ("exists" in where) return { kind: "exists", exists: where.exists };
   if ("matches" in where) return compilePattern(where.matches, [...at, "matches"]);
-  return where.length === 0 ? { at, message: "is an empty list, which nothing matches" } : { kind: "values", values: where };
+  return where.length === 0
+    ? { at, message: "is an empty list, which nothing matches" }
+    : { kind: "values", values: where };
 }
 
 function compilePattern(pattern: string, at: readonly string[]): Rule | MatchProblem {

@@ -7,7 +7,8 @@ import { onEvent } from "../../listeners/index.ts";
 import { collectFields, decodeFormBytes, maxFormFields } from "./form-text.ts";
 
 /** Whether a body of this type has to be parsed by `parseMultipart`. */
-export const isMultipart = (type: string | undefined): type is string => /^\s*multipart\/form-data\s*(?:;|$)/i.test(type ?? "");
+export const isMultipart = (type: string | undefined): type is string =>
+  /^\s*multipart\/form-data\s*(?:;|$)/i.test(type ?? "");
 
 const source = "a client";
 const longestName = 1_000;
@@ -46,7 +47,12 @@ export function parseMultipart(body: Buffer, type: string): Promise<Json> {
       onEvent(stream, "error", { source, handle: refuse });
       onEvent(stream, "end", {
         source,
-        handle: () => add(name, { name: textOf(fileName ?? "").slice(0, longestName), type: mediaType.slice(0, longestName), size }),
+        handle: () =>
+          add(name, {
+            name: textOf(fileName ?? "").slice(0, longestName),
+            type: mediaType.slice(0, longestName),
+            size,
+          }),
       });
     },
   });

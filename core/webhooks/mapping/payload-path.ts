@@ -1,7 +1,8 @@
 /**
  * Paths into a payload: `pull_request.labels[0].name`, `labels.0`, `metadata["app.example.org/name"]`.
  *
- * Only own properties are read, so that no path reaches a prototype. An invalid path is an error with its position; nothing is guessed.
+ * Only own properties are read, so that no path reaches a prototype. An invalid path is an error with its position;
+ * nothing is guessed.
  */
 import type { Json } from "../../contract/index.ts";
 
@@ -42,7 +43,8 @@ export function parsePayloadPath(text: string): readonly string[] {
     const start = skipSpace(text, 0);
     const { keys, end } = scanPath(text, start);
     const rest = skipSpace(text, end);
-    if (rest < text.length) throw new PathMistake(`${shownAt(text, rest)} does not belong in a path; ${namesInQuotes}`, rest);
+    if (rest < text.length)
+      throw new PathMistake(`${shownAt(text, rest)} does not belong in a path; ${namesInQuotes}`, rest);
     return keys;
   } catch (error) {
     throw error instanceof PathMistake ? new PayloadPathError(error, text) : error;
@@ -108,7 +110,10 @@ interface Key {
 function scanName(text: string, index: number): Key {
   const key = matchAt(bareName, text, index)?.[0];
   if (key === undefined)
-    throw new PathMistake(`a name is missing${index < text.length ? ` before ${shownAt(text, index)}` : ""}; ${namesInQuotes}`, index);
+    throw new PathMistake(
+      `a name is missing${index < text.length ? ` before ${shownAt(text, index)}` : ""}; ${namesInQuotes}`,
+      index,
+    );
   return { key, end: index + key.length };
 }
 
@@ -116,7 +121,8 @@ function scanBracket(text: string, index: number): Key {
   const digits = matchAt(bracketIndex, text, index);
   if (digits !== undefined) return { key: digits[1] ?? "", end: index + digits[0].length };
   const start = skipSpace(text, index + 1);
-  if (!isQuote(text[start])) throw new PathMistake('brackets take an index such as [0], or a name in quotes such as ["a.b"]', index);
+  if (!isQuote(text[start]))
+    throw new PathMistake('brackets take an index such as [0], or a name in quotes such as ["a.b"]', index);
   const quoted = scanQuoted(text, start);
   const end = skipSpace(text, quoted.end);
   if (text[end] !== "]") throw new PathMistake('"]" is missing', end);

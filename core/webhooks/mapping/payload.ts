@@ -1,5 +1,6 @@
 /**
- * Parses the body of a request as JSON, form or text. The mapping sets the kind; a request that declares another type is answered with 415.
+ * Parses the body of a request as JSON, form or text. The mapping sets the kind; a request that declares another type
+ * is answered with 415.
  */
 import { isUtf8 } from "node:buffer";
 import type { IncomingHttpHeaders } from "node:http";
@@ -24,7 +25,10 @@ const types = {
   },
 } as const;
 
-/** The problem of a request whose declared body has another kind or is not UTF-8, or `undefined`. A missing type is accepted. */
+/**
+ * The problem of a request whose declared body has another kind or is not UTF-8, or `undefined`. A missing type is
+ * accepted.
+ */
 export function checkBodyType(kind: BodyKind, headers: IncomingHttpHeaders): HttpProblem | undefined {
   if (kind === "text-json" && checkJsonType(headers) === undefined) return undefined;
   return kind === "json" ? checkJsonType(headers) : checkMediaType(headers, types[kind === "form" ? "form" : "text"]);
@@ -38,13 +42,22 @@ export function parsePayload(kind: BodyKind, body: Buffer): Json {
   return kind === "form" ? parseForm(text) : text;
 }
 
-/** Renders a payload to a body that `parsePayload` accepts, with its Content-Type. `undefined` if the kind cannot represent the payload. */
-export function renderPayload(kind: BodyKind, payload: Json): { readonly type: string; readonly body: Buffer } | undefined {
+/**
+ * Renders a payload to a body that `parsePayload` accepts, with its Content-Type. `undefined` if the kind cannot
+ * represent the payload.
+ */
+export function renderPayload(
+  kind: BodyKind,
+  payload: Json,
+): { readonly type: string; readonly body: Buffer } | undefined {
   if (kind === "json") return { type: "application/json", body: Buffer.from(JSON.stringify(payload)) };
   if (kind === "text-json") return { type: "text/plain; charset=utf-8", body: Buffer.from(JSON.stringify(payload)) };
-  if (kind === "text") return typeof payload === "string" ? { type: "text/plain; charset=utf-8", body: Buffer.from(payload) } : undefined;
+  if (kind === "text")
+    return typeof payload === "string" ? { type: "text/plain; charset=utf-8", body: Buffer.from(payload) } : undefined;
   if (typeof payload !== "object" || payload === null || Array.isArray(payload)) return undefined;
-  const fields = Object.entries(payload).flatMap(([name, value]) => (Array.isArray(value) ? value : [value]).map((text) => [name, text]));
+  const fields = Object.entries(payload).flatMap(([name, value]) =>
+    (Array.isArray(value) ? value : [value]).map((text) => [name, text]),
+  );
   if (!fields.every((field): field is [string, string] => typeof field[1] === "string")) return undefined;
   return { type: "application/x-www-form-urlencoded", body: Buffer.from(new URLSearchParams(fields).toString()) };
 }
@@ -59,6 +72,7 @@ function checkFieldCount(text: string): void {
   let count = 1;
   for (let index = text.indexOf("&"); index !== -1; index = text.indexOf("&", index + 1)) {
     count += 1;
-    if (count > maxFormFields) throw new HttpProblem("payload_too_large", `The form has more than ${maxFormFields} fields.`);
+    if (count > maxFormFields)
+      throw new HttpProblem("payload_too_large", `The form has more than ${maxFormFields} fields.`);
   }
 }

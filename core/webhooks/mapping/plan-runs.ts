@@ -1,6 +1,6 @@
 /**
- * Determines what a matching mapping does: renders the templates, applies the transform's overrides and validates the result like the
- * fields of a request. It has no side effects, so a dry run uses the same code.
+ * Determines what a matching mapping does: renders the templates, applies the transform's overrides and validates the
+ * result like the fields of a request. It has no side effects, so a dry run uses the same code.
  */
 import { type Json, programCommand } from "../../contract/index.ts";
 import { HttpProblem } from "../../http/index.ts";
@@ -51,7 +51,10 @@ export class MappingFailure extends Error {
   readonly path: string;
   readonly hint: string;
 
-  constructor(problem: HttpProblem, { path, hint, cause }: { readonly path: string; readonly hint: string; readonly cause?: unknown }) {
+  constructor(
+    problem: HttpProblem,
+    { path, hint, cause }: { readonly path: string; readonly hint: string; readonly cause?: unknown },
+  ) {
     super(problem.message, cause === undefined ? undefined : { cause });
     this.problem = problem;
     this.path = path;
@@ -60,12 +63,15 @@ export class MappingFailure extends Error {
 }
 
 const maxElements = 200;
-/** Total size of all runs of one delivery, in characters. Every list element may carry the shared data, and templates may repeat it. */
+/**
+ * Total size of all runs of one delivery, in characters. Every list element may carry the shared data, and templates
+ * may repeat it.
+ */
 const maxTextCharacters = 2_097_152;
 
 /**
- * Plans the runs. Synchronous if there is nothing to wait for. Throws or rejects with `MappingFailure`. If one element of a list fails, the
- * whole list fails.
+ * Plans the runs. Synchronous if there is nothing to wait for. Throws or rejects with `MappingFailure`. If one element
+ * of a list fails, the whole list fails.
  */
 export function planRuns(mapping: Mapping, delivery: HookDelivery, deps: MappedDeps): Plan | Promise<Plan> {
   if (mapping.faulty) throw switchedOff(mapping);
@@ -78,7 +84,12 @@ function planOf(mapping: Mapping, run: MappedRun | null): Plan {
   return run === null ? { runs: [], nothing: "transform_ignored" } : { runs: bounded(mapping, [run]) };
 }
 
-async function planElements(mapping: Mapping, forEach: ForEach, delivery: HookDelivery, deps: MappedDeps): Promise<Plan> {
+async function planElements(
+  mapping: Mapping,
+  forEach: ForEach,
+  delivery: HookDelivery,
+  deps: MappedDeps,
+): Promise<Plan> {
   const views = elementViews(forEach, delivery, mapping);
   if (views.length === 0) return { runs: [], nothing: "nothing_to_do" };
   const planned = await Promise.all(views.map((view, index) => planRun(mapping, view, index, deps)));
@@ -91,7 +102,10 @@ function bounded(mapping: Mapping, runs: readonly MappedRun[]): readonly MappedR
   let characters = 0;
   for (const run of runs) characters += run.action === "wake" ? run.wake.text.length : run.asked.message.length;
   if (characters <= maxTextCharacters) return runs;
-  const problem = new HttpProblem("payload_too_large", `The result of this delivery has more than ${maxTextCharacters} characters.`);
+  const problem = new HttpProblem(
+    "payload_too_large",
+    `The result of this delivery has more than ${maxTextCharacters} characters.`,
+  );
   const setting = mapping.settings.action === "wake" ? "textTemplate" : "messageTemplate";
   throw new MappingFailure(problem, {
     path: mapping.placeOf([setting]),
@@ -105,15 +119,20 @@ function switchedOff(mapping: Mapping): MappingFailure {
     "The mapping of this hook is switched off by an error in its configuration; send it again later.",
     { "retry-after": "300" },
   );
-  return new MappingFailure(problem, { path: mapping.at, hint: `\`${programCommand} config validate\` says what is wrong with it.` });
+  return new MappingFailure(problem, {
+    path: mapping.at,
+    hint: `\`${programCommand} config validate\` says what is wrong with it.`,
+  });
 }
 
 /** The delivery once for each element, as if that were the only one in its list. */
 function elementViews(forEach: ForEach, delivery: HookDelivery, mapping: Mapping): readonly HookDelivery[] {
   const keys = forEach.keysIn(delivery.payload);
   const list = readerOf(keys)(delivery.payload);
-  const fail = (problem: HttpProblem, hint: string) => new MappingFailure(problem, { path: mapping.placeOf(["forEach"]), hint });
-  if (!Array.isArray(list)) throw fail(invalid(`${forEach.path} must be a list.`), "Name a list that every payload of this sender has.");
+  const fail = (problem: HttpProblem, hint: string) =>
+    new MappingFailure(problem, { path: mapping.placeOf(["forEach"]), hint });
+  if (!Array.isArray(list))
+    throw fail(invalid(`${forEach.path} must be a list.`), "Name a list that every payload of this sender has.");
   if (list.length > maxElements) {
     const problem = new HttpProblem("payload_too_large", `${forEach.path} has more than ${maxElements} elements.`);
     throw fail(problem, "The sender must send fewer at once.");
@@ -126,17 +145,24 @@ function elementViews(forEach: ForEach, delivery: HookDelivery, mapping: Mapping
 
 function replaceAt(value: Json, [key, ...rest]: readonly string[], next: Json): Json {
   if (key === undefined) return next;
-  if (Array.isArray(value)) return value.map((item: Json, index) => (String(index) === key ? replaceAt(item, rest, next) : item));
+  if (Array.isArray(value))
+    return value.map((item: Json, index) => (String(index) === key ? replaceAt(item, rest, next) : item));
   const record = value as { readonly [name: string]: Json };
   return { ...record, [key]: replaceAt(record[key] ?? null, rest, next) };
 }
 
 /** Plans one run; `null` if the transform says that there is nothing to do. */
-function planRun(mapping: Mapping, delivery: HookDelivery, index: number, deps: MappedDeps): MappedRun | Promise<MappedRun | null> {
+function planRun(
+  mapping: Mapping,
+  delivery: HookDelivery,
+  index: number,
+  deps: MappedDeps,
+): MappedRun | Promise<MappedRun | null> {
   const rendered = renderFields(mapping, delivery);
   const reading = { index, deps, delivery, freshSession: hasHole(mapping, delivery) };
   const read = (override?: Fields): MappedRun | Promise<MappedRun> => {
-    const explained = (error: unknown) => (error instanceof HttpProblem ? explain(mapping, error, { override, delivery }) : error);
+    const explained = (error: unknown) =>
+      error instanceof HttpProblem ? explain(mapping, error, { override, delivery }) : error;
     try {
       const run = parseRun(mapping, { rendered, override }, reading);
       return run instanceof Promise ? run.catch((error: unknown) => Promise.reject(explained(error))) : run;
@@ -146,19 +172,25 @@ function planRun(mapping: Mapping, delivery: HookDelivery, index: number, deps: 
   };
   const { transform } = mapping.settings;
   if (transform === undefined) return read();
-  return callTransform(mapping, transform, { delivery, deps }).then((override) => (override === null ? null : read(override)));
+  return callTransform(mapping, transform, { delivery, deps }).then((override) =>
+    override === null ? null : read(override),
+  );
 }
 
 /** The results of templates and fixed settings, under the field names of requests. */
 export function renderFields(mapping: Mapping, delivery: HookDelivery): Fields {
   const fields: Record<string, unknown> = { ...mapping.fixed };
   for (const [field, template] of mapping.templates) {
-    if (field !== "sessionKey" || !hasHole(mapping, delivery)) fields[fieldOf[field] ?? field] = template.render(delivery);
+    if (field !== "sessionKey" || !hasHole(mapping, delivery))
+      fields[fieldOf[field] ?? field] = template.render(delivery);
   }
   return fields;
 }
 
-/** Whether a part of the session key is missing in the delivery. The remaining key would be shared with every other such delivery. */
+/**
+ * Whether a part of the session key is missing in the delivery. The remaining key would be shared with every other such
+ * delivery.
+ */
 function hasHole({ keyParts }: Mapping, delivery: HookDelivery): boolean {
   return keyParts.some((part) => part.render(delivery).trim() === "");
 }
@@ -190,21 +222,27 @@ async function callTransform(
 ): Promise<Fields | null | undefined> {
   const { module } = transform;
   const failed = (cause?: unknown) =>
-    new MappingFailure(new HttpProblem("mapping_failed", `The transform ${module} of this hook failed; the gateway's log says why.`), {
-      path: mapping.placeOf(["transform", "module"]),
-      hint: `Correct ${module}, or create it if it is missing; it is read again for the next request.`,
-      ...(cause === undefined ? {} : { cause }),
-    });
+    new MappingFailure(
+      new HttpProblem("mapping_failed", `The transform ${module} of this hook failed; the gateway's log says why.`),
+      {
+        path: mapping.placeOf(["transform", "module"]),
+        hint: `Correct ${module}, or create it if it is missing; it is read again for the next request.`,
+        cause,
+      },
+    );
   let result: Json | undefined;
   try {
-    result = await deps.transform({ module, context: delivery, ...(transform.export === undefined ? {} : { export: transform.export }) });
+    result = await deps.transform({ module, context: delivery, export: transform.export });
   } catch (error) {
     throw failed(error);
   }
   if (result === undefined || result === null) return result;
   if (typeof result !== "object" || Array.isArray(result)) {
     throw failed(
-      new Error(`it returned ${Array.isArray(result) ? "a list" : `a ${typeof result}`}, but must return an object, null or undefined`),
+      new Error(
+        `it returned ${Array.isArray(result) ? "a list" : `a ${typeof result}`}, but must return an object, ` +
+          "null or undefined",
+      ),
     );
   }
   const given = result as { readonly [name: string]: Json };
@@ -221,7 +259,12 @@ function parseRun(
     deps,
     delivery,
     freshSession,
-  }: { readonly index: number; readonly deps: MappedDeps; readonly delivery: HookDelivery; readonly freshSession: boolean },
+  }: {
+    readonly index: number;
+    readonly deps: MappedDeps;
+    readonly delivery: HookDelivery;
+    readonly freshSession: boolean;
+  },
 ): MappedRun | Promise<MappedRun> {
   const { settings } = mapping;
   const fields = override === undefined ? rendered : { ...rendered, ...override };
@@ -236,11 +279,22 @@ function parseRun(
     return { ...base, action, wake: { text: readText(fields, "text"), mode } };
   }
   const deliverOnly = readBoolean(fields, "deliverOnly") ?? settings.deliverOnly ?? false;
-  const asked = deliverOnly && (override === undefined || !Object.hasOwn(override, "message")) ? shown(mapping, fields, delivery) : fields;
-  return parseAgent(asked, deps, { by: "mapping", freshSession }).then((request) => ({ ...base, action, deliverOnly, asked: request }));
+  const asked =
+    deliverOnly && (override === undefined || !Object.hasOwn(override, "message"))
+      ? shown(mapping, fields, delivery)
+      : fields;
+  return parseAgent(asked, deps, { by: "mapping", freshSession }).then((request) => ({
+    ...base,
+    action,
+    deliverOnly,
+    asked: request,
+  }));
 }
 
-/** A message that people read without an agent: values are shown letter by letter. A transform's message is Markdown already. */
+/**
+ * A message that people read without an agent: values are shown letter by letter. A transform's message is Markdown
+ * already.
+ */
 function shown(mapping: Mapping, fields: Fields, delivery: HookDelivery): Fields {
   const template = mapping.templates.find(([field]) => field === "messageTemplate")?.[1];
   return template === undefined ? fields : { ...fields, message: template.renderMarkdown(delivery) };
@@ -256,7 +310,8 @@ function explain(
 ): MappingFailure {
   const { transform } = mapping.settings;
   const field = problem instanceof FieldProblem ? problem.field : undefined;
-  const byTransform = transform !== undefined && field !== undefined && override !== undefined && Object.hasOwn(override, field);
+  const byTransform =
+    transform !== undefined && field !== undefined && override !== undefined && Object.hasOwn(override, field);
   if (byTransform) {
     const message = `${problem.message.replace(/\.$/, "")} (reported by the transform ${transform.module}).`;
     return new MappingFailure(new HttpProblem(problem.code, message, problem.headers), {
@@ -270,11 +325,15 @@ function explain(
     const { module } = transform;
     return new MappingFailure(problem, {
       path: mapping.placeOf(["transform", "module"]),
-      hint: `Return ${field} from ${module}, or null if there is nothing to do. If ${module} reads headers, such as the name of the event, the delivery needs them.`,
+      hint:
+        `Return ${field} from ${module}, or null if there is nothing to do. If ${module} reads headers, ` +
+        "such as the name of the event, the delivery needs them.",
     });
   }
   const path = mapping.placeOf(setting);
-  const absent = absentFields(mapping, delivery, { action: mapping.settings.action, override }).find((one) => one.path === path);
+  const absent = absentFields(mapping, delivery, { action: mapping.settings.action, override }).find(
+    (one) => one.path === path,
+  );
   const cause = absent === undefined ? "" : `${absent.detail}. `;
   return new MappingFailure(problem, { path, hint: `${cause}Compare the payload with what the mapping makes of it.` });
 }

@@ -26,7 +26,10 @@ export interface KeptDelivery {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string>>;
-  /** The body as sent; for a list element, the payload with only that element. Empty if the elements together are too large. */
+  /**
+   * The body as sent; for a list element, the payload with only that element. Empty if the elements together are too
+   * large.
+   */
   readonly body: string;
   readonly kind: BodyKind;
   /** The scheme of the verified signature; absent if the hook token was used. */
@@ -47,8 +50,8 @@ export type Settled = NonNullable<NewEvent["settled"]>;
 const maxKeptCharacters = 4_194_304;
 
 /**
- * Creates the stored form. Objects are copied, because `JSON.stringify` takes twice as long for objects without a prototype. `isMultipart`:
- * the body contains files, so its parsed form is stored.
+ * Creates the stored form. Objects are copied, because `JSON.stringify` takes twice as long for objects without a
+ * prototype. `isMultipart`: the body contains files, so its parsed form is stored.
  */
 export function keepDelivery(
   delivery: HookDelivery,
@@ -71,7 +74,9 @@ export function keepDelivery(
     path,
     headers: { ...headers },
     query: { ...query },
-    ...(isMultipart ? { body: JSON.stringify(payload), kind: "json", sentAs: kind } : { body: body.toString("utf8"), kind }),
+    ...(isMultipart
+      ? { body: JSON.stringify(payload), kind: "json", sentAs: kind }
+      : { body: body.toString("utf8"), kind }),
     ...(method && { method }),
     ...(handed && { handed }),
   };
@@ -80,8 +85,8 @@ export function keepDelivery(
 }
 
 /**
- * The response to the sender, stored with the first event, so that a repetition gets the same response. `runs` says for each event whether
- * it is a run.
+ * The response to the sender, stored with the first event, so that a repetition gets the same response. `runs` says for
+ * each event whether it is a run.
  */
 export interface KeptAnswer {
   readonly status: number;
@@ -119,24 +124,35 @@ export function runEvents(
     if (view !== undefined) {
       const body = JSON.stringify(view.payload);
       room -= body.length;
-      delivery = { ...kept, kind: "json", sentAs: kept.sentAs ?? kept.kind, index: run.index, body: room >= 0 ? body : "" };
+      delivery = {
+        ...kept,
+        kind: "json",
+        sentAs: kept.sentAs ?? kept.kind,
+        index: run.index,
+        body: room >= 0 ? body : "",
+      };
     }
     const { instructions } = mapping.settings;
     const shared = {
-      ...(instructions === undefined ? {} : { instructions }),
+      instructions,
       origin: kept.handed?.origin,
       wrapped: run.wrapped,
       kept: {
         mapping: mapping.id,
         delivery: delivery as unknown as Json,
         ...(run.absent === undefined ? {} : { absent: run.absent as unknown as Json }),
-        ...(dedupeKey === undefined || position > 0 || answer === undefined ? {} : { answer: answer as unknown as Json }),
+        ...(dedupeKey === undefined || position > 0 || answer === undefined
+          ? {}
+          : { answer: answer as unknown as Json }),
       },
       dedupeKey: dedupeKey === undefined ? undefined : keyAt(dedupeKey, position),
     };
     if (run.action === "wake") return wakeEvent(run.wake, { ...shared, mainSession, now });
     const { deliverOnly } = run;
-    const asked = kept.handed?.keepReply === true ? { ...run.asked, request: { ...run.asked.request, keepReply: true } } : run.asked;
+    const asked =
+      kept.handed?.keepReply === true
+        ? { ...run.asked, request: { ...run.asked.request, keepReply: true } }
+        : run.asked;
     if (!deliverOnly) return agentEvent(asked, shared);
     const request = { ...asked.request, deliverOnly: true };
     return { ...agentEvent({ ...asked, request }, { ...shared, wrapped: false }), lane: deliveryLane(request) };
@@ -144,7 +160,8 @@ export function runEvents(
 }
 
 /**
- * A message without an agent waits for no turn, not even one of its own session. Messages to one recipient keep their order.
+ * A message without an agent waits for no turn, not even one of its own session. Messages to one recipient keep their
+ * order.
  */
 function deliveryLane({ agentId = "", channel = "", to = "" }: AgentRequest["request"]): string {
   return `deliver:${[agentId, channel, to].map(encodeLanePart).join(":")}${controlSuffix}`;
@@ -212,7 +229,16 @@ export function failureRecord(
 ): { readonly event: RawEvent; readonly settled: Settled } {
   const { problem, path, hint } = failure;
   const outcome = problem.status >= 500 ? "failed" : "refused";
-  const decision: Decision = { at: now, station: "accept", plugin: "core", verdict: outcome, code: problem.code, detail, path, hint };
+  const decision: Decision = {
+    at: now,
+    station: "accept",
+    plugin: "core",
+    verdict: outcome,
+    code: problem.code,
+    detail,
+    path,
+    hint,
+  };
   return { event: recordEvent(mapping, kept), settled: { outcome, reason: problem.code, decisions: [decision] } };
 }
 

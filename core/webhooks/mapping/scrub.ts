@@ -29,7 +29,10 @@ export interface Scrubbed {
   readonly removed: number;
 }
 
-/** Removes secrets. `secrets` are the secrets of the configuration. Field names are kept, so that the file still shows the structure. */
+/**
+ * Removes secrets. `secrets` are the secrets of the configuration. Field names are kept, so that the file still shows
+ * the structure.
+ */
 export function scrubDelivery(delivery: HookDelivery, secrets: Iterable<string>): Scrubbed {
   const known = [...secrets];
   const withoutKnown = createRedactor(() => known, removed);
@@ -43,7 +46,8 @@ export function scrubDelivery(delivery: HookDelivery, secrets: Iterable<string>)
     return removed;
   };
 
-  const field = (name: string, value: Json, depth: number): Json => (holdsSecret(name, value) ? remove() : clean(value, depth));
+  const field = (name: string, value: Json, depth: number): Json =>
+    holdsSecret(name, value) ? remove() : clean(value, depth);
 
   const clean = (value: Json, depth: number): Json => {
     if (typeof value === "string") return text(value, depth);
@@ -85,7 +89,9 @@ function holdsSecret(name: string, value: Json): boolean {
     .split(/[[\]._\s]+/)
     .filter((word) => word !== "")
     .join("_");
-  return isSecretName(plain) || ((typeof value !== "object" || exactDigits(value) !== undefined) && moreNames.test(plain));
+  return (
+    isSecretName(plain) || ((typeof value !== "object" || exactDigits(value) !== undefined) && moreNames.test(plain))
+  );
 }
 
 /** Parses JSON inside a text, which some senders of forms use. */

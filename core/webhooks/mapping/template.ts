@@ -1,9 +1,9 @@
 /**
  * Templates of mappings: `{{ commits[0].message }}`, `{{ headers.x-github-event }}`, `{{{ summary }}}`.
  *
- * A template is parsed once. Rendering inserts values of the delivery between its texts. Inserted values are never expanded again, so a
- * payload cannot contain expressions of its own. In a text that people read, `{{ }}` shows the value letter by letter, and `{{{ }}}` inserts
- * it as Markdown. In a text for a model both are the same.
+ * A template is parsed once. Rendering inserts values of the delivery between its texts. Inserted values are never
+ * expanded again, so a payload cannot contain expressions of its own. In a text that people read, `{{ }}` shows the
+ * value letter by letter, and `{{{ }}}` inserts it as Markdown. In a text for a model both are the same.
  */
 import type { Json } from "../../contract/index.ts";
 import { compileInsertion } from "../../reply/index.ts";
@@ -28,15 +28,19 @@ export interface Template {
   /** Whether the result is the same for every delivery. */
   readonly isStatic: boolean;
   /**
-   * The distinct values that the template reads, normalized: `path`, `now`, `headers.x-github-event`, `query.a`, `payload`,
-   * `payload.a.b[0]`. Each is itself a valid expression.
+   * The distinct values that the template reads, normalized: `path`, `now`, `headers.x-github-event`, `query.a`,
+   * `payload`, `payload.a.b[0]`. Each is itself a valid expression.
    */
   readonly reads: readonly string[];
   /** For a model or a program: values are inserted unchanged. */
   render(delivery: HookDelivery): string;
-  /** For people: Markdown that shows each value letter by letter, unless the template says that the value is Markdown. */
+  /**
+   * For people: Markdown that shows each value letter by letter, unless the template says that the value is Markdown.
+   */
   renderMarkdown(delivery: HookDelivery): string;
-  /** The names that the payload does not have, although it has what contains them, each with the names that are there. */
+  /**
+   * The names that the payload does not have, although it has what contains them, each with the names that are there.
+   */
   absent(delivery: HookDelivery): readonly AbsentName[];
 }
 
@@ -80,7 +84,9 @@ export function compileTemplate(text: string): Template {
       return rendered;
     },
     renderMarkdown(delivery) {
-      insert ??= compileInsertion(parts.map((part) => (typeof part === "string" ? part : { isMarkdown: part.isMarkdown === true })));
+      insert ??= compileInsertion(
+        parts.map((part) => (typeof part === "string" ? part : { isMarkdown: part.isMarkdown === true })),
+      );
       return insert(expressions.map(({ read }) => renderValue(read(delivery))));
     },
     absent: (delivery) =>
@@ -152,7 +158,11 @@ function parseBody(text: string, start: number): { readonly part: Part; readonly
 }
 
 /** Headers and queries are flat: everything after the first dot is the name, including dots. */
-function parseFlat(text: string, start: number, group: "headers" | "query"): { readonly part: Part; readonly end: number } {
+function parseFlat(
+  text: string,
+  start: number,
+  group: "headers" | "query",
+): { readonly part: Part; readonly end: number } {
   const { name, end } = text[start] === "[" ? bracketName(text, start) : dottedName(text, start);
   const key = group === "headers" ? name.toLowerCase() : name;
   const read = readerOf([key]);

@@ -1,4 +1,7 @@
-/** A request as mappings, templates and transforms see it: without credentials and without anything that could reach a prototype. */
+/**
+ * A request as mappings, templates and transforms see it: without credentials and without anything that could reach a
+ * prototype.
+ */
 import type { IncomingHttpHeaders } from "node:http";
 import { type Json, product } from "../../contract/index.ts";
 import { signatureHeaders } from "../signature/schemes.ts";
@@ -10,7 +13,10 @@ export interface HookDelivery {
   readonly method?: "GET";
   /** The field `source` of the payload if it is a text, else empty. */
   readonly source: string;
-  /** Headers by lower-case name, repeated ones joined by commas, without credentials, cookies and signatures. No prototype. */
+  /**
+   * Headers by lower-case name, repeated ones joined by commas, without credentials, cookies and signatures. No
+   * prototype.
+   */
   readonly headers: Readonly<Record<string, string>>;
   /** Query parameters by name; of repeated ones, the last value. No prototype. */
   readonly query: Readonly<Record<string, string>>;
@@ -30,7 +36,10 @@ export const credentialHeaders: ReadonlySet<string> = new Set([
 ]);
 
 /** The headers that may be shown. `hidden` are those that contain a signature or a scheme's secret. */
-export function visibleHeaders(headers: IncomingHttpHeaders, hidden: ReadonlySet<string>): Readonly<Record<string, string>> {
+export function visibleHeaders(
+  headers: IncomingHttpHeaders,
+  hidden: ReadonlySet<string>,
+): Readonly<Record<string, string>> {
   const shown: Record<string, string> = Object.create(null);
   for (const name in headers) {
     const value = headers[name];
@@ -52,7 +61,8 @@ export function readQuery(query: string): Readonly<Record<string, string>> {
 
 /** The payload's own statement of its source. */
 export function sourceOf(payload: Json): string {
-  if (typeof payload !== "object" || payload === null || Array.isArray(payload) || !Object.hasOwn(payload, "source")) return "";
+  if (typeof payload !== "object" || payload === null || Array.isArray(payload) || !Object.hasOwn(payload, "source"))
+    return "";
   const { source } = payload as { readonly source: Json };
   return typeof source === "string" ? source : "";
 }

@@ -38,7 +38,9 @@ export async function parseAgent(fields: Fields, deps: AgentDeps, asker: Asker):
   const chosen = chooseAgent(named, deps);
   const session = chooseSession({ ...asker, requested: sessionKey, mode: sessionMode }, deps);
   if (model !== undefined && !deps.models.allowed(model, chosen)) {
-    const why = isFullModelName(model) ? "is not in the list of allowed models" : "is neither an alias nor of the form provider/model";
+    const why = isFullModelName(model)
+      ? "is not in the list of allowed models"
+      : "is neither an alias nor of the form provider/model";
     throw new FieldProblem("model_not_allowed", "model", `model ${why}.`);
   }
   await checkDelivery({ channel, to, deliver }, deps);
@@ -96,7 +98,8 @@ async function checkDelivery(
     throw new FieldProblem(
       "channel_unavailable",
       "channel",
-      `channel names a channel that is not installed or not enabled on this gateway. It must be ${choicesOf(channels)}.`,
+      "channel names a channel that is not installed or not enabled on this gateway. It must be " +
+        `${choicesOf(channels)}.`,
     );
   }
   if (deliver && to === undefined && !(await channels.hasLastRecipient(channel))) {

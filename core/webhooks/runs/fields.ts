@@ -22,7 +22,8 @@ function wrong(field: string, rest: string): FieldProblem {
 }
 
 export function readFields(body: unknown): Fields {
-  if (typeof body !== "object" || body === null || Array.isArray(body)) throw invalid("The body must be a JSON object.");
+  if (typeof body !== "object" || body === null || Array.isArray(body))
+    throw invalid("The body must be a JSON object.");
   return body as Fields;
 }
 

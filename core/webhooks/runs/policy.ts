@@ -54,18 +54,25 @@ export function hookPolicies(
   };
 }
 
-/** Selects the agent. `named` is the request's choice, or `undefined`. The rules apply to the agent that would actually run. */
+/**
+ * Selects the agent. `named` is the request's choice, or `undefined`. The rules apply to the agent that would actually
+ * run.
+ */
 export function chooseAgent(named: string | undefined, policy: Pick<AgentPolicy, "agents" | "settings">): string {
   const { agents } = policy;
   const agentId = named !== undefined && named !== "" && agents.exists(named) ? named : agents.defaultId();
   const allowed = policy.settings().allowedAgentIds;
-  if (named === undefined || allowed === undefined || allowed.includes("*") || allowed.includes(agentId)) return agentId;
+  if (named === undefined || allowed === undefined || allowed.includes("*") || allowed.includes(agentId))
+    return agentId;
   throw new FieldProblem("agent_not_allowed", "agentId", "agentId: hooks may not run this agent.");
 }
 
 /** The origin of a run. */
 export interface Asker {
-  /** A request needs permission to choose its session. A mapping, with its templates and transform, has the operator's permission. */
+  /**
+   * A request needs permission to choose its session. A mapping, with its templates and transform, has the operator's
+   * permission.
+   */
   readonly by: "request" | "mapping";
   /** True if no session was requested and the configured one is unsuitable, so that a new one is used. */
   readonly freshSession?: boolean;
@@ -74,15 +81,19 @@ export interface Asker {
 export type SessionMode = "isolated" | "persistent";
 
 /**
- * Selects the session of a run: the requested key, else the configured one, else a new one. A chosen key names a conversation, which
- * continues unless the request says otherwise.
+ * Selects the session of a run: the requested key, else the configured one, else a new one. A chosen key names a
+ * conversation, which continues unless the request says otherwise.
  */
 export function chooseSession(
   ask: Asker & { readonly requested: string | undefined; readonly mode: SessionMode | undefined },
   policy: Pick<AgentPolicy, "settings" | "newId">,
 ): { readonly sessionKey: string; readonly sessionMode: SessionMode } {
   const settings = policy.settings();
-  if (ask.by === "request" && (ask.requested !== undefined || ask.mode === "persistent") && !settings.allowRequestSessionKey) {
+  if (
+    ask.by === "request" &&
+    (ask.requested !== undefined || ask.mode === "persistent") &&
+    !settings.allowRequestSessionKey
+  ) {
     const field = ask.requested === undefined ? "sessionMode persistent" : "sessionKey";
     throw refused(`${field} is not allowed in requests; hooks.allowRequestSessionKey would allow it.`);
   }
@@ -97,8 +108,8 @@ export function chooseSession(
 }
 
 /**
- * Why a session key is not allowed, without the key; `undefined` if it is. Chat sessions have keys of the form `agent:...`; a hook may use
- * one only if an allowed prefix explicitly names it.
+ * Why a session key is not allowed, without the key; `undefined` if it is. Chat sessions have keys of the form
+ * `agent:...`; a hook may use one only if an allowed prefix explicitly names it.
  */
 export function sessionKeyRefusal(key: string, prefixes: readonly string[] | undefined): string | undefined {
   const prefix = prefixes?.find((candidate) => key.startsWith(candidate));

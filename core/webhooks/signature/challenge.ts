@@ -19,7 +19,9 @@ export function echo(text: unknown): ChallengeAnswer | undefined {
 
 const longest = 1_000;
 
-/** Answers a challenge. Only for verified requests: answering anyone would reflect content and sign arbitrary digests. */
+/**
+ * Answers a challenge. Only for verified requests: answering anyone would reflect content and sign arbitrary digests.
+ */
 export function answerChallenge(
   kind: NonNullable<SignatureScheme["challenge"]>,
   { body, headers }: { readonly body: Buffer; readonly headers: IncomingHttpHeaders },
@@ -32,7 +34,10 @@ export function answerChallenge(
     return echo(text);
   }
   if (kind === "digest") {
-    const text = readMember(body, ["event"]) === "endpoint.url_validation" ? readMember(body, ["payload", "plainToken"]) : undefined;
+    const text =
+      readMember(body, ["event"]) === "endpoint.url_validation"
+        ? readMember(body, ["payload", "plainToken"])
+        : undefined;
     return isToken(text) ? json({ plainToken: text, encryptedToken: digest(text) }) : undefined;
   }
   const type = readMember(body, ["type"]);
@@ -44,7 +49,8 @@ export function answerChallenge(
 const snsHost = /^sns\.[a-z0-9-]{3,32}\.amazonaws\.com(?:\.cn)?$/;
 
 /**
- * Answers a subscription of SNS. The URL in the body is requested only if it belongs to the platform and confirms the topic in the body.
+ * Answers a subscription of SNS. The URL in the body is requested only if it belongs to the platform and confirms the
+ * topic in the body.
  */
 function answerSns(body: Buffer, headers: IncomingHttpHeaders): ChallengeAnswer | undefined {
   const type = headers["x-amz-sns-message-type"];
@@ -63,7 +69,8 @@ function answerSns(body: Buffer, headers: IncomingHttpHeaders): ChallengeAnswer 
     url.pathname === "/" &&
     url.searchParams.get("Action") === "ConfirmSubscription" &&
     url.searchParams.get("TopicArn") === topic;
-  if (!isOwn) throw new HttpProblem("invalid_payload", "SubscribeURL is not an address of Amazon SNS that confirms TopicArn.");
+  if (!isOwn)
+    throw new HttpProblem("invalid_payload", "SubscribeURL is not an address of Amazon SNS that confirms TopicArn.");
   return { ...json({ ok: true }), confirm: url.href };
 }
 

@@ -1,6 +1,6 @@
 /**
- * Answers a platform's test of a URL before the platform has anything to sign. Without a signature, the only answer is an echo as plain
- * text: it creates no event and no request.
+ * Answers a platform's test of a URL before the platform has anything to sign. Without a signature, the only answer is
+ * an echo as plain text: it creates no event and no request.
  */
 import { createTokenCheck } from "../../http/index.ts";
 import { type ChallengeAnswer, echo } from "./challenge.ts";
@@ -8,7 +8,10 @@ import type { SignatureScheme } from "./schemes.ts";
 import type { Unverified } from "./verdict.ts";
 
 /** Answers a test; `undefined` if the request is not one. */
-export type Greet = (request: { readonly method: string; readonly query: string }) => ChallengeAnswer | Unverified | undefined;
+export type Greet = (request: {
+  readonly method: string;
+  readonly query: string;
+}) => ChallengeAnswer | Unverified | undefined;
 
 export function createGreeting(kind: NonNullable<SignatureScheme["greeting"]>, verifyToken: string | undefined): Greet {
   const isVerifyToken = createTokenCheck();

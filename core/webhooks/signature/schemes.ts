@@ -2,7 +2,10 @@
 import type { GatewayConfig } from "../../config/index.ts";
 
 /** The `signature` of a mapping as in the configuration. Its secrets are passed separately, already resolved. */
-export type SignatureSettings = Omit<NonNullable<GatewayConfig["hooks"]["mappings"][number]["signature"]>, "secret" | "verifyToken">;
+export type SignatureSettings = Omit<
+  NonNullable<GatewayConfig["hooks"]["mappings"][number]["signature"]>,
+  "secret" | "verifyToken"
+>;
 
 export type SchemeName = SignatureSettings["scheme"];
 
@@ -21,12 +24,16 @@ export type TimeFormat = "seconds" | "milliseconds" | "rfc3339";
 
 export type SignatureEncoding = "hex" | "base64" | "base64url";
 
-/** The location of the signature's time, unless it is in the signature header: another header, or a member of the signed body. */
+/**
+ * The location of the signature's time, unless it is in the signature header: another header, or a member of the signed
+ * body.
+ */
 export type TimestampSource = { readonly header: string } | { readonly member: string };
 
 /**
- * How to recognize that a sender delivers the same event again. The first of these that the request has is used. Only signed data
- * identifies a delivery: with an unsigned id, a captured request could be replayed as a new event any number of times.
+ * How to recognize that a sender delivers the same event again. The first of these that the request has is used. Only
+ * signed data identifies a delivery: with an unsigned id, a captured request could be replayed as a new event any
+ * number of times.
  */
 export interface DeliveryIdentity {
   /** The id that is signed. */
@@ -36,8 +43,8 @@ export interface DeliveryIdentity {
   /** The path of a member of the body. */
   readonly member?: readonly string[];
   /**
-   * `signed`: a digest of everything that was signed, including its time. `body`: a digest of the body alone, because a retry has a new
-   * time. Absent: two equal deliveries are two events.
+   * `signed`: a digest of everything that was signed, including its time. `body`: a digest of the body alone, because a
+   * retry has a new time. Absent: two equal deliveries are two events.
    */
   readonly digest?: "signed" | "body";
   /** A member of the body that changes with each attempt and is left out of the digest. */
@@ -105,8 +112,20 @@ const standardNames = (start: "webhook" | "svix"): HeaderNames => ({
 });
 
 export const schemes: Readonly<Record<Exclude<SchemeName, CredentialName | GeneralName>, SignatureScheme>> = {
-  github: { ...overBody, header: "x-hub-signature-256", prefix: "sha256=", delivery: { digest: "signed" }, challenge: "github-ping" },
-  gitlab: { ...overBody, header: "x-gitlab-token", algorithm: "shared", signed: "", delivery: { header: "idempotency-key" } },
+  github: {
+    ...overBody,
+    header: "x-hub-signature-256",
+    prefix: "sha256=",
+    delivery: { digest: "signed" },
+    challenge: "github-ping",
+  },
+  gitlab: {
+    ...overBody,
+    header: "x-gitlab-token",
+    algorithm: "shared",
+    signed: "",
+    delivery: { header: "idempotency-key" },
+  },
   stripe: { ...fields, header: "stripe-signature", delivery: { member: ["id"], digest: "signed" } },
   slack: {
     ...overBody,
@@ -179,14 +198,26 @@ export const schemes: Readonly<Record<Exclude<SchemeName, CredentialName | Gener
     delivery: { digest: "body" },
     challenge: "digest",
   },
-  meta: { ...overBody, header: "x-hub-signature-256", prefix: "sha256=", delivery: { digest: "signed" }, greeting: "hub" },
+  meta: {
+    ...overBody,
+    header: "x-hub-signature-256",
+    prefix: "sha256=",
+    delivery: { digest: "signed" },
+    greeting: "hub",
+  },
   // Dropbox only says whose files changed, so two equal bodies are two changes.
   dropbox: { ...overBody, header: "x-dropbox-signature", delivery: {}, greeting: "challenge" },
 };
 
 /** Senders that do not sign, but send the secret itself. */
 export const credentials: Readonly<Record<CredentialName, SignatureScheme>> = {
-  "microsoft-graph": { ...shared, header: "clientState", carrier: "client-state", delivery: {}, greeting: "validation-token" },
+  "microsoft-graph": {
+    ...shared,
+    header: "clientState",
+    carrier: "client-state",
+    delivery: {},
+    greeting: "validation-token",
+  },
   "aws-sns": {
     ...shared,
     header: "authorization",
@@ -199,11 +230,17 @@ export const credentials: Readonly<Record<CredentialName, SignatureScheme>> = {
   token: { ...shared, header: "authorization", carrier: "token", delivery: {} },
 };
 
-/** Headers that contain a platform's signature or secret. Code behind the check never sees them, even if no check is configured. */
+/**
+ * Headers that contain a platform's signature or secret. Code behind the check never sees them, even if no check is
+ * configured.
+ */
 export const signatureHeaders: ReadonlySet<string> = new Set(Object.values(schemes).map(({ header }) => header));
 
 /** The scheme of senders that send a secret in a header, such as `X-Api-Key`. */
-export function describeHeader({ header, prefix = "" }: SignatureSettings & { readonly header: string }): SignatureScheme {
+export function describeHeader({
+  header,
+  prefix = "",
+}: SignatureSettings & { readonly header: string }): SignatureScheme {
   return { ...shared, header: header.toLowerCase(), prefix, delivery: {} };
 }
 
@@ -218,15 +255,21 @@ export function describeSigned(settings: SignatureSettings & { readonly header: 
     prefix: settings.prefix ?? "",
     signed: payload,
     secret: settings.secretEncoding ?? "text",
-    ...(format === undefined ? {} : { format }),
+    format,
     ...(timestampHeader === undefined ? {} : { timestamp: { header: timestampHeader.toLowerCase() } }),
-    ...(settings.timestampFormat === undefined ? {} : { timeFormat: settings.timestampFormat }),
+    timeFormat: settings.timestampFormat,
     ...(idHeader === undefined ? {} : { idHeader: idHeader.toLowerCase() }),
     delivery: identityOf(settings),
   };
 }
 
-function identityOf({ timestampHeader, idHeader, format = "", payload = "", dedupe }: SignatureSettings): DeliveryIdentity {
+function identityOf({
+  timestampHeader,
+  idHeader,
+  format = "",
+  payload = "",
+  dedupe,
+}: SignatureSettings): DeliveryIdentity {
   if (dedupe === "body") return { digest: "body" };
   const hasTime = timestampHeader !== undefined || format.includes("{timestamp}");
   const hasId = idHeader !== undefined || format.includes("{id}");

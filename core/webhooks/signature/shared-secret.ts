@@ -1,4 +1,7 @@
-/** Checks senders that do not sign but send the secret itself: in a header, as a password or token, or in each element of the body. */
+/**
+ * Checks senders that do not sign but send the secret itself: in a header, as a password or token, or in each element
+ * of the body.
+ */
 import { hash } from "node:crypto";
 import { createTokenCheck, presentedToken } from "../../http/index.ts";
 import { readMember } from "./challenge.ts";
@@ -9,7 +12,11 @@ import type { SignedRequest, Verdict } from "./verdict.ts";
 /** Identifies a secret without revealing it. */
 export const signerOf = (secret: string): string => hash("sha256", secret);
 
-export function createSharedCheck(scheme: SignatureScheme, secrets: readonly string[], user = ""): (request: SignedRequest) => Verdict {
+export function createSharedCheck(
+  scheme: SignatureScheme,
+  secrets: readonly string[],
+  user = "",
+): (request: SignedRequest) => Verdict {
   const checks = secrets.map((secret) => {
     const isSecret = createTokenCheck();
     const expected = scheme.carrier === "basic" ? `${user}:${secret}` : secret;
@@ -30,27 +37,37 @@ export function createSharedCheck(scheme: SignatureScheme, secrets: readonly str
 }
 
 /** Presents the first secret as `createSharedCheck` expects it. */
-export function createSharedSigner({ carrier, header, prefix }: SignatureScheme, [secret = ""]: readonly string[], user = ""): Sign {
+export function createSharedSigner(
+  { carrier, header, prefix }: SignatureScheme,
+  [secret = ""]: readonly string[],
+  user = "",
+): Sign {
   // Each character of a header is one byte.
   const bytes = (text: string) => Buffer.from(text, "utf8").toString("latin1");
   return ({ body }) => {
-    if (carrier === "client-state") return { headers: {}, body: withMembers(body, (root) => withClientState(root, secret)) };
+    if (carrier === "client-state")
+      return { headers: {}, body: withMembers(body, (root) => withClientState(root, secret)) };
     if (carrier === "token") return { headers: { [header]: `Bearer ${bytes(secret)}` }, body };
-    if (carrier === "basic") return { headers: { [header]: `Basic ${Buffer.from(`${user}:${secret}`).toString("base64")}` }, body };
+    if (carrier === "basic")
+      return { headers: { [header]: `Basic ${Buffer.from(`${user}:${secret}`).toString("base64")}` }, body };
     return { headers: { [header]: `${prefix}${bytes(secret)}` }, body };
   };
 }
 
 function withClientState(root: Readonly<Record<string, unknown>>, secret: string): Readonly<Record<string, unknown>> {
   const { value } = root;
-  const isObject = (element: unknown): element is object => typeof element === "object" && element !== null && !Array.isArray(element);
+  const isObject = (element: unknown): element is object =>
+    typeof element === "object" && element !== null && !Array.isArray(element);
   if (!Array.isArray(value) || value.length === 0 || !value.every(isObject))
     throw new SigningError("this scheme needs a payload with a list of objects in the field value");
   return { ...root, value: value.map((element) => ({ ...element, clientState: secret })) };
 }
 
 /** The presented values with one character for each byte, like headers. */
-function presentedBy({ carrier, header, prefix }: SignatureScheme, { headers, body }: SignedRequest): readonly string[] {
+function presentedBy(
+  { carrier, header, prefix }: SignatureScheme,
+  { headers, body }: SignedRequest,
+): readonly string[] {
   if (carrier === "token") return listOf(presentedToken(headers));
   if (carrier === "client-state") return clientStates(body);
   const value = headers[header];
@@ -66,7 +83,10 @@ function clientStates(body: Buffer): readonly string[] {
   const value = readMember(body, ["value"]);
   if (!Array.isArray(value)) return [];
   return value.map((element: unknown) => {
-    const state = typeof element === "object" && element !== null ? (element as { readonly clientState?: unknown }).clientState : undefined;
+    const state =
+      typeof element === "object" && element !== null
+        ? (element as { readonly clientState?: unknown }).clientState
+        : undefined;
     return typeof state === "string" ? Buffer.from(state, "utf8").toString("latin1") : "";
   });
 }

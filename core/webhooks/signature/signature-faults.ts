@@ -26,7 +26,11 @@ export class SignatureProblem extends HttpProblem {
   readonly hint: string;
 
   constructor(
-    { fault, reason, hint }: { readonly fault: SignatureFault; readonly reason: string; readonly hint?: string | undefined },
+    {
+      fault,
+      reason,
+      hint,
+    }: { readonly fault: SignatureFault; readonly reason: string; readonly hint?: string | undefined },
     {
       path,
       sent,
@@ -40,7 +44,10 @@ export class SignatureProblem extends HttpProblem {
     },
   ) {
     if (authenticates === undefined) super("signature_invalid", "The signature is missing, wrong or too old.");
-    else super("unauthorized", "The credential of this hook is missing or wrong.", { "www-authenticate": challengeOf[authenticates] });
+    else
+      super("unauthorized", "The credential of this hook is missing or wrong.", {
+        "www-authenticate": challengeOf[authenticates],
+      });
     this.detail = `${sent ? "The secret of this path" : "The signature"} ${sentences[fault]}: ${reason}.`;
     this.path = path;
     this.hint = hint ?? (sent ? credentialHint : hints[fault]);
@@ -48,13 +55,19 @@ export class SignatureProblem extends HttpProblem {
 }
 
 /**
- * Limits the log lines, because senders without a valid signature could otherwise fill the log. A person who debugs makes fewer attempts.
+ * Limits the log lines, because senders without a valid signature could otherwise fill the log. A person who debugs
+ * makes fewer attempts.
  */
 const linesPerWindow = 30;
 const windowMs = 60_000;
 
 export interface SignatureFaults {
-  report(fault: { readonly hook: string; readonly client: string; readonly fault: SignatureFault; readonly reason: string }): void;
+  report(fault: {
+    readonly hook: string;
+    readonly client: string;
+    readonly fault: SignatureFault;
+    readonly reason: string;
+  }): void;
 }
 
 export function createSignatureFaults({
@@ -75,7 +88,8 @@ export function createSignatureFaults({
       }
       lines += 1;
       if (lines <= linesPerWindow) log.warn(fault, `a signature was not accepted: ${fault.fault}`);
-      else if (lines === linesPerWindow + 1) log.warn({}, "more signatures were not accepted; they are not logged for up to a minute");
+      else if (lines === linesPerWindow + 1)
+        log.warn({}, "more signatures were not accepted; they are not logged for up to a minute");
     },
   };
 }

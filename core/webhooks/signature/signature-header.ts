@@ -1,6 +1,6 @@
 /**
- * The format of a signature header: one signature, a list of them, or a template such as `t={timestamp},v1={signature}` and
- * `{timestamp}.{signature}`.
+ * The format of a signature header: one signature, a list of them, or a template such as `t={timestamp},v1={signature}`
+ * and `{timestamp}.{signature}`.
  */
 import type { SignatureScheme } from "./schemes.ts";
 
@@ -26,12 +26,18 @@ const maxSignatures = 16;
 const maxHeaderLength = 4_096;
 
 /** Compiles the format of a scheme. Throws an `Error` that says what is wrong with a template. */
-export function compileHeaderFormat({ format, separator }: Pick<SignatureScheme, "format" | "separator">): HeaderFormat {
+export function compileHeaderFormat({
+  format,
+  separator,
+}: Pick<SignatureScheme, "format" | "separator">): HeaderFormat {
   const { contains, read, write } = format === undefined ? listOf(separator) : fromTemplate(format);
   return { contains, write, read: (value) => (value.length > maxHeaderLength ? undefined : read(value)) };
 }
 
-/** Whether unreadable items are ignored. Standard Webhooks allows signatures of future versions, and its reference library ignores them. */
+/**
+ * Whether unreadable items are ignored. Standard Webhooks allows signatures of future versions, and its reference
+ * library ignores them.
+ */
 export const passesOver = ({ separator }: Pick<SignatureScheme, "separator">): boolean => separator === " ";
 
 const onlySignature: ReadonlySet<HeaderPlace> = new Set(["signature"]);
@@ -64,7 +70,8 @@ function fromTemplate(format: string): HeaderFormat {
   if (twice !== undefined) throw new Error(`contains {${twice}} twice`);
   if (!order.includes("signature")) throw new Error("must contain {signature}");
   const touching = literals.slice(1, -1).indexOf("");
-  if (touching !== -1) throw new Error(`must have a character between {${order[touching]}} and {${order[touching + 1]}}`);
+  if (touching !== -1)
+    throw new Error(`must have a character between {${order[touching]}} and {${order[touching + 1]}}`);
   const write: HeaderFormat["write"] = (values) =>
     literals.map((literal, index) => literal + (order[index] === undefined ? "" : values[order[index]])).join("");
   const read = readNamed(literals, order) ?? readInOrder(literals, order);
@@ -73,15 +80,21 @@ function fromTemplate(format: string): HeaderFormat {
 
 const isPlace = (name: string): name is HeaderPlace => places.some((place) => place === name);
 
-/** Reads parts with names, in any order and beside parts of other names. `undefined` if the template has none, or only one. */
+/**
+ * Reads parts with names, in any order and beside parts of other names. `undefined` if the template has none, or only
+ * one.
+ */
 function readNamed(literals: readonly string[], order: readonly HeaderPlace[]): HeaderFormat["read"] | undefined {
   const [first = "", ...others] = literals.slice(0, -1);
   const [, firstName = "", assign = ""] = /^([A-Za-z][\w-]*)([=:,])$/.exec(first) ?? [];
   const rest = others.map((literal) => /^(\W+)([A-Za-z][\w-]*)([=:,])$/.exec(literal));
   const separator = rest[0]?.[1];
-  const isNamed = assign !== "" && literals.at(-1) === "" && rest.every((found) => found?.[1] === separator && found?.[3] === assign);
+  const isNamed =
+    assign !== "" && literals.at(-1) === "" && rest.every((found) => found?.[1] === separator && found?.[3] === assign);
   if (!isNamed || separator === undefined) return undefined;
-  const nameOf = new Map([firstName, ...rest.map((found) => found?.[2] ?? "")].map((name, index) => [order[index], name]));
+  const nameOf = new Map(
+    [firstName, ...rest.map((found) => found?.[2] ?? "")].map((name, index) => [order[index], name]),
+  );
   return (value) => {
     const items = value.split(separator).map((item): readonly [name: string, text: string] => {
       const end = item.indexOf(assign);

@@ -15,7 +15,11 @@ interface TimeCheck {
   readonly format: TimeFormat;
 }
 
-const words: Readonly<Record<TimeFormat, string>> = { seconds: "seconds", milliseconds: "milliseconds", rfc3339: "RFC 3339" };
+const words: Readonly<Record<TimeFormat, string>> = {
+  seconds: "seconds",
+  milliseconds: "milliseconds",
+  rfc3339: "RFC 3339",
+};
 const rfc3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
 const yearSeconds = 366 * 86_400;
 
@@ -33,7 +37,8 @@ export function judgeAge(text: string, { now, tolerance, format }: TimeCheck): T
   const other = (Object.keys(words) as TimeFormat[]).find(
     (one) => one !== format && Math.abs(ageOf(text, { now, format: one })) <= yearSeconds,
   );
-  if (other !== undefined) return { reason: `its time is in ${words[other]}, and ${words[format]} are expected`, format: other };
+  if (other !== undefined)
+    return { reason: `its time is in ${words[other]}, and ${words[format]} are expected`, format: other };
   const wanted = format === "rfc3339" ? "a time as in RFC 3339, such as 2026-12-31T18:00:00Z" : "a whole number";
   if (!Number.isFinite(now)) return { reason: "the gateway's clock is not available" };
   if (Number.isNaN(age)) return { reason: `the time of the signature is missing, or is not ${wanted}` };

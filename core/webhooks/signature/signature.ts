@@ -3,7 +3,14 @@ import type { IncomingHttpHeaders } from "node:http";
 import { programCommand } from "../../contract/index.ts";
 import { answerChallenge, type ChallengeAnswer } from "./challenge.ts";
 import { createGreeting, type Greet } from "./greeting.ts";
-import { credentials, describeHeader, describeSigned, type SignatureScheme, type SignatureSettings, schemes } from "./schemes.ts";
+import {
+  credentials,
+  describeHeader,
+  describeSigned,
+  type SignatureScheme,
+  type SignatureSettings,
+  schemes,
+} from "./schemes.ts";
 import { createSharedCheck, createSharedSigner, signerOf } from "./shared-secret.ts";
 import { compileHeaderFormat, type HeaderFormat } from "./signature-header.ts";
 import { checkPublicUrl, compileSignedText, type SignedText } from "./signed-text.ts";
@@ -23,7 +30,10 @@ export interface Signature {
   readonly sign: Sign;
   /** Answers a platform's test of this URL. Call it only with a verified body. */
   challenge?(body: Buffer, headers?: IncomingHttpHeaders): ChallengeAnswer | undefined;
-  /** Answers a test of this URL without a signature, at most with an echo. `undefined` if the request is not such a test. */
+  /**
+   * Answers a test of this URL without a signature, at most with an echo. `undefined` if the request is not such a
+   * test.
+   */
   greet?: Greet;
   /** `verify` needs only the headers, so it can be called before the body is read. */
   readonly headersOnly?: true;
@@ -36,7 +46,8 @@ export interface Signature {
   /** The sender sends the secret itself instead of a signature. */
   readonly isShared?: true;
   /**
-   * `declared`: a form if Content-Type says so, else JSON, whatever the mapping's `body` says. `text-json`: JSON that is declared as text.
+   * `declared`: a form if Content-Type says so, else JSON, whatever the mapping's `body` says. `text-json`: JSON that
+   * is declared as text.
    */
   readonly bodyKind?: "declared" | "text-json";
 }
@@ -66,8 +77,14 @@ const descriptions = [
   "dedupe",
 ] as const;
 
-/** Compiles and validates a signature. Throws `SignatureError`. `verifyToken` is the resolved token of the scheme meta. */
-export function compileSignature(settings: SignatureSettings, secrets: readonly string[], verifyToken?: string): Signature {
+/**
+ * Compiles and validates a signature. Throws `SignatureError`. `verifyToken` is the resolved token of the scheme meta.
+ */
+export function compileSignature(
+  settings: SignatureSettings,
+  secrets: readonly string[],
+  verifyToken?: string,
+): Signature {
   if (secrets.length === 0) throw new SignatureError("secret", "is missing");
   if (secrets.length > maxSecrets) throw new SignatureError("secret", `is a list of more than ${maxSecrets}`);
   if (secrets.some((secret) => secret.trim() === "")) throw new SignatureError("secret", "is blank");
@@ -76,7 +93,9 @@ export function compileSignature(settings: SignatureSettings, secrets: readonly 
   const text = compileText(scheme, format, settings);
   const isShared = scheme.algorithm === "shared";
   const keys = isShared ? [] : compileKeys(scheme, secrets);
-  const verify = isShared ? createSharedCheck(scheme, secrets, settings.user) : createCheck({ scheme, format, text, keys }, settings);
+  const verify = isShared
+    ? createSharedCheck(scheme, secrets, settings.user)
+    : createCheck({ scheme, format, text, keys }, settings);
   const sign = isShared
     ? createSharedSigner(scheme, secrets, settings.user)
     : createSigner({ scheme, format, text }, { keys: keys.map(({ key }) => key), settings });
@@ -85,7 +104,9 @@ export function compileSignature(settings: SignatureSettings, secrets: readonly 
   if (needsUser !== (settings.user !== undefined))
     throw new SignatureError(
       "user",
-      needsUser ? `is missing: the scheme ${settings.scheme} needs it` : "belongs to the schemes basic and aws-sns only",
+      needsUser
+        ? `is missing: the scheme ${settings.scheme} needs it`
+        : "belongs to the schemes basic and aws-sns only",
     );
   const digest = keys[0]?.key.digest;
   return {
@@ -93,7 +114,7 @@ export function compileSignature(settings: SignatureSettings, secrets: readonly 
     signers: secrets.map(signerOf),
     verify,
     sign,
-    ...(scheme.bodyKind === undefined ? {} : { bodyKind: scheme.bodyKind }),
+    bodyKind: scheme.bodyKind,
     ...(challenge === undefined
       ? {}
       : { challenge: (body, headers = {}) => answerChallenge(challenge, { body, headers }, digest ?? (() => "")) }),
@@ -101,7 +122,11 @@ export function compileSignature(settings: SignatureSettings, secrets: readonly 
     ...(scheme.algorithm === "shared" ? { isShared: true } : {}),
     ...(scheme.algorithm === "shared" && scheme.carrier !== "client-state" ? { headersOnly: true } : {}),
     ...(scheme.algorithm === "shared" && scheme.delivery.header === undefined ? { namedByHeaders: true } : {}),
-    ...(scheme.carrier === "basic" ? { authenticates: "Basic" } : scheme.carrier === "token" ? { authenticates: "Bearer" } : {}),
+    ...(scheme.carrier === "basic"
+      ? { authenticates: "Basic" }
+      : scheme.carrier === "token"
+        ? { authenticates: "Bearer" }
+        : {}),
   };
 }
 
@@ -115,7 +140,9 @@ export function compileAwaiting(settings: SignatureSettings): Signature {
     awaitsSecret: true,
     verify: () => ({
       ...refuse("missing", "the mapping has no secret yet"),
-      hint: `Let the platform test the address, and set this to the value that \`${programCommand} hooks challenges\` shows.`,
+      hint:
+        `Let the platform test the address, and set this to the value that \`${programCommand} hooks ` +
+        `challenges\` shows.`,
     }),
     sign: () => {
       throw new SigningError("the mapping has no secret yet");
@@ -127,7 +154,10 @@ function chooseScheme(settings: SignatureSettings, secrets: readonly string[]): 
   const { header, scheme, secretEncoding } = settings;
   if (scheme === "hmac" || scheme === "public-key") {
     if (header === undefined)
-      throw new SignatureError("header", `is missing: the scheme ${scheme} needs the header that carries the signature`);
+      throw new SignatureError(
+        "header",
+        `is missing: the scheme ${scheme} needs the header that carries the signature`,
+      );
     checkAlgorithm(settings);
     return describeSigned({ ...settings, header });
   }
@@ -140,11 +170,13 @@ function chooseScheme(settings: SignatureSettings, secrets: readonly string[]): 
   );
   if (foreign !== undefined) throw new SignatureError(foreign, "belongs to the schemes hmac and public-key only");
   if (scheme === "header") {
-    if (header === undefined) throw new SignatureError("header", "is missing: the scheme header needs the header that carries the secret");
+    if (header === undefined)
+      throw new SignatureError("header", "is missing: the scheme header needs the header that carries the secret");
     return describeHeader({ ...settings, header });
   }
   if (isStandard && secretEncoding !== undefined) return { ...schemes[scheme], secret: secretEncoding };
-  if (scheme !== "gitlab" || !secrets.some((secret) => secret.startsWith("whsec_"))) return { ...schemes, ...credentials }[scheme];
+  if (scheme !== "gitlab" || !secrets.some((secret) => secret.startsWith("whsec_")))
+    return { ...schemes, ...credentials }[scheme];
   if (secrets.every((secret) => secret.startsWith("whsec_"))) return schemes["standard-webhooks"];
   throw new SignatureError("secret", "mixes secret tokens and signing tokens (whsec_...): only one kind can apply");
 }
@@ -152,10 +184,14 @@ function chooseScheme(settings: SignatureSettings, secrets: readonly string[]): 
 /** The algorithm is always the configuration's, never one that a request names. */
 function checkAlgorithm({ scheme, algorithm, secretEncoding }: SignatureSettings): void {
   const isHash = algorithm?.startsWith("sha") ?? true;
-  if (scheme === "hmac" && !isHash) throw new SignatureError("algorithm", `is ${algorithm}, which needs the scheme public-key`);
+  if (scheme === "hmac" && !isHash)
+    throw new SignatureError("algorithm", `is ${algorithm}, which needs the scheme public-key`);
   if (scheme === "hmac") return;
   if (algorithm === undefined)
-    throw new SignatureError("algorithm", "is missing: the scheme public-key needs ed25519, ecdsa-sha256 or rsa-sha256");
+    throw new SignatureError(
+      "algorithm",
+      "is missing: the scheme public-key needs ed25519, ecdsa-sha256 or rsa-sha256",
+    );
   if (isHash) throw new SignatureError("algorithm", `is ${algorithm}, which needs the scheme hmac`);
   if (secretEncoding !== undefined) throw new SignatureError("secretEncoding", "has no effect on a public key");
 }
@@ -188,23 +224,31 @@ function compileText(scheme: SignatureScheme, format: HeaderFormat, settings: Si
 }
 
 /** Checks that nothing is left unsigned, and that the signed text can be read in one way only. */
-function checkDescription({ uses, idIsEnded }: SignedText, { contains }: HeaderFormat, settings: SignatureSettings): void {
+function checkDescription(
+  { uses, idIsEnded }: SignedText,
+  { contains }: HeaderFormat,
+  settings: SignatureSettings,
+): void {
   const { timestampHeader, timestampFormat, idHeader } = settings;
   const refuse = (key: string, message: string) => new SignatureError(key, message);
   if (!uses.has("body")) throw refuse("payload", "must contain {body}, or the body could be replaced");
-  if (uses.has("form")) throw refuse("payload", "contains {form}, which is none of {body}, {timestamp}, {id}, {method} and {url}");
+  if (uses.has("form"))
+    throw refuse("payload", "contains {form}, which is none of {body}, {timestamp}, {id}, {method} and {url}");
   const hasTime = contains.has("timestamp") || timestampHeader !== undefined;
   if (uses.has("timestamp") !== hasTime)
     throw refuse(
       "payload",
-      "must contain {timestamp} exactly when timestampHeader is set or format contains it, or the time would not be signed",
+      "must contain {timestamp} exactly when timestampHeader is set or format contains it, or the time " +
+        "would not be signed",
     );
-  if (contains.has("timestamp") && timestampHeader !== undefined) throw refuse("timestampHeader", "contradicts {timestamp} in format");
+  if (contains.has("timestamp") && timestampHeader !== undefined)
+    throw refuse("timestampHeader", "contradicts {timestamp} in format");
   if (contains.has("id") && idHeader !== undefined) throw refuse("idHeader", "contradicts {id} in format");
   if (timestampFormat !== undefined && !hasTime) throw refuse("timestampFormat", "has no effect: no time is signed");
   const hasId = contains.has("id") || idHeader !== undefined;
   if (uses.has("id") && !hasId) throw refuse("idHeader", "is missing: the payload contains {id}");
-  if (uses.has("id") && !idIsEnded) throw refuse("payload", "must have a character or {timestamp} after {id} that ends it");
+  if (uses.has("id") && !idIsEnded)
+    throw refuse("payload", "must have a character or {timestamp} after {id} that ends it");
 }
 
 function compileKeys(scheme: SignatureScheme, secrets: readonly string[]): readonly SecretKey[] {

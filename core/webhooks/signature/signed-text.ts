@@ -9,8 +9,8 @@ export type SignedVariable = (typeof variables)[number];
 export interface SignedText {
   readonly uses: ReadonlySet<SignedVariable>;
   /**
-   * What ends the id: the text after {id}, which an id must not contain, or the time, whose form and freshness fix where it begins. Without
-   * either, the signed text could be split elsewhere.
+   * What ends the id: the text after {id}, which an id must not contain, or the time, whose form and freshness fix
+   * where it begins. Without either, the signed text could be split elsewhere.
    */
   readonly behindId: string;
   readonly idIsEnded: boolean;
@@ -22,7 +22,8 @@ export function compileSignedText(text: string): SignedText {
   const parts = text.split(/(\{[^{}]*\})/).filter((part) => part !== "");
   const nameOf = (part: string): SignedVariable | undefined => variables.find((name) => part === `{${name}}`);
   const odd = parts.find((part) => /[{}]/.test(part) && nameOf(part) === undefined);
-  if (odd !== undefined) throw new Error(`contains ${odd}, which is none of {body}, {timestamp}, {id}, {method} and {url}`);
+  if (odd !== undefined)
+    throw new Error(`contains ${odd}, which is none of {body}, {timestamp}, {id}, {method} and {url}`);
   const atId = parts.indexOf("{id}");
   const behind = atId === -1 ? "" : (parts[atId + 1] ?? "");
   return {
@@ -40,13 +41,16 @@ export function compileSignedText(text: string): SignedText {
 /** Throws an `Error` if `url` is not the public URL of a hook. */
 export function checkPublicUrl(url: string): void {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  const plain = parsed !== undefined && /^https?:$/.test(parsed.protocol) && parsed.username === "" && parsed.password === "";
-  if (!plain || /[?#\s]/.test(url)) throw new Error("must be an http or https address without query, as the sender uses it");
+  const plain =
+    parsed !== undefined && /^https?:$/.test(parsed.protocol) && parsed.username === "" && parsed.password === "";
+  if (!plain || /[?#\s]/.test(url))
+    throw new Error("must be an http or https address without query, as the sender uses it");
 }
 
 /**
- * The URLs under which the sender may know this hook. Without a configured one, they are derived from the request. Only the proxy knows
- * whether the connection used https, so both are tried. Some senders sign a default port and some omit it.
+ * The URLs under which the sender may know this hook. Without a configured one, they are derived from the request. Only
+ * the proxy knows whether the connection used https, so both are tried. Some senders sign a default port and some omit
+ * it.
  */
 export function publicUrls(
   request: { readonly headers: IncomingHttpHeaders; readonly url: string },
@@ -56,7 +60,10 @@ export function publicUrls(
   const query = mark === -1 ? "" : request.url.slice(mark);
   const { host } = request.headers;
   if (configured === undefined && (host === undefined || !/^[\w.:[\]-]{1,255}$/.test(host))) return [];
-  const bases = configured === undefined ? ["https", "http"].map((scheme) => `${scheme}://${host}${request.url}`) : [configured + query];
+  const bases =
+    configured === undefined
+      ? ["https", "http"].map((scheme) => `${scheme}://${host}${request.url}`)
+      : [configured + query];
   return bases.flatMap((base) => {
     const [, origin = "", rest = ""] = /^(https?:\/\/[^/?]*)(.*)$/.exec(base) ?? [];
     if (/:[0-9]+$/.test(origin)) return [base, origin.replace(/:[0-9]+$/, "") + rest];
@@ -67,8 +74,9 @@ export function publicUrls(
 const maxFields = 1_000;
 
 /**
- * A form as it is signed: the names in order, each followed by its values, without separators. Other bodies are signed by a digest in the
- * URL; then this is empty. `undefined` if the body does not match the URL's digest or has too many fields.
+ * A form as it is signed: the names in order, each followed by its values, without separators. Other bodies are signed
+ * by a digest in the URL; then this is empty. `undefined` if the body does not match the URL's digest or has too many
+ * fields.
  */
 export function signedForm(body: Buffer, url: string): string | undefined {
   const mark = url.indexOf("?");

@@ -76,7 +76,9 @@ const publicKeyForms: Readonly<Record<PublicKeyAlgorithm, PublicKeyForm>> = {
     hash: "sha256",
     type: "ec",
     wrong: ({ asymmetricKeyDetails }) =>
-      curves.has(asymmetricKeyDetails?.namedCurve ?? "") ? undefined : "is not a key of the curve P-256, P-384 or P-521",
+      curves.has(asymmetricKeyDetails?.namedCurve ?? "")
+        ? undefined
+        : "is not a key of the curve P-256, P-384 or P-521",
   },
   "rsa-sha256": {
     hash: "sha256",
@@ -93,7 +95,8 @@ const curves: ReadonlyMap<string, number> = new Map([
   ["secp521r1", 66],
 ]);
 
-const isPublicKeyAlgorithm = (algorithm: string): algorithm is PublicKeyAlgorithm => Object.hasOwn(publicKeyForms, algorithm);
+const isPublicKeyAlgorithm = (algorithm: string): algorithm is PublicKeyAlgorithm =>
+  Object.hasOwn(publicKeyForms, algorithm);
 
 function createPublicSigningKey(key: KeyObject, prefix: string, algorithm: PublicKeyAlgorithm): SigningKey {
   const { hash } = publicKeyForms[algorithm];
@@ -137,7 +140,8 @@ function readPublicKey(secret: string, algorithm: PublicKeyAlgorithm): KeyObject
   const text = secret.trim().replaceAll("\\n", "\n");
   if (/PRIVATE KEY-----/.test(text)) throw new SecretError("is a private key: use the public key");
   if (algorithm === "ed25519" && /^[0-9a-fA-F]{64}$/.test(text)) return readRawKey(text, "hex");
-  if (algorithm === "ed25519" && base64.test(text) && Buffer.from(text, "base64").length === 32) return readRawKey(text, "base64");
+  if (algorithm === "ed25519" && base64.test(text) && Buffer.from(text, "base64").length === 32)
+    return readRawKey(text, "base64");
   let key: KeyObject;
   try {
     const der = text.replace(/\s/g, "");
@@ -173,12 +177,15 @@ export function decodeSignature(
   if (text.length > longest * 2) return undefined;
   if (encoding === "hex") {
     const digits = anyCase ? /^[0-9a-fA-F]*$/ : /^[0-9a-f]*$/;
-    return text.length % 2 === 0 && isLength(text.length / 2) && digits.test(text) ? Buffer.from(text, "hex") : undefined;
+    return text.length % 2 === 0 && isLength(text.length / 2) && digits.test(text)
+      ? Buffer.from(text, "hex")
+      : undefined;
   }
   const bytes = Buffer.from(text, encoding);
   if (!isLength(bytes.length)) return undefined;
   const written = bytes.toString(encoding);
-  return text === written || (encoding === "base64url" && text === bytes.toString("base64").replaceAll("+", "-").replaceAll("/", "_"))
+  return text === written ||
+    (encoding === "base64url" && text === bytes.toString("base64").replaceAll("+", "-").replaceAll("/", "_"))
     ? bytes
     : undefined;
 }

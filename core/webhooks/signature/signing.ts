@@ -32,14 +32,22 @@ export type Sign = (request: UnsignedRequest) => SignedParts;
 export class SigningError extends Error {}
 
 export function createSigner(
-  { scheme, format, text }: { readonly scheme: SignatureScheme; readonly format: HeaderFormat; readonly text: SignedText },
+  {
+    scheme,
+    format,
+    text,
+  }: { readonly scheme: SignatureScheme; readonly format: HeaderFormat; readonly text: SignedText },
   { keys, settings }: { readonly keys: readonly SigningKey[]; readonly settings: SignatureSettings },
 ): Sign {
   const { header, timestamp: place, idHeader } = scheme;
   return ({ headers, body: given, url, method = "POST", now, newId }) => {
     const key = keys.find(({ sign }) => sign !== undefined);
-    if (key?.sign === undefined) throw new SigningError("only the platform has the private key; the configuration has the public key");
-    const body = place !== undefined && "member" in place ? withMembers(given, (root) => ({ ...root, [place.member]: now })) : given;
+    if (key?.sign === undefined)
+      throw new SigningError("only the platform has the private key; the configuration has the public key");
+    const body =
+      place !== undefined && "member" in place
+        ? withMembers(given, (root) => ({ ...root, [place.member]: now }))
+        : given;
     const timestamp = renderTime(now, scheme.timeFormat ?? "seconds");
     const id = (idHeader === undefined ? undefined : headers[idHeader]) ?? newId();
     if (text.uses.has("id") && text.behindId !== "" && id.includes(text.behindId))

@@ -13,10 +13,11 @@ export interface SignedRequest {
 }
 
 /**
- * `deliveryId` is the complete identity of a signed delivery. No other header is consulted, because most are not signed. A digest of the
- * body is not compared in addition, because some senders change other fields in a retry. It is absent if equal deliveries are separate
- * events. `signer` identifies the matching secret; of several, the oldest. It thus stays the same while another secret is added, so that a
- * repetition during a rotation is recognized. `fault` and `reason` are for the operator.
+ * `deliveryId` is the complete identity of a signed delivery. No other header is consulted, because most are not
+ * signed. A digest of the body is not compared in addition, because some senders change other fields in a retry. It is
+ * absent if equal deliveries are separate events. `signer` identifies the matching secret; of several, the oldest. It
+ * thus stays the same while another secret is added, so that a repetition during a rotation is recognized. `fault` and
+ * `reason` are for the operator.
  */
 export type Verdict =
   | { readonly ok: true; readonly signer: string; readonly deliveryId?: string }

@@ -25,7 +25,10 @@ interface Check {
   readonly keys: readonly SecretKey[];
 }
 
-export function createCheck({ scheme, format, text, keys }: Check, settings: SignatureSettings): (request: SignedRequest) => Verdict {
+export function createCheck(
+  { scheme, format, text, keys }: Check,
+  settings: SignatureSettings,
+): (request: SignedRequest) => Verdict {
   const tolerance = settings.toleranceSeconds ?? defaultToleranceSeconds;
   const renamed: SignatureScheme = { ...scheme, ...scheme.otherNames };
   const timeFormat = scheme.timeFormat ?? "seconds";
@@ -42,11 +45,17 @@ export function createCheck({ scheme, format, text, keys }: Check, settings: Sig
     if (stale !== undefined) return refuseTime(stale, settings);
     const id = text.uses.has("id") ? idIn(parts.id ?? headers[used.idHeader ?? ""]) : "";
     if (id === undefined || (text.behindId !== "" && id.includes(text.behindId)))
-      return refuse("missing", `the id${used.idHeader === undefined ? "" : ` in the header ${used.idHeader}`} is missing, or is not an id`);
+      return refuse(
+        "missing",
+        `the id${used.idHeader === undefined ? "" : ` in the header ${used.idHeader}`} is missing, or is not an id`,
+      );
     const form = text.uses.has("form") ? signedForm(body, url) : "";
-    if (form === undefined) return refuse("wrong", "the body does not match the digest in the address, or has too many fields");
+    if (form === undefined)
+      return refuse("wrong", "the body does not match the digest in the address, or has too many fields");
     const urls = text.uses.has("url") ? publicUrls(request, settings.url) : [""];
-    const texts = urls.map((address) => text.render({ body, timestamp: timestamp ?? "", id, method, url: address, form }));
+    const texts = urls.map((address) =>
+      text.render({ body, timestamp: timestamp ?? "", id, method, url: address, form }),
+    );
     const found = findSigned(texts, keys, { signatures, scheme: used });
     if ("reason" in found) return refuse(found.fault, found.reason);
     const { signer, signed } = found;
@@ -65,7 +74,8 @@ function timestampIn(headers: IncomingHttpHeaders, { timestamp }: SignatureSchem
 
 function refuseTime({ reason, format }: TimeFault, { scheme }: SignatureSettings): Unverified {
   if (format === undefined) return refuse("old", reason);
-  if (scheme !== "hmac" && scheme !== "public-key") return { ...refuse("wrong", reason), hint: `Check that the sender uses ${scheme}.` };
+  if (scheme !== "hmac" && scheme !== "public-key")
+    return { ...refuse("wrong", reason), hint: `Check that the sender uses ${scheme}.` };
   return { ...refuse("wrong", reason), hint: `Set it to ${JSON.stringify(format)}.`, setting: "timestampFormat" };
 }
 
@@ -75,8 +85,8 @@ interface Found {
 }
 
 /**
- * Finds the text that was signed, or the reason why there is none. Every key checks every signature, so that the time taken does not reveal
- * which one matches.
+ * Finds the text that was signed, or the reason why there is none. Every key checks every signature, so that the time
+ * taken does not reveal which one matches.
  */
 function findSigned(
   texts: readonly (readonly SignedPart[])[],
@@ -136,5 +146,6 @@ function identify(
 }
 
 function digestOf(parts: readonly SignedPart[]): string {
-  return `sha256:${hash("sha256", Buffer.concat(parts.map((part) => (typeof part === "string" ? Buffer.from(part, "utf8") : part))))}`;
+  const bytes = parts.map((part) => (typeof part === "string" ? Buffer.from(part, "utf8") : part));
+  return `sha256:${hash("sha256", Buffer.concat(bytes))}`;
 }

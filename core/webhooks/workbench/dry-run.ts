@@ -1,8 +1,17 @@
-/** Determines what a delivery would cause, with the mappings' own code up to the point where something would be stored. */
+/**
+ * Determines what a delivery would cause, with the mappings' own code up to the point where something would be stored.
+ */
 import { type Json, reasonOf } from "../../contract/index.ts";
 import type { ProblemCode } from "../../http/index.ts";
 import { type Mapping, type MappingTable, methodOf } from "../mapping/compiled-mapping.ts";
-import { type MappedDeps, type MappedRun, MappingFailure, type Plan, planRuns, renderFields } from "../mapping/plan-runs.ts";
+import {
+  type MappedDeps,
+  type MappedRun,
+  MappingFailure,
+  type Plan,
+  planRuns,
+  renderFields,
+} from "../mapping/plan-runs.ts";
 import type { HookDelivery } from "../mapping/webhook-delivery.ts";
 import type { Fields } from "../runs/fields.ts";
 
@@ -76,7 +85,7 @@ function watch(deps: MappedDeps): { readonly calls: Called[]; readonly transform
       const index = calls.push({ module, context }) - 1;
       try {
         const result = await deps.transform(call);
-        calls[index] = { module, context, ...(result === undefined ? {} : { result }) };
+        calls[index] = { module, context, result };
         return result;
       } catch (error) {
         calls[index] = { module, context, error: reasonOf(error) };
@@ -87,12 +96,15 @@ function watch(deps: MappedDeps): { readonly calls: Called[]; readonly transform
 }
 
 /** Tries all mappings, so that the result includes the one the operator expected. */
-function ask(table: MappingTable, delivery: HookDelivery): { readonly mapping: Mapping | undefined; readonly asked: readonly Asked[] } {
+function ask(
+  table: MappingTable,
+  delivery: HookDelivery,
+): { readonly mapping: Mapping | undefined; readonly asked: readonly Asked[] } {
   const here = new Set(table.way(delivery.path).mappings);
   let taken: Mapping | undefined;
   const asked = table.mappings.map((mapping): Asked => {
     const { id, at, preset } = mapping;
-    const named = { id, at, ...(preset === undefined ? {} : { preset }) };
+    const named = { id, at, preset };
     const why = whyNot(mapping, { delivery, here, taken });
     if (why !== undefined) return { ...named, taken: false, why };
     taken = mapping;
@@ -103,7 +115,11 @@ function ask(table: MappingTable, delivery: HookDelivery): { readonly mapping: M
 
 function whyNot(
   mapping: Mapping,
-  { delivery, here, taken }: { readonly delivery: HookDelivery; readonly here: ReadonlySet<Mapping>; readonly taken: Mapping | undefined },
+  {
+    delivery,
+    here,
+    taken,
+  }: { readonly delivery: HookDelivery; readonly here: ReadonlySet<Mapping>; readonly taken: Mapping | undefined },
 ): string | undefined {
   const method = methodOf(mapping);
   if (method !== (delivery.method ?? "POST")) return `it takes ${method} requests`;

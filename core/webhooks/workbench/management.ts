@@ -19,7 +19,8 @@ export function hookRoutes({ recordings, replay }: HookManagementDeps): readonly
       path: "/gateway/hooks/record",
       access: "device",
       async handler({ query }) {
-        if (query.path === undefined || query.path === "") throw new HttpProblem("invalid_payload", "path is required.");
+        if (query.path === undefined || query.path === "")
+          throw new HttpProblem("invalid_payload", "path is required.");
         return { events: recordings.next(query.path) };
       },
     },

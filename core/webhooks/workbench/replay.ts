@@ -1,6 +1,6 @@
 /**
- * Sends a stored delivery through its mapping again, using the current mapping. The sender was authenticated when the delivery arrived and
- * is not checked again.
+ * Sends a stored delivery through its mapping again, using the current mapping. The sender was authenticated when the
+ * delivery arrived and is not checked again.
  */
 import type { IncomingHttpHeaders } from "node:http";
 import type { Json } from "../../contract/index.ts";
@@ -37,15 +37,20 @@ const types: Readonly<Record<BodyKind, string>> = {
 /** Replays a delivery. Throws `HttpProblem`, and `MappingFailure` if the mapping fails, which is not recorded again. */
 export async function replayDelivery(eventId: string, deps: ReplayDeps): Promise<Replayed> {
   const report = await deps.store.event(eventId);
-  const kept = report === null || !isDelivery(report) ? undefined : readKept(await deps.store.body(eventId), report.kind).delivery;
+  const kept =
+    report === null || !isDelivery(report) ? undefined : readKept(await deps.store.body(eventId), report.kind).delivery;
   if (kept === undefined) throw new HttpProblem("not_found", "There is no such delivery to a mapping.");
   if (kept.index !== undefined && kept.body === "") {
-    throw new HttpProblem("payload_too_large", "This element was too large to be stored with the others of its delivery.");
+    throw new HttpProblem(
+      "payload_too_large",
+      "This element was too large to be stored with the others of its delivery.",
+    );
   }
   const now = deps.now();
   const posted = postedOf(kept, now);
   const chosen = chooseMapping(deps.table().way(kept.path).mappings, posted);
-  if (chosen === undefined) throw new HttpProblem("not_found", `No mapping takes deliveries to ${kept.path} any longer.`);
+  if (chosen === undefined)
+    throw new HttpProblem("not_found", `No mapping takes deliveries to ${kept.path} any longer.`);
   const { mapping, delivery } = chosen;
   const { runs, views } = await planRuns(mapping, delivery, deps);
   const events = runEvents(mapping, runs, {
@@ -61,10 +66,20 @@ export async function replayDelivery(eventId: string, deps: ReplayDeps): Promise
 }
 
 /**
- * Reconstructs the request. For a list element and a multipart form, the parsed payload is known, and the mapping is selected by the kind of the whole delivery.
+ * Reconstructs the request. For a list element and a multipart form, the parsed payload is known, and the mapping is
+ * selected by the kind of the whole delivery.
  */
 function postedOf({ path, method, headers, query, body, kind, sentAs }: KeptDelivery, now: number): Posted {
   const type: IncomingHttpHeaders = { "content-type": types[sentAs ?? kind] };
   const read = sentAs === undefined ? {} : { payload: parseExactJson(body) as Json };
-  return { path, ...(method && { method }), type, headers, query, body: Buffer.from(body), ...read, now: new Date(now).toISOString() };
+  return {
+    path,
+    ...(method && { method }),
+    type,
+    headers,
+    query,
+    body: Buffer.from(body),
+    ...read,
+    now: new Date(now).toISOString(),
+  };
 }

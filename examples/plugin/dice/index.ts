@@ -16,7 +16,10 @@ export default definePlugin({
       summary: `Throws a die with ${sides} sides.`,
       role: "allowed",
       async run({ inbound }) {
-        const throws = await host.store.update(`${inbound.channel}:${inbound.chat.id}`, (count) => Number(count ?? 0) + 1);
+        const throws = await host.store.update(
+          `${inbound.channel}:${inbound.chat.id}`,
+          (count) => Number(count ?? 0) + 1,
+        );
         return `You threw ${randomInt(1, sides + 1)}. Throws in this chat: ${throws}`;
       },
     });

@@ -1,4 +1,7 @@
-/** Reads the bodies of model servers with a bound for each kind, before the SDK collects them: a server may send without end. */
+/**
+ * Reads the bodies of model servers with a bound for each kind, before the SDK collects them: a server may send without
+ * end.
+ */
 import { setImmediate as nextLoop } from "node:timers/promises";
 import { EngineError } from "service-gateway/sdk";
 
@@ -79,7 +82,8 @@ class Lines {
       this.#length += chunk.length;
       return undefined;
     }
-    const whole = this.#begun.length === 0 ? chunk.subarray(0, end) : Buffer.concat([...this.#begun, chunk.subarray(0, end)]);
+    const whole =
+      this.#begun.length === 0 ? chunk.subarray(0, end) : Buffer.concat([...this.#begun, chunk.subarray(0, end)]);
     // A copy: what follows is short, and would keep the whole chunk.
     this.#begun = end === chunk.length ? [] : [chunk.slice(end)];
     this.#length = chunk.length - end;
@@ -92,9 +96,9 @@ class Lines {
 }
 
 /**
- * A body in whole lines. The parser behind it would search an unfinished line again with each chunk of it, and keep it as text; here it is
- * kept as bytes, up to the bound. Long pieces are handed on in parts, with pauses for whatever else the process has to do. `begun`: what was
- * read of the body before.
+ * A body in whole lines. The parser behind it would search an unfinished line again with each chunk of it, and keep it
+ * as text; here it is kept as bytes, up to the bound. Long pieces are handed on in parts, with pauses for whatever else
+ * the process has to do. `begun`: what was read of the body before.
  */
 export function inLines(begun: readonly Uint8Array[], reader: BodyReader, bounds: Bounds): ReadableStream<Uint8Array> {
   async function* pieces(): AsyncGenerator<Uint8Array> {

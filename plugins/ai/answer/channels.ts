@@ -1,6 +1,6 @@
 /**
- * Reads a text in the format harmony, as gpt-oss models write it (https://cookbook.openai.com/articles/openai-harmony): messages in
- * channels, of which `final` is the answer and the others are reasoning.
+ * Reads a text in the format harmony, as gpt-oss models write it (https://cookbook.openai.com/articles/openai-harmony):
+ * messages in channels, of which `final` is the answer and the others are reasoning.
  */
 import type { Ending } from "./closing-mark.ts";
 
@@ -15,7 +15,8 @@ const message = "<|message|>";
 const ends = ["<|end|>", "<|return|>", "<|call|>", "<|start|>", channel] as const;
 /** What may follow the answer. */
 const afterAnswer = /(?:\s*<\|(?:end|return)\|>\s*)+$/;
-const begunToken = /\s*(?:<\|(?:end|return)\|>\s*)*<?(?:\|(?:e(?:nd?)?|r(?:e(?:t(?:u(?:rn?)?)?)?)?)?(?:(?<=end|return)\|)?)?$/;
+const begunToken =
+  /\s*(?:<\|(?:end|return)\|>\s*)*<?(?:\|(?:e(?:nd?)?|r(?:e(?:t(?:u(?:rn?)?)?)?)?)?(?:(?<=end|return)\|)?)?$/;
 /** A longer one is none. */
 const mostHeader = 200;
 
@@ -52,7 +53,8 @@ export class Channels {
       this.#state = "header";
       return true;
     }
-    if (ending === "more" && this.#pending.length < mostHeader && (channel.startsWith(begun) || start.startsWith(text))) return false;
+    if (ending === "more" && this.#pending.length < mostHeader && (channel.startsWith(begun) || start.startsWith(text)))
+      return false;
     pieces.push({ kind: "rest", delta: text });
     this.#pending = "";
     return false;
@@ -76,7 +78,8 @@ export class Channels {
       .map((token) => ({ token, at: this.#pending.indexOf(token) }))
       .filter(({ at }) => at !== -1)
       .toSorted((one, other) => one.at - other.at);
-    const kept = ending === "more" && end === undefined ? (/<(?:\|[a-z]{0,8}\|?)?$/.exec(this.#pending)?.[0].length ?? 0) : 0;
+    const kept =
+      ending === "more" && end === undefined ? (/<(?:\|[a-z]{0,8}\|?)?$/.exec(this.#pending)?.[0].length ?? 0) : 0;
     const length = end?.at ?? this.#pending.length - kept;
     if (length > 0) pieces.push({ kind: "reasoning", delta: this.#pending.slice(0, length) });
     // The beginning of the next message is read where it is looked for.
@@ -91,7 +94,8 @@ export class Channels {
   #answer(pieces: ChannelPiece[], ending: Ending): boolean {
     if (!this.#hasSpoken) this.#pending = this.#pending.trimStart();
     const kept = ending === "over" ? 0 : (begunToken.exec(this.#pending.slice(-40))?.[0].length ?? 0);
-    const whole = ending === "over" ? this.#pending.replace(afterAnswer, "") : this.#pending.slice(0, this.#pending.length - kept);
+    const whole =
+      ending === "over" ? this.#pending.replace(afterAnswer, "") : this.#pending.slice(0, this.#pending.length - kept);
     if (whole !== "") pieces.push({ kind: "text", delta: whole });
     this.#hasSpoken ||= whole !== "";
     this.#pending = ending === "over" ? "" : this.#pending.slice(whole.length);

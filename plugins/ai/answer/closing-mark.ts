@@ -1,6 +1,6 @@
 /**
- * Judges a closing mark of reasoning that has no opening one before it, such as a lone `</think>`: it ends a thought, or the answer is about
- * such marks.
+ * Judges a closing mark of reasoning that has no opening one before it, such as a lone `</think>`: it ends a thought,
+ * or the answer is about such marks.
  */
 
 /** Whether more of the text may follow. */

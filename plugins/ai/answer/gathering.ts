@@ -1,4 +1,7 @@
-/** Joins the pieces of a text that arrive at once: on its way to the reader, a piece of four characters costs as much as a long one. */
+/**
+ * Joins the pieces of a text that arrive at once: on its way to the reader, a piece of four characters costs as much as
+ * a long one.
+ */
 import { setImmediate as nextLoop } from "node:timers/promises";
 import type { ModelPart } from "../library.ts";
 

@@ -1,6 +1,6 @@
 /**
- * What is shown of a step while it is under way. It passes through the AI SDK beside the parts of the model, as raw parts: the SDK itself gets
- * a step only when it is complete, so that a beginning that is void is in no later request.
+ * What is shown of a step while it is under way. It passes through the AI SDK beside the parts of the model, as raw
+ * parts: the SDK itself gets a step only when it is complete, so that a beginning that is void is in no later request.
  */
 import type { ModelPart } from "../library.ts";
 

@@ -1,4 +1,7 @@
-/** A text that arrives in pieces. Each piece has memory of its own, and joining all of them for each new one would take ever longer. */
+/**
+ * A text that arrives in pieces. Each piece has memory of its own, and joining all of them for each new one would take
+ * ever longer.
+ */
 
 /** So many pieces are joined to one. */
 const mostPieces = 500;

@@ -66,7 +66,8 @@ export class Reading {
       for (;;) {
         const next = reader.read();
         heldUntil = this.#text?.holds === true ? (heldUntil ?? performance.now() + holdMs) : undefined;
-        const held = heldUntil === undefined ? await next : await firstOf(next, Math.max(0, heldUntil - performance.now()));
+        const held =
+          heldUntil === undefined ? await next : await firstOf(next, Math.max(0, heldUntil - performance.now()));
         if (held === "late") yield* this.#say(this.#text?.expire() ?? []);
         const { done, value } = held === "late" ? await next : held;
         if (done) return;
@@ -133,7 +134,9 @@ export class Reading {
   #newText(): Thoughts | undefined {
     const { thoughts } = this.#options;
     // A server that sends reasoning apart leaves no closing mark alone.
-    return thoughts === undefined ? undefined : new Thoughts(this.#hasReasoning || this.#source > 1 ? { lone: false } : thoughts);
+    return thoughts === undefined
+      ? undefined
+      : new Thoughts(this.#hasReasoning || this.#source > 1 ? { lone: false } : thoughts);
   }
 
   *#endText(): Generator<ModelPart> {

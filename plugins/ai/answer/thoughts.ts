@@ -1,9 +1,10 @@
 /**
- * Separates the reasoning that local servers leave in a model's text from its answer. This is the one place that knows their marks: pairs
- * such as `<think>` and `</think>`, Gemma's and harmony's channels, and a closing mark alone, whose opening one is in the prompt.
+ * Separates the reasoning that local servers leave in a model's text from its answer. This is the one place that knows
+ * their marks: pairs such as `<think>` and `</think>`, Gemma's and harmony's channels, and a closing mark alone, whose
+ * opening one is in the prompt.
  *
- * Only marks at the beginning of a text enclose reasoning. A closing mark alone is one if it stands where a thought ends, outside code.
- * The result does not depend on where the text is cut into pieces.
+ * Only marks at the beginning of a text enclose reasoning. A closing mark alone is one if it stands where a thought
+ * ends, outside code. The result does not depend on where the text is cut into pieces.
  */
 import { type ChannelPiece, Channels, startsChannel } from "./channels.ts";
 import { type Ending, judgeClosing } from "./closing-mark.ts";
@@ -17,7 +18,10 @@ interface Mark {
   readonly closing: string;
 }
 
-/** The marks of Qwen, DeepSeek and others, of prompts for Claude, of Gemini and EXAONE, Magistral, Seed, Kimi, and Gemma. */
+/**
+ * The marks of Qwen, DeepSeek and others, of prompts for Claude, of Gemini and EXAONE, Magistral, Seed, Kimi, and
+ * Gemma.
+ */
 const marks: readonly Mark[] = [
   { opening: "<think>", closing: "</think>" },
   { opening: "<thinking>", closing: "</thinking>" },
@@ -37,7 +41,11 @@ const mostJudged = 20;
 /** Longer than any mark with the space before it. */
 const longestBeginning = 4_096;
 
-function firstOf(text: string, wanted: readonly string[], from: number): { readonly mark: string; readonly at: number } | undefined {
+function firstOf(
+  text: string,
+  wanted: readonly string[],
+  from: number,
+): { readonly mark: string; readonly at: number } | undefined {
   return wanted
     .map((mark) => ({ mark, at: text.indexOf(mark, from) }))
     .filter(({ at }) => at !== -1)
@@ -59,7 +67,10 @@ type State = "beginning" | "thought" | "channels" | "unsure" | "assumed" | "answ
 export interface ThoughtsOptions {
   /** False: a closing mark alone is text, because the server has sent the reasoning apart. */
   readonly lone?: boolean;
-  /** The model's earlier texts began with reasoning that has only a closing mark, so this one is held to be reasoning until there is one. */
+  /**
+   * The model's earlier texts began with reasoning that has only a closing mark, so this one is held to be reasoning
+   * until there is one.
+   */
   readonly assumed?: boolean;
 }
 
@@ -92,7 +103,10 @@ export class Thoughts {
     return this.#state === "unsure" && !this.#expired && !this.#hasShown && this.#unshown.trim() !== "";
   }
 
-  /** After the end: whether the text began with reasoning that has only a closing mark; `undefined` if it had marks of another kind. */
+  /**
+   * After the end: whether the text began with reasoning that has only a closing mark; `undefined` if it had marks of
+   * another kind.
+   */
   get lone(): boolean | undefined {
     return this.#lone;
   }
@@ -171,7 +185,10 @@ export class Thoughts {
     }
   }
 
-  /** Looks for a closing mark whose opening one the model was given. Until there is one, the text is shown, or held to be reasoning. */
+  /**
+   * Looks for a closing mark whose opening one the model was given. Until there is one, the text is shown, or held to
+   * be reasoning.
+   */
   *#search(ending: Ending): Generator<Piece> {
     const text = this.#pending;
     let certain = text.length - (ending === "more" ? begunMark(text, closings) : 0);

@@ -1,4 +1,7 @@
-/** Recognizes a reply with status 200 whose body is a JSON object instead of a stream. Some servers report errors in this way. */
+/**
+ * Recognizes a reply with status 200 whose body is a JSON object instead of a stream. Some servers report errors in
+ * this way.
+ */
 import { fetchLimited } from "service-gateway/sdk/reading";
 import { type BodyReader, beginningOf, exceeded, inLines, longestError, streamBounds } from "./bounded-body.ts";
 
@@ -17,8 +20,8 @@ export class Unstreamed extends Error {
 }
 
 /**
- * `fetch` for calls that expect a stream. The first character of the body decides whether it is one, because content types are often wrong:
- * no line of a stream of events begins with a brace. Every body is bounded, whatever its kind.
+ * `fetch` for calls that expect a stream. The first character of the body decides whether it is one, because content
+ * types are often wrong: no line of a stream of events begins with a brace. Every body is bounded, whatever its kind.
  */
 export async function fetchStream(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
   const { total } = streamBounds;

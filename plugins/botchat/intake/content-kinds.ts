@@ -1,4 +1,6 @@
-/** Renders content other than text and files in words: a place, a contact, a poll, a gift, purchased or shared items. */
+/**
+ * Renders content other than text and files in words: a place, a contact, a poll, a gift, purchased or shared items.
+ */
 import { type Fields, id, list, number, record, text } from "./fields.ts";
 import { filesOf, filesOfPollMedia, placeholderOf } from "./file-reference.ts";
 
@@ -8,7 +10,9 @@ const mostListed = 100;
 function coordinates(location: Fields | undefined): string | undefined {
   const latitude = number(location?.latitude);
   const longitude = number(location?.longitude);
-  return latitude === undefined || longitude === undefined ? undefined : `${latitude.toFixed(6)}, ${longitude.toFixed(6)}`;
+  return latitude === undefined || longitude === undefined
+    ? undefined
+    : `${latitude.toFixed(6)}, ${longitude.toFixed(6)}`;
 }
 
 function location(fields: Fields): string | undefined {
@@ -75,7 +79,9 @@ const votes = (count: number): string => `${count} ${count === 1 ? "vote" : "vot
 /** Votes are listed only if there are any. */
 function poll(fields: Fields): string {
   const total = number(fields.total_voter_count) ?? 0;
-  const right = new Set([...list(fields.correct_option_ids), fields.correct_option_id].flatMap((each) => number(each) ?? []));
+  const right = new Set(
+    [...list(fields.correct_option_ids), fields.correct_option_id].flatMap((each) => number(each) ?? []),
+  );
   const options = records(fields.options).flatMap((each, index) => {
     const said = [text(each.text), pollMedia(record(each.media))].filter(Boolean).join(" ");
     const facts = [total > 0 ? votes(number(each.voter_count) ?? 0) : "", right.has(index) ? "right answer" : ""]
@@ -84,7 +90,10 @@ function poll(fields: Fields): string {
     return said === "" ? [] : [`- ${said}${facts === "" ? "" : ` (${facts})`}`];
   });
   const about = [text(fields.description), pollMedia(record(fields.media))].filter((piece) => piece !== undefined);
-  const state = [fields.is_closed === true ? "closed" : "", total > 0 ? `${total} ${total === 1 ? "person" : "people"} voted` : ""];
+  const state = [
+    fields.is_closed === true ? "closed" : "",
+    total > 0 ? `${total} ${total === 1 ? "person" : "people"} voted` : "",
+  ];
   const facts = state.filter(Boolean).join(", ");
   const explanation = text(fields.explanation);
   return [
@@ -151,7 +160,9 @@ function day(seconds: Fields[string] | undefined): string {
 function prize(fields: Fields): string {
   const stars = number(fields.prize_star_count);
   const months = number(fields.premium_subscription_month_count);
-  return [stars && `${stars} stars`, months && `${months} months of premium`, text(fields.prize_description)].filter(Boolean).join(", ");
+  return [stars && `${stars} stars`, months && `${months} months of premium`, text(fields.prize_description)]
+    .filter(Boolean)
+    .join(", ");
 }
 
 function giveaway(fields: Fields): string {
@@ -195,7 +206,8 @@ export const contentKinds: Readonly<Record<string, (fields: Fields) => string | 
   contact,
   poll,
   dice: (fields) => `${text(fields.emoji) ?? "🎲"} ${number(fields.value) ?? ""}`.trim(),
-  game: (fields) => [`🎮 Game: ${text(fields.title) ?? ""}`.trim(), text(fields.description)].filter(Boolean).join("\n"),
+  game: (fields) =>
+    [`🎮 Game: ${text(fields.title) ?? ""}`.trim(), text(fields.description)].filter(Boolean).join("\n"),
   story: () => "<media:story>",
   checklist,
   checklist_tasks_done: tasksDone,

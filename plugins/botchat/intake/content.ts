@@ -38,7 +38,8 @@ export function parseContent(message: Fields): Content | { readonly silent: stri
   if (rich !== undefined) return rich;
   const caption = text(message.caption);
   const shown = shownIn(message, files);
-  const joined = (...pieces: readonly (string | undefined)[]) => pieces.filter((piece) => piece !== undefined).join("\n");
+  const joined = (...pieces: readonly (string | undefined)[]) =>
+    pieces.filter((piece) => piece !== undefined).join("\n");
   if (shown === undefined && caption === undefined) return { silent: silenceOf(message) };
   const markdown = caption && entitiesToMarkdown(caption, message.caption_entities);
   return contentOf(joined(shown, markdown), joined(shown, caption), files);

@@ -35,7 +35,14 @@ export function readEntities(source: string, raw: Json | undefined): Entity[] {
     const length = number(fields?.length);
     const type = textOf(fields?.type);
     if (fields === undefined || type === undefined || start === undefined || length === undefined) continue;
-    if (!Number.isInteger(start) || !Number.isInteger(length) || start < 0 || length <= 0 || start + length > source.length) continue;
+    if (
+      !Number.isInteger(start) ||
+      !Number.isInteger(length) ||
+      start < 0 ||
+      length <= 0 ||
+      start + length > source.length
+    )
+      continue;
     if (insidePair(source, start) || insidePair(source, start + length)) continue;
     entities.push({ type, start, end: start + length, fields });
   }
@@ -90,7 +97,9 @@ function markOf(source: string, { type, start, end, fields }: Entity): Mark | un
 
 /** `encodeURIComponent` leaves brackets unchanged, which would end the destination. */
 function encodeDestination(url: string): string {
-  return url.toWellFormed().replace(/[\s<>()\\]/g, (char) => (char === "(" ? "%28" : char === ")" ? "%29" : encodeURIComponent(char)));
+  return url
+    .toWellFormed()
+    .replace(/[\s<>()\\]/g, (char) => (char === "(" ? "%28" : char === ")" ? "%29" : encodeURIComponent(char)));
 }
 
 function mentionUrl(fields: Fields): string | undefined {
@@ -98,7 +107,10 @@ function mentionUrl(fields: Fields): string | undefined {
   return user === undefined ? undefined : `tg://user?id=${user}`;
 }
 
-/** Splits a style so that no piece begins or ends with white space or crosses a line break, which Markdown would not accept. */
+/**
+ * Splits a style so that no piece begins or ends with white space or crosses a line break, which Markdown would not
+ * accept.
+ */
 function pieces(source: string, mark: Mark): Mark[] {
   if (mark.verbatim) return [mark];
   const found: Mark[] = [];
@@ -120,7 +132,9 @@ function quoteLines(markdown: string, source: string, quotes: readonly Entity[],
   const lines = source.split("\n");
   for (const [index, line] of lines.entries()) {
     const at = offsets[lineStart] ?? done;
-    const quoted = quotes.some((quote) => quote.start <= lineStart + Math.max(0, line.length - 1) && quote.end > lineStart);
+    const quoted = quotes.some(
+      (quote) => quote.start <= lineStart + Math.max(0, line.length - 1) && quote.end > lineStart,
+    );
     result += markdown.slice(done, at) + (quoted ? "> " : "");
     done = at;
     lineStart += line.length + 1;
@@ -129,7 +143,10 @@ function quoteLines(markdown: string, source: string, quotes: readonly Entity[],
   return result;
 }
 
-/** Drops entities nested in one of the same type, which the platform never sends: they have no effect, but cost a style for each line. */
+/**
+ * Drops entities nested in one of the same type, which the platform never sends: they have no effect, but cost a style
+ * for each line.
+ */
 function withoutRepeats(entities: readonly Entity[]): readonly Entity[] {
   const ends = new Map<string, number>();
   return entities.filter(({ type, start, end }) => {
@@ -149,7 +166,9 @@ export function entitiesToMarkdown(source: string, raw: Json | undefined): strin
   const quotes = entities.filter((entity) => entity.type === "blockquote" || entity.type === "expandable_blockquote");
   if (marks.length === 0 && quotes.length === 0) return source;
 
-  const points = [...new Set([0, source.length, ...marks.flatMap((mark) => [mark.start, mark.end])])].sort((a, b) => a - b);
+  const points = [...new Set([0, source.length, ...marks.flatMap((mark) => [mark.start, mark.end])])].sort(
+    (a, b) => a - b,
+  );
   const offsets: number[] = [];
   let markdown = "";
   let stack: readonly Mark[] = [];

@@ -10,11 +10,16 @@ function conflictOf(description: string): Failure {
     : { code: "conflict", detail: "another program polls with the same bot token" };
 }
 
-/** A wrong token usually gets a 401. A 404 means that the address of the call is wrong, or the token is one of another server. */
+/**
+ * A wrong token usually gets a 401. A 404 means that the address of the call is wrong, or the token is one of another
+ * server.
+ */
 const botUnknown: Failure = {
   code: "unauthorized",
   detail: "the server at apiRoot does not know the bot (404)",
-  hint: "Check apiRoot: it ends before /bot and the token. If it is correct, set botToken or tokenFile to the current token from the bot maker.",
+  hint:
+    "Check apiRoot: it ends before /bot and the token. If it is correct, set botToken or tokenFile to " +
+    "the current token from the bot maker.",
 };
 
 /** A failed call, or an update that could not be stored. */
@@ -26,9 +31,14 @@ export function failureOf(error: unknown): Failure {
     };
   const { reason: code, message, retryAfterMs = 0 } = error;
   if (code === "conflict") return conflictOf(message);
-  if (code === "unauthorized") return / 404 /.test(message) ? botUnknown : { code, detail: "the platform rejects the bot token" };
+  if (code === "unauthorized")
+    return / 404 /.test(message) ? botUnknown : { code, detail: "the platform rejects the bot token" };
   if (code === "flood_wait")
-    return { code, detail: `the platform asks to wait ${Math.ceil(retryAfterMs / 1_000)} s`, hint: "The gateway tries again by itself." };
+    return {
+      code,
+      detail: `the platform asks to wait ${Math.ceil(retryAfterMs / 1_000)} s`,
+      hint: "The gateway tries again by itself.",
+    };
   return {
     code,
     detail: `the platform cannot be reached (${message})`,

@@ -16,7 +16,7 @@ function reference(kind: InboundMedia["kind"], file: Fields | undefined): Inboun
       ...(uniqueId && { uniqueId }),
       ...(mimeType && { mimeType }),
       ...(fileName && { fileName }),
-      ...(size !== undefined && { size }),
+      size,
     },
   ];
 }
@@ -30,7 +30,10 @@ function photo(sizes: Json | undefined): InboundMedia[] {
     .filter((size) => size !== undefined);
   return reference(
     "image",
-    known.reduce<Fields | undefined>((best, size) => (best === undefined || area(size) >= area(best) ? size : best), undefined),
+    known.reduce<Fields | undefined>(
+      (best, size) => (best === undefined || area(size) >= area(best) ? size : best),
+      undefined,
+    ),
   );
 }
 
@@ -57,7 +60,11 @@ function paidMedia(info: Fields | undefined): InboundMedia[] {
   return list(info?.paid_media).flatMap((each) => {
     const item = record(each) ?? {};
     if (item.type === "live_photo") return livePhoto(item);
-    return item.type === "video" ? reference("video", record(item.video)) : item.type === "photo" ? photo(item.photo) : [];
+    return item.type === "video"
+      ? reference("video", record(item.video))
+      : item.type === "photo"
+        ? photo(item.photo)
+        : [];
   });
 }
 

@@ -1,6 +1,6 @@
 /**
- * Decides on arrival which messages belong together: the files of an album, the parts of a text split by the sender's app, quick messages
- * of one person, a message and its edits. `gathered.ts` combines them when their turn begins.
+ * Decides on arrival which messages belong together: the files of an album, the parts of a text split by the sender's
+ * app, quick messages of one person, a message and its edits. `gathered.ts` combines them when their turn begins.
  */
 import type { Json, RawEvent } from "service-gateway/sdk";
 import type { ChannelAccount } from "service-gateway/sdk/channel";
@@ -22,15 +22,15 @@ export interface Placed {
 
 export interface Gatherer {
   /**
-   * Reads what another node may have noted of the sender's last message. Call it before `place` where the updates of one chat arrive at
-   * several nodes. Rejects if the store does not answer.
+   * Reads what another node may have noted of the sender's last message. Call it before `place` where the updates of
+   * one chat arrive at several nodes. Rejects if the store does not answer.
    */
   recall(update: Json): Promise<void>;
   /** Called for every update, in order of arrival. */
   place(update: Json): Placed;
   /**
-   * Resolves when the notes of `place` are stored. Submit the updates only then: if a crash kept the first part of a long text but not the
-   * note that more follows, the next process would answer that part alone.
+   * Resolves when the notes of `place` are stored. Submit the updates only then: if a crash kept the first part of a
+   * long text but not the note that more follows, the next process would answer that part alone.
    */
   noted(): Promise<unknown>;
   /** No more updates will arrive: stores the look of messages for the next start. */
@@ -45,7 +45,8 @@ const splitSeconds = Math.ceil(splitMs / 1_000);
 const quickParts = 50;
 
 /**
- * A name behind a slash, perhaps after the bot's own. Paths, addresses and comments in code begin with a slash too, and are ordinary text.
+ * A name behind a slash, perhaps after the bot's own. Paths, addresses and comments in code begin with a slash too, and
+ * are ordinary text.
  */
 const commandName = /^(?:@\w+[,:]?\s+)?\/[a-z0-9_]{1,64}(?:@\w+)?(?:[\s:]|$)/i;
 
@@ -60,8 +61,15 @@ function isPlain(message: Fields): boolean {
 
 export async function createGatherer(account: ChannelAccount<AccountOptions>): Promise<Gatherer> {
   const longestMs = () => Math.max(splitMs, account.debounceMs());
-  /** No later than a message that arrives now could wait, because the clock may have been set back since the previous one. */
-  const extending = ({ key, due }: Strand): Gather => ({ key, due: Math.min(due, account.now() + longestMs()), extend: true });
+  /**
+   * No later than a message that arrives now could wait, because the clock may have been set back since the previous
+   * one.
+   */
+  const extending = ({ key, due }: Strand): Gather => ({
+    key,
+    due: Math.min(due, account.now() + longestMs()),
+    extend: true,
+  });
   const strands = await openStrands(account);
   const looks = await openLooks(account);
 
@@ -77,11 +85,18 @@ export async function createGatherer(account: ChannelAccount<AccountOptions>): P
     if (!cut && isCommand(message)) return undefined;
     const next = { ...strand, messages: [...strand.messages, number], at: now, date: dateOf(message), cut };
     const isPart =
-      strand.cut && number === (last ?? 0) + 1 && next.date - strand.date <= splitSeconds && strand.messages.length < splitParts;
+      strand.cut &&
+      number === (last ?? 0) + 1 &&
+      next.date - strand.date <= splitSeconds &&
+      strand.messages.length < splitParts;
     if (isPart) return { ...next, due: now + Math.max(cut ? splitMs : 0, strand.quick ? account.debounceMs() : 0) };
     const quickMs = account.debounceMs();
     const isQuick =
-      strand.quick && isPlain(message) && !answers(message) && Math.abs(now - strand.at) <= quickMs && strand.messages.length < quickParts;
+      strand.quick &&
+      isPlain(message) &&
+      !answers(message) &&
+      Math.abs(now - strand.at) <= quickMs &&
+      strand.messages.length < quickParts;
     return isQuick ? { ...next, due: now + Math.max(cut ? splitMs : 0, quickMs) } : undefined;
   }
 
@@ -94,7 +109,16 @@ export async function createGatherer(account: ChannelAccount<AccountOptions>): P
     if (!cut && !quick) return undefined;
     const now = account.now();
     const due = now + Math.max(cut ? splitMs : 0, quick ? quickMs : 0);
-    return { key: ownKey(message), messages: [number], due, at: now, date: dateOf(message), cut, quick, origin: authorOf(message) };
+    return {
+      key: ownKey(message),
+      messages: [number],
+      due,
+      at: now,
+      date: dateOf(message),
+      cut,
+      quick,
+      origin: authorOf(message),
+    };
   }
 
   function gatherMessage(message: Fields, messageId: string, place: string): Gather {
@@ -110,8 +134,8 @@ export async function createGatherer(account: ChannelAccount<AccountOptions>): P
   }
 
   /**
-   * The same update again, because it could not be stored the first time. The updates after it come again too, however long ago their wait
-   * ended.
+   * The same update again, because it could not be stored the first time. The updates after it come again too, however
+   * long ago their wait ended.
    */
   function comingAgain(strand: Strand, message: number): Gather {
     const isLast = message === strand.messages.at(-1);
@@ -145,7 +169,10 @@ export async function createGatherer(account: ChannelAccount<AccountOptions>): P
       const place = placeOf(message);
       const at = { chat, messageId, update: number(update.update_id) ?? 0 };
       if (looks.changesNothing(version, at)) return { lane, silent: "edit_changes_nothing" };
-      return { lane, gather: kind === "edit" ? gatherEdit(message, messageId, place) : gatherMessage(message, messageId, place) };
+      return {
+        lane,
+        gather: kind === "edit" ? gatherEdit(message, messageId, place) : gatherMessage(message, messageId, place),
+      };
     },
     noted: strands.noted,
     keep: looks.keep,
@@ -165,11 +192,16 @@ function authorOf({ forward_origin }: Fields): string {
   const origin = record(forward_origin);
   if (origin === undefined) return "";
   const chat = record(origin.sender_chat) ?? record(origin.chat);
-  return `${text(origin.type) ?? ""} ${id(record(origin.sender_user)?.id) ?? id(chat?.id) ?? text(origin.sender_user_name) ?? ""}`;
+  return (
+    `${text(origin.type) ?? ""} ` +
+    `${id(record(origin.sender_user)?.id) ?? id(chat?.id) ?? text(origin.sender_user_name) ?? ""}`
+  );
 }
 
 /** The service message that opened the topic is not a message that a person replies to. */
 function answers(message: Fields): boolean {
   const reply = record(message.reply_to_message);
-  return (reply !== undefined && record(reply.forum_topic_created) === undefined) || message.external_reply !== undefined;
+  return (
+    (reply !== undefined && record(reply.forum_topic_created) === undefined) || message.external_reply !== undefined
+  );
 }

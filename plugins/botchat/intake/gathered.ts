@@ -1,4 +1,7 @@
-/** Turns the updates of one unit into messages: an edit replaces its message, and the parts of a split text become one text again. */
+/**
+ * Turns the updates of one unit into messages: an edit replaces its message, and the parts of a split text become one
+ * text again.
+ */
 import type { Json } from "service-gateway/sdk";
 import { type Fields, id, list, number, record, text } from "./fields.ts";
 
@@ -44,7 +47,12 @@ export function joinTexts(messages: readonly Fields[]): readonly Fields[] {
   let previous: Fields | undefined;
   for (const message of messages) {
     const last = joined.at(-1);
-    if (last !== undefined && previous !== undefined && text(last.text) !== undefined && text(message.text) !== undefined) {
+    if (
+      last !== undefined &&
+      previous !== undefined &&
+      text(last.text) !== undefined &&
+      text(message.text) !== undefined
+    ) {
       joined[joined.length - 1] = append(last, message, cutBetween(previous, message));
     } else joined.push(message);
     previous = message;
@@ -53,7 +61,8 @@ export function joinTexts(messages: readonly Fields[]): readonly Fields[] {
 }
 
 /**
- * `whole`: split inside a line, because the limit was reached. `line`: split at the end of a line, whose line break the platform removes.
+ * `whole`: split inside a line, because the limit was reached. `line`: split at the end of a line, whose line break the
+ * platform removes.
  */
 function cutBetween(before: Fields, after: Fields): "whole" | "line" | undefined {
   const { length } = text(before.text) ?? "";
@@ -61,7 +70,10 @@ function cutBetween(before: Fields, after: Fields): "whole" | "line" | undefined
   return length >= cutLength ? "whole" : "line";
 }
 
-/** Shifts offsets with the text. A style that the split had divided is merged, so that it does not end and begin again inside a word. */
+/**
+ * Shifts offsets with the text. A style that the split had divided is merged, so that it does not end and begin again
+ * inside a word.
+ */
 function append(base: Fields, message: Fields, cut: "whole" | "line" | undefined): Fields {
   const start = `${text(base.text) ?? ""}${cut === "whole" ? "" : "\n"}`;
   const entities = [...list(base.entities)];
@@ -70,7 +82,10 @@ function append(base: Fields, message: Fields, cut: "whole" | "line" | undefined
     const offset = number(entity?.offset);
     const length = number(entity?.length);
     if (entity === undefined || offset === undefined || length === undefined) continue;
-    const begun = cut !== undefined && offset === 0 ? entities.findIndex((one) => endsAtCut(one, entity, text(base.text) ?? "")) : -1;
+    const begun =
+      cut !== undefined && offset === 0
+        ? entities.findIndex((one) => endsAtCut(one, entity, text(base.text) ?? ""))
+        : -1;
     const former = record(entities[begun]);
     if (former === undefined) entities.push({ ...entity, offset: offset + start.length });
     else entities[begun] = { ...former, length: start.length + length - (number(former.offset) ?? 0) };
@@ -79,7 +94,13 @@ function append(base: Fields, message: Fields, cut: "whole" | "line" | undefined
 }
 
 /** Whether the same style extends to the split. */
-function endsAtCut(candidate: Json | undefined, { offset: _offset, length: _length, ...style }: Fields, before: string): boolean {
+function endsAtCut(
+  candidate: Json | undefined,
+  { offset: _offset, length: _length, ...style }: Fields,
+  before: string,
+): boolean {
   const { offset, length, ...other } = record(candidate) ?? {};
-  return (number(offset) ?? 0) + (number(length) ?? 0) === before.length && JSON.stringify(other) === JSON.stringify(style);
+  return (
+    (number(offset) ?? 0) + (number(length) ?? 0) === before.length && JSON.stringify(other) === JSON.stringify(style)
+  );
 }

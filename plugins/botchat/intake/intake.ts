@@ -24,9 +24,15 @@ interface Opened {
 }
 
 export interface Intake {
-  /** Stores what the platform posts to this node while another one has registered the webhook. Does nothing for an account that polls. */
+  /**
+   * Stores what the platform posts to this node while another one has registered the webhook. Does nothing for an
+   * account that polls.
+   */
   listen(): Promise<Opened>;
-  /** Resolves when updates can arrive: polls, or listens and registers the webhook. `listen` may have been called before. */
+  /**
+   * Resolves when updates can arrive: polls, or listens and registers the webhook. `listen` may have been called
+   * before.
+   */
   open(): Promise<Opened>;
 }
 
@@ -84,6 +90,9 @@ async function removeWebhook({ api, account: { log }, signal }: IntakeOptions): 
     log.info({}, "a webhook that was set for this bot is removed, because the account polls");
   } catch (error) {
     if (!signal.aborted)
-      log.warn({ reason: error instanceof ChannelError ? error.reason : "failed" }, "the webhook could not be looked up");
+      log.warn(
+        { reason: error instanceof ChannelError ? error.reason : "failed" },
+        "the webhook could not be looked up",
+      );
   }
 }

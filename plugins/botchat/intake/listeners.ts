@@ -7,14 +7,21 @@ type ListenOptions = Pick<AccountOptions, "webhookUrl" | "webhookHost" | "webhoo
 /** Addresses that stand for every address of the machine. */
 export const everywhere: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
 
-function addressOf({ webhookUrl, webhookHost, webhookPort }: ListenOptions): { readonly host: string; readonly port: number } | undefined {
+function addressOf({
+  webhookUrl,
+  webhookHost,
+  webhookPort,
+}: ListenOptions): { readonly host: string; readonly port: number } | undefined {
   // Port 0 selects any free port.
   if (webhookUrl === undefined || webhookPort === 0) return undefined;
   return { host: webhookHost === "localhost" ? "127.0.0.1" : webhookHost, port: webhookPort };
 }
 
 /** Paths do not matter: a listener needs its port for itself. */
-export function checkListeners(options: ListenOptions, { path, before }: AccountSurroundings<ListenOptions>): readonly OptionProblem[] {
+export function checkListeners(
+  options: ListenOptions,
+  { path, before }: AccountSurroundings<ListenOptions>,
+): readonly OptionProblem[] {
   const mine = addressOf(options);
   const other = before.find((account) => {
     const its = addressOf(account.options);
@@ -23,5 +30,7 @@ export function checkListeners(options: ListenOptions, { path, before }: Account
   });
   if (mine === undefined || other === undefined) return [];
   const message = `is ${mine.port}, and ${other.path} listens there already`;
-  return [{ option: "webhookPort", message, hint: `Set ${path}.webhookPort to a port of its own, even if the paths differ.` }];
+  return [
+    { option: "webhookPort", message, hint: `Set ${path}.webhookPort to a port of its own, even if the paths differ.` },
+  ];
 }

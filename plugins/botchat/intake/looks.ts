@@ -26,12 +26,18 @@ interface Seen {
 
 export interface Looks {
   /** Whether an edit shows nothing new. An edit of a message that is not remembered is treated as a change. */
-  changesNothing(version: Version, at: { readonly chat: string; readonly messageId: string; readonly update: number }): boolean;
+  changesNothing(
+    version: Version,
+    at: { readonly chat: string; readonly messageId: string; readonly update: number },
+  ): boolean;
   /** Stores the look of messages for the next start. */
   keep(): Promise<void>;
 }
 
-export async function openLooks({ store, options }: Pick<ChannelAccount<AccountOptions>, "store" | "options">): Promise<Looks> {
+export async function openLooks({
+  store,
+  options,
+}: Pick<ChannelAccount<AccountOptions>, "store" | "options">): Promise<Looks> {
   const seen = createMemory<Seen>(remembered);
   const bot = botIdOf(options.botToken ?? "");
   for (const [at, known] of readSeen(await store.get(seenKey), bot)) seen.set(at, known);
@@ -63,7 +69,8 @@ function looksOf(message: Fields): string {
 }
 
 /** No message text is stored outside of its event; earlier entries stay unchanged. */
-const asKept = (looks: string): string => (looks.startsWith(keptMark) ? looks : `${keptMark}${hash("sha1", looks, "base64")}`);
+const asKept = (looks: string): string =>
+  looks.startsWith(keptMark) ? looks : `${keptMark}${hash("sha1", looks, "base64")}`;
 
 /** Reads what an earlier process stored for the same bot. Each bot has its own message ids. */
 function readSeen(value: Json | null, bot: string): readonly (readonly [at: string, known: Seen])[] {
@@ -71,6 +78,8 @@ function readSeen(value: Json | null, bot: string): readonly (readonly [at: stri
   if (fields === undefined || fields.bot !== bot) return [];
   return list(fields.known).flatMap((each) => {
     const [at, update, looks] = list(each);
-    return typeof at === "string" && typeof update === "number" && typeof looks === "string" ? [[at, { update, looks }] as const] : [];
+    return typeof at === "string" && typeof update === "number" && typeof looks === "string"
+      ? [[at, { update, looks }] as const]
+      : [];
   });
 }

@@ -1,6 +1,6 @@
 /**
- * Changes of the bot's membership: it was added, removed, blocked or got other rights. They get no reply, but are recorded because they
- * change what the bot can do.
+ * Changes of the bot's membership: it was added, removed, blocked or got other rights. They get no reply, but are
+ * recorded because they change what the bot can do.
  */
 import type { Json } from "service-gateway/sdk";
 import type { Silent } from "service-gateway/sdk/channel";

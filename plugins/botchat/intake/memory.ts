@@ -1,4 +1,7 @@
-/** A bounded memory of recent entries. The oldest half is dropped at once, so that forgetting costs nothing for each entry. */
+/**
+ * A bounded memory of recent entries. The oldest half is dropped at once, so that forgetting costs nothing for each
+ * entry.
+ */
 export interface Memory<T> {
   get(key: string): T | undefined;
   set(key: string, value: T): void;

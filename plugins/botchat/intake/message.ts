@@ -19,7 +19,11 @@ function answeredItem(message: Fields, answered: Fields | undefined): string | u
   const task = id(message.reply_to_checklist_task_id);
   const option = text(message.reply_to_poll_option_id);
   const items =
-    task !== undefined ? record(answered?.checklist)?.tasks : option !== undefined ? record(answered?.poll)?.options : undefined;
+    task !== undefined
+      ? record(answered?.checklist)?.tasks
+      : option !== undefined
+        ? record(answered?.poll)?.options
+        : undefined;
   const found = list(items)
     .map(record)
     .find((each) => (task === undefined ? text(each?.persistent_id) === option : id(each?.id) === task));
@@ -74,7 +78,9 @@ function textsOf(message: Fields): readonly (readonly [source: string, entities:
   const poll = record(message.poll);
   const checklist = record(message.checklist);
   return [
-    written === undefined ? ([text(message.caption) ?? "", message.caption_entities] as const) : ([written, message.entities] as const),
+    written === undefined
+      ? ([text(message.caption) ?? "", message.caption_entities] as const)
+      : ([written, message.entities] as const),
     ...(poll === undefined ? [] : [[text(poll.question) ?? "", poll.question_entities] as const]),
     ...(checklist === undefined ? [] : [[text(checklist.title) ?? "", checklist.title_entities] as const]),
   ];
@@ -88,13 +94,21 @@ function isNamed(message: Fields, bot: BotIdentity): boolean {
       const said = source.slice(start, end).toLowerCase();
       if (type === "mention") return said === handle;
       if (type === "text_mention") return id(record(fields.user)?.id) === bot.id;
-      return type === "bot_command" && handle !== undefined && said.endsWith(handle) && said.indexOf("@") === said.length - handle.length;
+      return (
+        type === "bot_command" &&
+        handle !== undefined &&
+        said.endsWith(handle) &&
+        said.indexOf("@") === said.length - handle.length
+      );
     }),
   );
   return named || namedInRich(record(message.rich_message), bot);
 }
 
-/** Whether the message replies to one of the bot's. If that is in another topic or chat, the platform names only its origin. */
+/**
+ * Whether the message replies to one of the bot's. If that is in another topic or chat, the platform names only its
+ * origin.
+ */
 function answersBot(message: Fields, bot: BotIdentity): boolean {
   const outside = record(record(message.external_reply)?.origin);
   return id(record(repliedTo(message)?.from)?.id) === bot.id || id(record(outside?.sender_user)?.id) === bot.id;
@@ -122,8 +136,14 @@ function contentOf(messages: readonly Fields[]): ReturnType<typeof parseContent>
   return { text, ...(plain !== text && { plain }), media: found.flatMap((content) => content.media) };
 }
 
-/** A group that becomes a supergroup gets a new id. The platform announces it in both chats, each with the other's id. */
-function parseMigration(message: Fields, chat: InboundChat, who: Pick<ChannelInbound, "sender" | "messageId">): ChannelInbound | undefined {
+/**
+ * A group that becomes a supergroup gets a new id. The platform announces it in both chats, each with the other's id.
+ */
+function parseMigration(
+  message: Fields,
+  chat: InboundChat,
+  who: Pick<ChannelInbound, "sender" | "messageId">,
+): ChannelInbound | undefined {
   const from = id(message.migrate_from_chat_id);
   const to = id(message.migrate_to_chat_id);
   if (from === undefined && to === undefined) return undefined;
@@ -155,7 +175,8 @@ export function parseMessages(versions: readonly Version[], bot: BotIdentity): C
   const moved = parseMigration(first, chat, { sender, messageId });
   if (moved !== undefined) return moved;
   const content = contentOf(messages);
-  if ("silent" in content && !(content.silent === "content_unknown" && chat.kind === "direct" && kind === "message")) return content;
+  if ("silent" in content && !(content.silent === "content_unknown" && chat.kind === "direct" && kind === "message"))
+    return content;
   const mentionedByName = messages.some((message) => isNamed(message, bot));
   const mention = mentionedByName || messages.some((message) => answersBot(message, bot));
   if (chat.kind !== "direct" && !mention && isForAnother(first, bot)) {
@@ -187,7 +208,7 @@ export function parseMessages(versions: readonly Version[], bot: BotIdentity): C
 /** A person in a direct chat gets a sentence for a message of a kind that this version does not know. */
 const unreadable = { text: "", media: [], unreadable: true } as const;
 
-const contentFields = ({ text: markdown, plain, media }: Content) => ({ text: markdown, ...(plain !== undefined && { plain }), media });
+const contentFields = ({ text: markdown, plain, media }: Content) => ({ text: markdown, plain, media });
 
 function firstOf<T>(messages: readonly Fields[], read: (message: Fields) => T | undefined): T | undefined {
   for (const message of messages) {

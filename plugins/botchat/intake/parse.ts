@@ -10,11 +10,18 @@ import { type ButtonScope, parsePress } from "./press.ts";
 import { parseReaction } from "./reaction.ts";
 
 /** The kinds of update to request. The platform sends no others. */
-export const updateKinds = ["message", "edited_message", "callback_query", "message_reaction", "my_chat_member", "channel_post"] as const;
+export const updateKinds = [
+  "message",
+  "edited_message",
+  "callback_query",
+  "message_reaction",
+  "my_chat_member",
+  "channel_post",
+] as const;
 
 /**
- * Parses an update; `undefined` for unknown updates. `more` contains the updates gathered with it, oldest first. `buttons` says where
- * button presses are accepted.
+ * Parses an update; `undefined` for unknown updates. `more` contains the updates gathered with it, oldest first.
+ * `buttons` says where button presses are accepted.
  */
 export function parseUpdate(
   raw: Json,

@@ -19,7 +19,10 @@ export function parseChat(chat: Fields | undefined): InboundChat | undefined {
   return { id: chatId, kind, ...(title && { title }), ...(chat.is_forum === true && { threaded: true as const }) };
 }
 
-/** The topic of a message: in a forum there is always one (General is 1), in a direct chat the stated one, in plain groups none. */
+/**
+ * The topic of a message: in a forum there is always one (General is 1), in a direct chat the stated one, in plain
+ * groups none.
+ */
 export function threadOf(message: Fields, chat: Fields | undefined): string | undefined {
   const thread = id(message.message_thread_id);
   if (chat?.type === "private") return thread;
@@ -54,10 +57,14 @@ export function labelOf(user: Fields | undefined): string | undefined {
   return name ?? (username ? `@${username}` : id(user.id));
 }
 
-/** If the sender writes as a chat (a channel, an anonymous administrator), it is that chat and not the substitute user. */
+/**
+ * If the sender writes as a chat (a channel, an anonymous administrator), it is that chat and not the substitute user.
+ */
 export function senderOf(message: Fields): Fields | undefined {
   return (
-    record(message.sender_chat) ?? record(message.from) ?? (record(message.chat)?.type === "channel" ? record(message.chat) : undefined)
+    record(message.sender_chat) ??
+    record(message.from) ??
+    (record(message.chat)?.type === "channel" ? record(message.chat) : undefined)
   );
 }
 
@@ -76,15 +83,18 @@ function chatOf(update: Fields): Fields | undefined {
   return record(holder?.chat);
 }
 
-/** Whether the chat is of a kind for which no access policy exists: neither the rules for direct chats nor those for groups fit. */
+/**
+ * Whether the chat is of a kind for which no access policy exists: neither the rules for direct chats nor those for
+ * groups fit.
+ */
 export function isUnknownChat(update: Fields): boolean {
   const chat = chatOf(update);
   return id(chat?.id) !== undefined && !chatTypes.has(chat?.type);
 }
 
 /**
- * Whether the chat contains the direct messages of a channel: a supergroup by its type, but each of its topics is the private conversation of
- * one person, and the platform takes no reply without the topic.
+ * Whether the chat contains the direct messages of a channel: a supergroup by its type, but each of its topics is the
+ * private conversation of one person, and the platform takes no reply without the topic.
  */
 export function isChannelInbox(update: Fields): boolean {
   return chatOf(update)?.is_direct_messages === true;
@@ -94,7 +104,12 @@ export function isChannelInbox(update: Fields): boolean {
 export function laneOf(raw: Json, account: string): string {
   const update = record(raw) ?? {};
   const press = record(update.callback_query);
-  const holder = record(update.message) ?? record(update.edited_message) ?? record(update.channel_post) ?? record(press?.message) ?? {};
+  const holder =
+    record(update.message) ??
+    record(update.edited_message) ??
+    record(update.channel_post) ??
+    record(press?.message) ??
+    {};
   const chat = chatOf(update);
   const thread = record(update.message_reaction) ? (chat?.is_forum === true ? "1" : undefined) : threadOf(holder, chat);
   return `botchat:${account}:${id(chat?.id) ?? "unknown"}${thread === undefined ? "" : `:${thread}`}`;

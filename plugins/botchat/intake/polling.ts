@@ -1,6 +1,7 @@
 /**
- * Long polling. A batch is committed first and confirmed afterwards, by the offset of the next call, so no offset is stored. Updates that
- * an earlier process did not confirm arrive again, and the host recognizes them by their update id.
+ * Long polling. A batch is committed first and confirmed afterwards, by the offset of the next call, so no offset is
+ * stored. Updates that an earlier process did not confirm arrive again, and the host recognizes them by their update
+ * id.
  */
 import type { Json } from "service-gateway/sdk";
 import { type ChannelAccount, ChannelError, type ChannelStatus } from "service-gateway/sdk/channel";
@@ -43,15 +44,17 @@ export async function poll({ api, account, identity, signal, gatherer, onUpdate 
   // Does not use the wall clock, which may be set back.
   let quietSince = performance.now();
 
-  const report = (state: ChannelStatus["state"], failure?: Failure) => account.status({ state, lastContactAt, identity, ...failure });
+  const report = (state: ChannelStatus["state"], failure?: Failure) =>
+    account.status({ state, lastContactAt, identity, ...failure });
 
   async function next(): Promise<readonly Json[]> {
     const answer = await api.call(
       "getUpdates",
-      { timeout: polling.timeoutSeconds, limit: batch, allowed_updates: [...updateKinds], ...(offset !== undefined && { offset }) },
+      { timeout: polling.timeoutSeconds, limit: batch, allowed_updates: [...updateKinds], offset },
       signal,
     );
-    if (!Array.isArray(answer)) throw new ChannelError("bad_answer", { retryable: true, detail: "getUpdates: the answer is not a list" });
+    if (!Array.isArray(answer))
+      throw new ChannelError("bad_answer", { retryable: true, detail: "getUpdates: the answer is not a list" });
     return answer as unknown as readonly Json[];
   }
 

@@ -1,6 +1,12 @@
 /** Presses of inline buttons. */
 import type { Json } from "service-gateway/sdk";
-import { type ChannelAccount, ChannelError, type InboundChat, type Parsed, type Silent } from "service-gateway/sdk/channel";
+import {
+  type ChannelAccount,
+  ChannelError,
+  type InboundChat,
+  type Parsed,
+  type Silent,
+} from "service-gateway/sdk/channel";
 import type { AccountOptions } from "../options.ts";
 import type { BotApi } from "../wire/api.ts";
 import { type Fields, id, record, text } from "./fields.ts";
@@ -25,7 +31,10 @@ function pressExcluded(scope: ButtonScope, { kind }: Pick<InboundChat, "kind">):
   const needed = kind === "direct" ? "dm" : "group";
   return {
     silent: excluded,
-    detail: scope === "off" ? "Buttons are switched off." : `Buttons work in ${scope === "dm" ? "direct chats" : "groups"} only.`,
+    detail:
+      scope === "off"
+        ? "Buttons are switched off."
+        : `Buttons work in ${scope === "dm" ? "direct chats" : "groups"} only.`,
     option: ["capabilities", "inlineButtons"],
     hint: `Set it to "allowlist", or to "${needed}" for ${needed === "dm" ? "direct chats" : "groups"} only.`,
   };
@@ -67,8 +76,8 @@ export interface AnswerPress {
 }
 
 /**
- * Answers a press at once, outside the lane, so that the button does not seem stuck while a turn runs. The gate is asked first, and refused
- * senders get a short notice. If the gate fails, the press gets no answer.
+ * Answers a press at once, outside the lane, so that the button does not seem stuck while a turn runs. The gate is
+ * asked first, and refused senders get a short notice. If the gate fails, the press gets no answer.
  */
 export async function answerPress(update: Json, { api, account, parse, signal }: AnswerPress): Promise<void> {
   const query = text(record(record(update)?.callback_query)?.id);
@@ -79,13 +88,17 @@ export async function answerPress(update: Json, { api, account, parse, signal }:
     await api.call("answerCallbackQuery", call, signal);
   } catch (error) {
     if (signal.aborted) return;
-    account.log.debug({ reason: error instanceof ChannelError ? error.reason : "failed" }, "a button press could not be answered");
+    account.log.debug(
+      { reason: error instanceof ChannelError ? error.reason : "failed" },
+      "a button press could not be answered",
+    );
   }
 }
 
 async function noticeFor(update: Json, parsed: Parsed, account: AnswerPress["account"]): Promise<string | undefined> {
   if (parsed === null || parsed === undefined) return "This button does nothing.";
-  if ("silent" in parsed) return parsed.silent === excluded ? "Buttons are switched off here." : "This button does nothing here.";
+  if ("silent" in parsed)
+    return parsed.silent === excluded ? "Buttons are switched off here." : "This button does nothing here.";
   const verdict = await account.check(update);
   return verdict.allowed ? undefined : verdict.notice;
 }

@@ -22,7 +22,9 @@ function isSameAddress(a: string, b: string): boolean {
   return a === b || (URL.canParse(a) && URL.canParse(b) && new URL(a).href === new URL(b).href);
 }
 
-/** Retries until the platform accepts the webhook, and sets it again when it is lost. Runs until the signal is aborted. */
+/**
+ * Retries until the platform accepts the webhook, and sets it again when it is lost. Runs until the signal is aborted.
+ */
 export function keepRegistered(options: RegistrationOptions): void {
   const { api, account, identity, signal, url, secret } = options;
   let lastContactAt = account.now();
@@ -40,10 +42,12 @@ export function keepRegistered(options: RegistrationOptions): void {
   const stallMs = account.options.polling.stallSeconds * 1_000;
 
   /**
-   * Checks with the platform if nothing arrived for a while: the removal of a webhook, such as by a program that polls, is not announced.
+   * Checks with the platform if nothing arrived for a while: the removal of a webhook, such as by a program that polls,
+   * is not announced.
    */
   async function staysSet(): Promise<boolean> {
-    for (let left = stallMs; left > 0 && !signal.aborted; left = heardAt + stallMs - performance.now()) await pause(left, signal);
+    for (let left = stallMs; left > 0 && !signal.aborted; left = heardAt + stallMs - performance.now())
+      await pause(left, signal);
     if (signal.aborted) return true;
     const { url: set = "" } = await api.call("getWebhookInfo", {}, signal);
     if (isSameAddress(set, url)) return true;
@@ -52,11 +56,15 @@ export function keepRegistered(options: RegistrationOptions): void {
   }
 
   async function register(): Promise<void> {
-    const backoff = createBackoff({ minMs: account.options.polling.minDelayMs, maxMs: account.options.polling.maxDelayMs });
+    const backoff = createBackoff({
+      minMs: account.options.polling.minDelayMs,
+      maxMs: account.options.polling.maxDelayMs,
+    });
     let isSet = false;
     while (!signal.aborted) {
       try {
-        if (!isSet) await api.call("setWebhook", { url, secret_token: secret, allowed_updates: [...updateKinds] }, signal);
+        if (!isSet)
+          await api.call("setWebhook", { url, secret_token: secret, allowed_updates: [...updateKinds] }, signal);
         backoff.reset();
         heard();
         account.status({ state: "connected", identity, lastContactAt });

@@ -38,7 +38,9 @@ function inline(value: Json | undefined, reading: Reading, depth: number): strin
   if (time !== undefined) return `${said} (${time})`;
   const url = span.type === "url" ? text(span.url) : undefined;
   if (url !== undefined) return url === said ? said : `[${said}](${url})`;
-  const [open, close] = (typeof span.type === "string" && Object.hasOwn(marks, span.type) ? marks[span.type] : undefined) ?? ["", ""];
+  const [open, close] = (typeof span.type === "string" && Object.hasOwn(marks, span.type)
+    ? marks[span.type]
+    : undefined) ?? ["", ""];
   return said === "" ? "" : `${open}${said}${close}`;
 }
 
@@ -50,7 +52,9 @@ function quoted(said: string): string {
 }
 
 function table(block: Fields, reading: Reading, depth: number): string {
-  const rows = list(block.cells).map((row) => list(row).map((cell) => inline(record(cell)?.text, reading, depth + 1).replace(/\n/g, " ")));
+  const rows = list(block.cells).map((row) =>
+    list(row).map((cell) => inline(record(cell)?.text, reading, depth + 1).replace(/\n/g, " ")),
+  );
   const lines = rows.map((cells) => `| ${cells.join(" | ")} |`);
   const rule = `|${" --- |".repeat(Math.max(1, rows[0]?.length ?? 1))}`;
   return [inline(block.caption, reading, depth + 1), ...lines.slice(0, 1), rule, ...lines.slice(1)]
@@ -70,7 +74,8 @@ function block(value: Json, reading: Reading, depth: number): string {
   const fields = record(value);
   if (fields === undefined || depth > deepest) return "";
   const said = () => inline(fields.text, reading, depth + 1);
-  const captioned = (what: string) => [what, inline(record(fields.caption)?.text, reading, depth + 1)].filter(Boolean).join("\n");
+  const captioned = (what: string) =>
+    [what, inline(record(fields.caption)?.text, reading, depth + 1)].filter(Boolean).join("\n");
   const credited = (what: string) => [what, inline(fields.credit, reading, depth + 1)].filter(Boolean).join("\n");
   switch (fields.type) {
     case "heading":
@@ -93,7 +98,9 @@ function block(value: Json, reading: Reading, depth: number): string {
     case "pullquote":
       return quoted(credited(said()));
     case "details":
-      return [inline(fields.summary, reading, depth + 1), blocks(fields.blocks, reading, depth + 1)].filter(Boolean).join("\n");
+      return [inline(fields.summary, reading, depth + 1), blocks(fields.blocks, reading, depth + 1)]
+        .filter(Boolean)
+        .join("\n");
     case "collage":
     case "slideshow":
       return captioned(blocks(fields.blocks, reading, depth + 1));
@@ -120,7 +127,9 @@ function blocks(value: Json | undefined, reading: Reading, depth: number): strin
     .join("\n\n");
 }
 
-export function richMessage(message: Fields | undefined): { readonly text: string; readonly media: readonly InboundMedia[] } | undefined {
+export function richMessage(
+  message: Fields | undefined,
+): { readonly text: string; readonly media: readonly InboundMedia[] } | undefined {
   if (message === undefined) return undefined;
   const reading: Reading = { media: [], pieces: 0 };
   const said = blocks(message.blocks, reading, 0);
@@ -128,7 +137,10 @@ export function richMessage(message: Fields | undefined): { readonly text: strin
 }
 
 /** Whether one of its spans names the bot. Text that merely looks like its name has no such span. */
-export function namedInRich(message: Fields | undefined, bot: { readonly id: string; readonly username?: string }): boolean {
+export function namedInRich(
+  message: Fields | undefined,
+  bot: { readonly id: string; readonly username?: string },
+): boolean {
   const handle = bot.username?.toLowerCase();
   const waiting: Json[] = message === undefined ? [] : [message];
   for (let looked = 0; looked < mostPieces; looked += 1) {
@@ -136,9 +148,17 @@ export function namedInRich(message: Fields | undefined, bot: { readonly id: str
     if (value === undefined) return false;
     const fields = record(value);
     if (fields?.type === "text_mention" && id(record(fields.user)?.id) === bot.id) return true;
-    if (fields?.type === "mention" && text(fields.username)?.replace(/^@/, "").toLowerCase() === handle && handle !== undefined)
+    if (
+      fields?.type === "mention" &&
+      text(fields.username)?.replace(/^@/, "").toLowerCase() === handle &&
+      handle !== undefined
+    )
       return true;
-    if (fields?.type === "bot_command" && text(fields.bot_command)?.toLowerCase().split("@")[1] === handle && handle !== undefined)
+    if (
+      fields?.type === "bot_command" &&
+      text(fields.bot_command)?.toLowerCase().split("@")[1] === handle &&
+      handle !== undefined
+    )
       return true;
     if (typeof value === "object" && value !== null) waiting.push(...Object.values(value).slice(0, mostPieces));
   }

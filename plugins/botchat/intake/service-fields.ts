@@ -1,4 +1,7 @@
-/** Service messages, which the platform sends in the form of messages. They need no reply; the reason code names their kind. */
+/**
+ * Service messages, which the platform sends in the form of messages. They need no reply; the reason code names their
+ * kind.
+ */
 import type { Fields } from "./fields.ts";
 
 export const serviceFields: readonly string[] = [

@@ -1,6 +1,6 @@
 /**
- * Remembers each person's last message in each place. It is stored, so that a text that continues after a restart still becomes one
- * message.
+ * Remembers each person's last message in each place. It is stored, so that a text that continues after a restart still
+ * becomes one message.
  */
 import type { Json } from "service-gateway/sdk";
 import type { ChannelAccount } from "service-gateway/sdk/channel";
@@ -34,7 +34,10 @@ export interface Strands {
   forget(place: string): void;
   /** The gather key of a message that was gathered under another message's key. */
   keyOf(chat: string, messageId: string): string | undefined;
-  /** Reads a person's last message in a place as it was stored, perhaps by another node. Rejects if the store does not answer. */
+  /**
+   * Reads a person's last message in a place as it was stored, perhaps by another node. Rejects if the store does not
+   * answer.
+   */
   recall(place: string): Promise<void>;
   /** Resolves when everything that was stored is on the disk. */
   noted(): Promise<unknown>;

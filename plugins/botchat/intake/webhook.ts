@@ -1,8 +1,17 @@
-/** Receives updates by webhook: a small listener, meant to run behind a reverse proxy. Each node has one; one node registers the webhook. */
+/**
+ * Receives updates by webhook: a small listener, meant to run behind a reverse proxy. Each node has one; one node
+ * registers the webhook.
+ */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Json } from "service-gateway/sdk";
-import { type ChannelAccount, ChannelError, type ChannelStatus, createSourceFaultLog, onEvent } from "service-gateway/sdk/channel";
+import {
+  type ChannelAccount,
+  ChannelError,
+  type ChannelStatus,
+  createSourceFaultLog,
+  onEvent,
+} from "service-gateway/sdk/channel";
 import type { AccountOptions } from "../options.ts";
 import { number, record } from "./fields.ts";
 import type { Gatherer } from "./gather.ts";
@@ -86,7 +95,10 @@ function createListeningServer(options: ListenerOptions, onTaken: (failure?: unk
     if (request.method !== "POST") return answer(response, 405, { close: true });
     const given = request.headers["x-telegram-bot-api-secret-token"];
     // Checked before a byte of the body is read, over digests of equal length.
-    const caller = account.judgeCaller(request, () => typeof given === "string" && timingSafeEqual(digest(given), expected));
+    const caller = account.judgeCaller(
+      request,
+      () => typeof given === "string" && timingSafeEqual(digest(given), expected),
+    );
     if (!caller.ok) return answer(response, caller.status, { close: true, ...caller });
     const body = await readBody(request);
     if (typeof body === "number") return answer(response, body, { close: true });
@@ -122,8 +134,13 @@ function bind(server: Server, { webhookHost: host, webhookPort: port }: AccountO
     onEvent<readonly [NodeJS.ErrnoException]>(server, "error", {
       ...{ source: "the webhook listener", once: true },
       handle({ code }) {
-        const why = code === "EADDRINUSE" ? "the port is taken: set webhookPort" : `${code ?? "failed"}: check webhookHost and webhookPort`;
-        reject(new ChannelError("listen_failed", { detail: `the webhook listener cannot bind ${host}:${port}, ${why}` }));
+        const why =
+          code === "EADDRINUSE"
+            ? "the port is taken: set webhookPort"
+            : `${code ?? "failed"}: check webhookHost and webhookPort`;
+        reject(
+          new ChannelError("listen_failed", { detail: `the webhook listener cannot bind ${host}:${port}, ${why}` }),
+        );
       },
     });
     server.listen(port, host, resolve);
@@ -139,7 +156,10 @@ export async function openListener(options: ListenerOptions): Promise<Listener> 
   const { webhookHost: host, webhookPort: port } = account.options;
   if (everywhere.has(host)) {
     const hint = "Bind 127.0.0.1 where the proxy in front runs on this machine, or let only the proxy reach it.";
-    account.log.warn({ option: "webhookHost", host, port, hint }, "the webhook listener listens on all addresses of this machine");
+    account.log.warn(
+      { option: "webhookHost", host, port, hint },
+      "the webhook listener listens on all addresses of this machine",
+    );
   }
   const closed = new Promise<void>((resolve) => {
     const end = () => {

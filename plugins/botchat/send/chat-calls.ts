@@ -14,7 +14,10 @@ import type { Shown } from "./shown.ts";
 /** How long a reaction waits behind messages; a later one would no longer be useful. */
 const mostReactionMs = 3_000;
 
-/** Messages of an earlier process's preview remain, although nothing more is shown: the reply replaces them, or they are removed. */
+/**
+ * Messages of an earlier process's preview remain, although nothing more is shown: the reply replaces them, or they are
+ * removed.
+ */
 const noPreview = (resume: readonly string[]): ChannelPreview => ({ update() {}, close: async () => resume });
 
 type Call = "admit" | "send" | "remove" | "preview" | "react" | "typing";
@@ -43,7 +46,12 @@ export function createChatCalls(parts: {
   /** While the platform accepts nothing in a chat, no call is attempted. */
   function refuseHeld(chat: string): void {
     const held = limits.held(chat);
-    if (held > 0) throw new ChannelError("flood_wait", { retryable: true, retryAfterMs: held, detail: "the platform asked to wait" });
+    if (held > 0)
+      throw new ChannelError("flood_wait", {
+        retryable: true,
+        retryAfterMs: held,
+        detail: "the platform asked to wait",
+      });
   }
 
   /** A flood wait holds its chat, whichever call caused it. */
@@ -52,7 +60,9 @@ export function createChatCalls(parts: {
     return error;
   }
 
-  /** Lets what is more important go first, and waits while the platform accepts nothing in the chat; neither for long. */
+  /**
+   * Lets what is more important go first, and waits while the platform accepts nothing in the chat; neither for long.
+   */
   async function giveWay(chat: string, patience: AbortSignal): Promise<void> {
     const last = performance.now() + mostReactionMs;
     // A timer may end two milliseconds early, so it is asked again whether the chat is held.
@@ -110,11 +120,16 @@ export function createChatCalls(parts: {
     async react(messageId, emoji, address, patience = signal) {
       const { api } = await live();
       await giveWay(address.chat, patience === signal ? signal : AbortSignal.any([signal, patience]));
-      if (patience.aborted) throw new ChannelError("aborted", { retryable: true, detail: "the reaction is no longer needed" });
+      if (patience.aborted)
+        throw new ChannelError("aborted", { retryable: true, detail: "the reaction is no longer needed" });
       refuseHeld(address.chat);
       const reaction = emoji === null ? [] : [{ type: "emoji" as const, emoji: emoji as never }];
       try {
-        await api.call("setMessageReaction", { chat_id: address.chat, message_id: Number(messageId), reaction }, signal);
+        await api.call(
+          "setMessageReaction",
+          { chat_id: address.chat, message_id: Number(messageId), reaction },
+          signal,
+        );
       } catch (error) {
         throw heeded(address.chat, error);
       }

@@ -1,6 +1,6 @@
 /**
- * Records what was sent to each chat, and by the bot as a whole, to compute how long the next message has to wait for the platform's rate
- * limits.
+ * Records what was sent to each chat, and by the bot as a whole, to compute how long the next message has to wait for
+ * the platform's rate limits.
  */
 import type { AccountOptions } from "../options.ts";
 import { createWindow, type Slot, type Window } from "./window.ts";
@@ -44,7 +44,10 @@ export interface ChatLimits {
   /** Milliseconds for which the platform accepts nothing in the chat. */
   held(name: string): number;
   hold(name: string, ms: number): void;
-  /** Applies a wait that the platform demanded from an earlier process. Without a name, it applies to the bot as a whole. */
+  /**
+   * Applies a wait that the platform demanded from an earlier process. Without a name, it applies to the bot as a
+   * whole.
+   */
   holdAgain(name: string | undefined, ms: number): void;
   /** Whether the platform has ever demanded a wait. */
   wasHeld(): boolean;

@@ -19,7 +19,10 @@ interface FloodWaits {
   apply(limits: Pick<Limits, "holdAgain">): Promise<void>;
 }
 
-/** The account's limits. Their flood waits are stored. `applyWaits` applies those of an earlier process or of another node. */
+/**
+ * The account's limits. Their flood waits are stored. `applyWaits` applies those of an earlier process or of another
+ * node.
+ */
 export function createKeptLimits(
   account: ChannelAccount<AccountOptions>,
   botId: string,
@@ -30,9 +33,13 @@ export function createKeptLimits(
   return { limits, applyWaits: () => waits.apply(limits) };
 }
 
-function createFloodWaits({ store, now, log }: Pick<ChannelAccount<object>, "store" | "now" | "log">, botId: string): FloodWaits {
+function createFloodWaits(
+  { store, now, log }: Pick<ChannelAccount<object>, "store" | "now" | "log">,
+  botId: string,
+): FloodWaits {
   const prefix = `flood-wait:${botId}:`;
-  const failed = (error: unknown) => log.debug({ error: String(error) }, "the platform's waits could not be stored or read");
+  const failed = (error: unknown) =>
+    log.debug({ error: String(error) }, "the platform's waits could not be stored or read");
   return {
     keep(chat = "", ms) {
       if (ms < shortestMs) return;

@@ -1,6 +1,6 @@
 /**
- * The messages of a growing Markdown text, as a preview needs them at each edit. They are the same as those of the whole text, but finished
- * parts are kept and only the rest is parsed, split and rendered again.
+ * The messages of a growing Markdown text, as a preview needs them at each edit. They are the same as those of the
+ * whole text, but finished parts are kept and only the rest is parsed, split and rendered again.
  */
 import type { Json } from "service-gateway/sdk";
 import { boundMarkdown } from "service-gateway/sdk/channel";
@@ -16,7 +16,10 @@ type Payload = { readonly [key: string]: Json };
 
 /** May define a reference, which is a link everywhere in the text; labels contain no brackets. */
 const definition = /^[ \t>*+\-\d.)]*\[(?:[^[\]\\]|\\.)*\]:/ms;
-/** Text outside the kept messages is read at each edit up to this length and cost; a longer one only when it has doubled. */
+/**
+ * Text outside the kept messages is read at each edit up to this length and cost; a longer one only when it has
+ * doubled.
+ */
 const easyLength = 20_000;
 const easyCost = 3_000;
 const lineEnd = /\r\n?|\n/g;
@@ -29,8 +32,8 @@ function startOfLine(text: string, line: number): number {
 }
 
 /**
- * The tokens of a text, and how many of them precede the last top-level block that certainly is one: it follows a blank line, and its first
- * line is complete. The blocks before it are complete and do not affect it.
+ * The tokens of a text, and how many of them precede the last top-level block that certainly is one: it follows a blank
+ * line, and its first line is complete. The blocks before it are complete and do not affect it.
  */
 function parseBlocks(text: string) {
   const tokens = markdownParser().parse(text, {});
@@ -43,8 +46,8 @@ function parseBlocks(text: string) {
 }
 
 /**
- * Reads the text each time it has grown. A text that does not begin with the previous one is a new text. While a very long block grows, the
- * messages may be older than the text.
+ * Reads the text each time it has grown. A text that does not begin with the previous one is a new text. While a very
+ * long block grows, the messages may be older than the text.
  */
 export function createGrowingText(
   settings: Pick<AccountOptions, "textChunkLimit" | "chunkMode" | "linkPreview">,
@@ -125,7 +128,10 @@ export function createGrowingText(
       readAt = 0;
     }
     const left = leftOf(markdown);
-    if (left < readAt && (left > easyLength || boundMarkdown(markdown.slice(source.length), { mostCost: easyCost }).rest !== ""))
+    if (
+      left < readAt &&
+      (left > easyLength || boundMarkdown(markdown.slice(source.length), { mostCost: easyCost }).rest !== "")
+    )
       return last;
     last = messagesOf(markdown);
     readAt = 2 * leftOf(markdown);

@@ -1,4 +1,7 @@
-/** The buttons below the bot's messages. The platform removes them with every edit that does not repeat them, and never reports them. */
+/**
+ * The buttons below the bot's messages. The platform removes them with every edit that does not repeat them, and never
+ * reports them.
+ */
 import type { Json, PluginStore } from "service-gateway/sdk";
 import { record } from "../intake/fields.ts";
 

@@ -1,6 +1,6 @@
 /**
- * The queue of calls that wait for the platform's rate limits: within a chat in order of arrival, across chats in the order in which they
- * become free.
+ * The queue of calls that wait for the platform's rate limits: within a chat in order of arrival, across chats in the
+ * order in which they become free.
  */
 import type { Chat, ChatLimits } from "./chat-limits.ts";
 

@@ -1,6 +1,6 @@
 /**
- * When a message may be sent to a chat. Messages and edits wait in order of arrival for the platform's rate limits; previews and typing
- * give way to them, and to flood waits.
+ * When a message may be sent to a chat. Messages and edits wait in order of arrival for the platform's rate limits;
+ * previews and typing give way to them, and to flood waits.
  */
 import { type ChatLimits, type ChatLimitsOptions, createChatLimits } from "./chat-limits.ts";
 import { createLimitQueue } from "./limit-queue.ts";
@@ -12,16 +12,16 @@ export interface Pace {
   /** The platform demanded a wait: nothing is sent to the chat meanwhile. */
   hold(chat: string, ms: number): void;
   /**
-   * A call is in progress until the returned function is called: `messages` new messages, or an edit (0). No other unimportant call starts
-   * for `ms`, also counted from its end.
+   * A call is in progress until the returned function is called: `messages` new messages, or an edit (0). No other
+   * unimportant call starts for `ms`, also counted from its end.
    */
   used(chat: string, ms: number, messages: 0 | 1): () => void;
 }
 
 export interface Limits extends Pace, Pick<ChatLimits, "holdAgain"> {
   /**
-   * Books this many messages, or an edit (`messages` 0). `undefined`: it may go now. Otherwise resolves when it may, when the signal ends
-   * the wait, or when the account closes.
+   * Books this many messages, or an edit (`messages` 0). `undefined`: it may go now. Otherwise resolves when it may,
+   * when the signal ends the wait, or when the account closes.
    */
   admit(chat: string, messages: number, signal: AbortSignal): Promise<void> | undefined;
   /** Milliseconds for which the platform accepts nothing in the chat. */
@@ -32,7 +32,10 @@ export interface Limits extends Pace, Pick<ChatLimits, "holdAgain"> {
   close(): void;
 }
 
-/** How soon a caller that gave way asks again. It does not ask each time a slot becomes free, because all the others would too. */
+/**
+ * How soon a caller that gave way asks again. It does not ask each time a slot becomes free, because all the others
+ * would too.
+ */
 const againMs = 200;
 /** Messages a minute that previews leave to a group's replies. */
 const spared = 5;
@@ -52,7 +55,11 @@ export function createLimits(options: ChatLimitsOptions): Limits {
       // Without limits and flood waits there is nothing to count.
       if (unlimited && !chats.wasHeld()) return undefined;
       const chat = of(name);
-      const free = chat.waiters.length === 0 && !queue.waitsForBot() && chatDelay(chat, messages) === 0 && botDelay(messages) === 0;
+      const free =
+        chat.waiters.length === 0 &&
+        !queue.waitsForBot() &&
+        chatDelay(chat, messages) === 0 &&
+        botDelay(messages) === 0;
       if (!free) return queue.wait(chat, messages, signal);
       chat.booked = book(chat, messages);
       return undefined;

@@ -67,13 +67,16 @@ export function kindOf(media: OutboundMedia): { readonly kind: Kind; readonly om
   const bare = type?.split(";")[0]?.trim();
   const wish = media.as === undefined ? undefined : asked[media.as];
   // A platform file id does not show its kind, so the caller's statement applies.
-  const granted = wish !== undefined && (type === undefined ? media.ref !== undefined || wish.name.test(name) : wish.type.test(type));
+  const granted =
+    wish !== undefined && (type === undefined ? media.ref !== undefined || wish.name.test(name) : wish.type.test(type));
   if (granted) return { kind: wish.is };
   const found = kinds.find((each) => (bare ? each.type.test(bare) : each.name.test(name)))?.is ?? document;
   const kind = found === photo && !isPhoto(media) ? document : found;
   if (wish === undefined) return { kind };
   return {
     kind,
-    omitted: `sent as ${kind.kind}, not as ${wish.is.kind}: that requires ${wish.needs}, this is ${type ?? "of no known type"}`,
+    omitted:
+      `sent as ${kind.kind}, not as ${wish.is.kind}: that requires ${wish.needs}, this is ` +
+      `${type ?? "of no known type"}`,
   };
 }

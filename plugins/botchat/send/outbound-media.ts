@@ -14,7 +14,10 @@ interface Item {
   readonly omitted?: string;
 }
 
-/** Groups adjacent files that are sent together, in order. `lastAlone`: the last file will carry buttons, which an album cannot. */
+/**
+ * Groups adjacent files that are sent together, in order. `lastAlone`: the last file will carry buttons, which an album
+ * cannot.
+ */
 export function groupMedia(media: readonly OutboundMedia[], { lastAlone = false } = {}): readonly (readonly Item[])[] {
   const groups: Item[][] = [];
   for (const [index, each] of media.entries()) {
@@ -22,7 +25,8 @@ export function groupMedia(media: readonly OutboundMedia[], { lastAlone = false 
     const open = groups.at(-1);
     const album = open?.[0]?.kind.album;
     const alone = lastAlone && index === media.length - 1;
-    if (open === undefined || alone || album === undefined || album !== item.kind.album || open.length === mostOfAlbum) groups.push([item]);
+    if (open === undefined || alone || album === undefined || album !== item.kind.album || open.length === mostOfAlbum)
+      groups.push([item]);
     else open.push(item);
   }
   return groups;
@@ -31,10 +35,10 @@ export function groupMedia(media: readonly OutboundMedia[], { lastAlone = false 
 function fileOf({ path, ref, fileName, mimeType }: OutboundMedia, field: string): PartFile {
   return {
     field,
-    ...(path !== undefined && { path }),
-    ...(ref !== undefined && { ref }),
-    ...(fileName !== undefined && { name: fileName }),
-    ...(mimeType !== undefined && { type: mimeType }),
+    path,
+    ref,
+    name: fileName,
+    type: mimeType,
   };
 }
 
@@ -46,9 +50,19 @@ function bodyFor(items: readonly Item[], caption: RichText | undefined): PartBod
   const [only] = items;
   const plain = caption !== undefined && { plain: caption.text };
   if (only !== undefined && items.length === 1)
-    return { method: only.kind.method, payload: captionOf(caption), ...plain, files: [fileOf(only.media, only.kind.field)] };
+    return {
+      method: only.kind.method,
+      payload: captionOf(caption),
+      ...plain,
+      files: [fileOf(only.media, only.kind.field)],
+    };
   const media = items.map(({ kind }, index) => ({ type: kind.kind, ...(index === 0 && captionOf(caption)) }));
-  return { method: "sendMediaGroup", payload: { media }, ...plain, files: items.map((item) => fileOf(item.media, "media")) };
+  return {
+    method: "sendMediaGroup",
+    payload: { media },
+    ...plain,
+    files: items.map((item) => fileOf(item.media, "media")),
+  };
 }
 
 export function mediaPart(items: readonly Item[], caption: RichText | undefined): Part {

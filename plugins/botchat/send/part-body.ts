@@ -1,4 +1,7 @@
-/** The body of a part: one call, without chat and thread, which belong to the address. It is JSON, because it waits in the outbox. */
+/**
+ * The body of a part: one call, without chat and thread, which belong to the address. It is JSON, because it waits in
+ * the outbox.
+ */
 import type { Json } from "service-gateway/sdk";
 import type { Part } from "service-gateway/sdk/channel";
 

@@ -18,7 +18,9 @@ export function blockEnd(text: string, shown: number, draft: DraftChunk, limit: 
   while (text.length - end >= least) {
     const window = text.slice(end, end + most);
     const places = breaks[draft.breakPreference]
-      .map((pattern) => [...window.matchAll(pattern)].map((match) => match.index + match[0].length).findLast((at) => at >= least))
+      .map((pattern) =>
+        [...window.matchAll(pattern)].map((match) => match.index + match[0].length).findLast((at) => at >= least),
+      )
       .find((at) => at !== undefined);
     // Without a good place to end, a block waits until it has its maximum length.
     if (places === undefined && window.length < most) break;

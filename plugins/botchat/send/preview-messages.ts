@@ -38,14 +38,20 @@ export interface Change {
   readonly payload: Payload | null;
 }
 
-/** Whether a message shows what the other has begun. The end of a growing text may change, such as by the tag that follows. */
+/**
+ * Whether a message shows what the other has begun. The end of a growing text may change, such as by the tag that
+ * follows.
+ */
 function continues(payload: Payload | undefined, begun: Payload): boolean {
   const [now, before] = [payload?.text, begun.text];
   if (typeof now !== "string" || typeof before !== "string") return true;
   return now.startsWith(before.slice(0, Math.min(now.length, before.length) - mostFlicker));
 }
 
-/** Fields for sending a preview's message. Only the first makes a sound: it becomes the reply by an edit, which makes none. */
+/**
+ * Fields for sending a preview's message. Only the first makes a sound: it becomes the reply by an edit, which makes
+ * none.
+ */
 function sendFields(
   index: number,
   { address, settings, trigger }: Pick<PreviewMessagesOptions, "address" | "settings" | "trigger">,
@@ -60,7 +66,10 @@ function sendFields(
 }
 
 export interface PreviewMessages {
-  /** The first difference between the text and what is shown. `undefined`: everything is shown, or there is too little to begin with. */
+  /**
+   * The first difference between the text and what is shown. `undefined`: everything is shown, or there is too little
+   * to begin with.
+   */
   next(text: string): Change | undefined;
   /** Whether the change sends a message rather than editing one. */
   sends(change: Change): boolean;
@@ -79,7 +88,10 @@ export function createPreviewMessages(options: PreviewMessagesOptions): PreviewM
   const ids = [...options.resume];
   /** What each message shows, as far as this process knows. */
   const shown: (Payload | undefined)[] = ids.map(() => undefined);
-  /** What the first message was last asked to show. Unlike `shown`, it is known after a failed edit: both texts begin alike. */
+  /**
+   * What the first message was last asked to show. Unlike `shown`, it is known after a failed edit: both texts begin
+   * alike.
+   */
   let begun: Payload | undefined;
   const messagesOf = createGrowingText(settings);
   /** The text that is completely shown. */
@@ -96,7 +108,10 @@ export function createPreviewMessages(options: PreviewMessagesOptions): PreviewM
     return blocks;
   }
 
-  /** A text that starts over keeps the first message only. The others are removed first, so that two texts are never read as one. */
+  /**
+   * A text that starts over keeps the first message only. The others are removed first, so that two texts are never
+   * read as one.
+   */
   function surplus(messages: readonly Payload[]): Change | undefined {
     const isAnew = messages.length > 0 && begun !== undefined && !continues(messages[0], begun);
     return isAnew && ids.length > 1 ? { index: ids.length - 1, payload: null } : undefined;
@@ -105,7 +120,8 @@ export function createPreviewMessages(options: PreviewMessagesOptions): PreviewM
   async function remove(index: number, signal: AbortSignal): Promise<void> {
     const messageId = ids[index];
     const api = await options.api();
-    if (messageId !== undefined) await api.call("deleteMessage", { chat_id: address.chat, message_id: Number(messageId) }, signal);
+    if (messageId !== undefined)
+      await api.call("deleteMessage", { chat_id: address.chat, message_id: Number(messageId) }, signal);
     forget(index);
   }
 
@@ -138,7 +154,11 @@ export function createPreviewMessages(options: PreviewMessagesOptions): PreviewM
       shown[index] = undefined;
       if (index === 0) begun = payload;
       if (existing !== undefined) {
-        await api.call("editMessageText", { ...payload, chat_id: address.chat, message_id: Number(existing) } as never, signal);
+        await api.call(
+          "editMessageText",
+          { ...payload, chat_id: address.chat, message_id: Number(existing) } as never,
+          signal,
+        );
       } else {
         const sent = await api.call("sendMessage", { ...sendFields(index, options), ...payload } as never, signal);
         const messageId = id(record(sent as never)?.message_id);

@@ -1,9 +1,9 @@
 /**
  * The live preview: a message that grows by edits while a turn runs.
  *
- * Its states: `collecting` (too little to show), `resting` (everything is shown), `waiting` (until the next edit is due), `calling` (a call
- * is in progress), `lost` (it is unknown whether a message arrived, so another one could remain forever), `closed`. Only the newest text
- * matters; nothing is queued.
+ * Its states: `collecting` (too little to show), `resting` (everything is shown), `waiting` (until the next edit is
+ * due), `calling` (a call is in progress), `lost` (it is unknown whether a message arrived, so another one could remain
+ * forever), `closed`. Only the newest text matters; nothing is queued.
  */
 import type { PluginLog } from "service-gateway/sdk";
 import { ChannelError, type ChannelPreview } from "service-gateway/sdk/channel";

@@ -1,6 +1,7 @@
 /**
- * Whether the platform answers. After a send with an unknown outcome it does not, until a call that began later has succeeded. Meanwhile no
- * preview begins: its message might remain beside the reply, because the platform cannot say whether it has it.
+ * Whether the platform answers. After a send with an unknown outcome it does not, until a call that began later has
+ * succeeded. Meanwhile no preview begins: its message might remain beside the reply, because the platform cannot say
+ * whether it has it.
  */
 export interface Reach {
   /** A call begins; the returned function reports its success. */

@@ -24,11 +24,18 @@ export function chunkMarkdown(
   { textChunkLimit, chunkMode }: Pick<Settings, "textChunkLimit" | "chunkMode">,
   firstLimit = messageLimit,
 ): RichText[] {
-  return chunkText(parseMarkdown(markdown), { limit: Math.min(textChunkLimit, messageLimit), firstLimit, mode: chunkMode });
+  return chunkText(parseMarkdown(markdown), {
+    limit: Math.min(textChunkLimit, messageLimit),
+    firstLimit,
+    mode: chunkMode,
+  });
 }
 
 /** Fields of a text message, the same for a send, an edit and a preview. */
-export function textPayload(chunk: RichText, settings: Pick<Settings, "linkPreview">): { readonly [key: string]: Json } {
+export function textPayload(
+  chunk: RichText,
+  settings: Pick<Settings, "linkPreview">,
+): { readonly [key: string]: Json } {
   return {
     text: renderHtml(chunk),
     parse_mode: "HTML",
@@ -45,15 +52,17 @@ function textPart(chunk: RichText, settings: Settings): Part {
 function wrongButton({ text, value }: Button): string | undefined {
   if (text.trim() === "") return "it has no text";
   if (value === "") return "it has no value";
-  return Buffer.byteLength(value, "utf8") > buttonDataLimit ? `its value is longer than ${buttonDataLimit} bytes` : undefined;
+  return Buffer.byteLength(value, "utf8") > buttonDataLimit
+    ? `its value is longer than ${buttonDataLimit} bytes`
+    : undefined;
 }
 
 /** Rows of buttons in the platform's format. */
 type InlineKeyboard = readonly (readonly { readonly text: string; readonly callback_data: string }[])[];
 
 /**
- * The rows without buttons that the platform would reject or that the account excludes from the chat, and what was omitted. Ids of groups
- * and channels are negative.
+ * The rows without buttons that the platform would reject or that the account excludes from the chat, and what was
+ * omitted. Ids of groups and channels are negative.
  */
 function keyboard(
   rows: Reply["buttons"],
@@ -77,17 +86,27 @@ function loud(part: Part, { silent }: Reply): Part {
   return silent === true ? withPayload(part, { disable_notification: true }) : part;
 }
 
-/** Sets the message that each part replies to: the one the agent named, otherwise the one being answered if the mode says so. */
-function replying(parts: readonly Part[], { replyTo }: Reply, { replyToMode }: Settings, trigger: string | undefined): readonly Part[] {
+/**
+ * Sets the message that each part replies to: the one the agent named, otherwise the one being answered if the mode
+ * says so.
+ */
+function replying(
+  parts: readonly Part[],
+  { replyTo }: Reply,
+  { replyToMode }: Settings,
+  trigger: string | undefined,
+): readonly Part[] {
   const target = replyTo ?? (replyToMode === "off" ? undefined : trigger);
   if (target === undefined || !/^\d{1,15}$/.test(target)) return parts;
   const implied = replyToMode !== "off" && target === trigger && { replyImplied: true as const };
-  return parts.map((part, index) => (index === 0 || replyToMode === "all" ? { ...part, replyTo: target, ...implied } : part));
+  return parts.map((part, index) =>
+    index === 0 || replyToMode === "all" ? { ...part, replyTo: target, ...implied } : part,
+  );
 }
 
 /**
- * Splits the text of a reply into the caption of its first file, as far as it fits, and the rest. Some files take no caption, and an album
- * takes no buttons; text and buttons then follow below the files.
+ * Splits the text of a reply into the caption of its first file, as far as it fits, and the rest. Some files take no
+ * caption, and an album takes no buttons; text and buttons then follow below the files.
  */
 function textOf(
   { text, media, buttons }: Reply,
@@ -95,7 +114,9 @@ function textOf(
 ): { readonly caption: RichText | undefined; readonly below: readonly RichText[] } {
   const [first] = media;
   const captioned =
-    first !== undefined && kindOf(first).kind.bare === undefined && (buttons.length === 0 || (groupMedia(media)[0]?.length ?? 0) < 2);
+    first !== undefined &&
+    kindOf(first).kind.bare === undefined &&
+    (buttons.length === 0 || (groupMedia(media)[0]?.length ?? 0) < 2);
   if (!captioned) return { caption: undefined, below: chunkMarkdown(text, settings) };
   const [caption, ...below] = chunkMarkdown(text, settings, captionLimit);
   return { caption, below };
@@ -107,7 +128,9 @@ export function renderReply(
   { chat, trigger }: { readonly chat: string; readonly trigger?: string },
 ): readonly Part[] {
   const { caption, below } = textOf(reply, settings);
-  const groups = groupMedia(reply.media, { lastAlone: reply.buttons.length > 0 && caption === undefined && below.length === 0 });
+  const groups = groupMedia(reply.media, {
+    lastAlone: reply.buttons.length > 0 && caption === undefined && below.length === 0,
+  });
   const mediaParts = groups.map((items, index) => mediaPart(items, index === 0 ? caption : undefined));
   const textParts = below.map((chunk) => textPart(chunk, settings));
   const parts = replying(

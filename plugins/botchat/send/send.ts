@@ -35,17 +35,24 @@ function withoutMarkup(payload: Payload, plain: string): Payload | undefined {
   const { media } = payload;
   if (Array.isArray(media)) {
     if (!media.some((item) => "parse_mode" in item)) return undefined;
-    return { ...payload, media: media.map((item) => ("parse_mode" in item ? { ...without(item, "parse_mode"), caption: plain } : item)) };
+    return {
+      ...payload,
+      media: media.map((item) => ("parse_mode" in item ? { ...without(item, "parse_mode"), caption: plain } : item)),
+    };
   }
   if (!("parse_mode" in payload)) return undefined;
   return { ...without(payload, "parse_mode"), ...("caption" in payload ? { caption: plain } : { text: plain }) };
 }
 
 /** The same file as another kind that the platform accepts. */
-const instead: Readonly<Record<string, Readonly<Record<string, readonly [method: string, from: string, to: string]>>>> = {
-  voice_forbidden: { sendVoice: ["sendAudio", "voice", "audio"], sendVideoNote: ["sendVideo", "video_note", "video"] },
-  photo_refused: { sendPhoto: ["sendDocument", "photo", "document"] },
-};
+const instead: Readonly<Record<string, Readonly<Record<string, readonly [method: string, from: string, to: string]>>>> =
+  {
+    voice_forbidden: {
+      sendVoice: ["sendAudio", "voice", "audio"],
+      sendVideoNote: ["sendVideo", "video_note", "video"],
+    },
+    photo_refused: { sendPhoto: ["sendDocument", "photo", "document"] },
+  };
 
 /** A retry that fixes what the platform rejected; each fix is tried once. */
 function cure(reason: string, { method, payload }: Call, plain: string | undefined): Call | undefined {
@@ -54,9 +61,14 @@ function cure(reason: string, { method, payload }: Call, plain: string | undefin
     const bare = withoutMarkup(payload, plain);
     return bare && { method, payload: bare };
   }
-  if (reason === "reply_target_gone" && "reply_parameters" in payload) return { method, payload: without(payload, "reply_parameters") };
+  if (reason === "reply_target_gone" && "reply_parameters" in payload)
+    return { method, payload: without(payload, "reply_parameters") };
   // The platform does not say which file of the album it rejected; it accepts all of them as documents.
-  if (reason === "photo_refused" && Array.isArray(payload.media) && payload.media.some(({ type }) => type !== "document"))
+  if (
+    reason === "photo_refused" &&
+    Array.isArray(payload.media) &&
+    payload.media.some(({ type }) => type !== "document")
+  )
     return { method, payload: { ...payload, media: payload.media.map((item) => ({ ...item, type: "document" })) } };
   const other = instead[reason]?.[method];
   if (other === undefined) return undefined;
@@ -74,7 +86,10 @@ export interface Sender {
   send(part: Part, address: Address, signal: AbortSignal): Promise<Receipt>;
 }
 
-export function createSender(api: BotApi, { keyboards, shown }: { readonly keyboards: Keyboards; readonly shown: Shown }): Sender {
+export function createSender(
+  api: BotApi,
+  { keyboards, shown }: { readonly keyboards: Keyboards; readonly shown: Shown },
+): Sender {
   function attempt(method: string, payload: Payload, plain: string | undefined, signal: AbortSignal): Promise<unknown> {
     return api.call(method as Method, payload as never, signal).catch((error: unknown) => {
       const next = error instanceof ChannelError ? cure(error.reason, { method, payload }, plain) : undefined;
@@ -93,10 +108,19 @@ export function createSender(api: BotApi, { keyboards, shown }: { readonly keybo
     }
   }
 
-  async function editCaption({ text, ...payload }: Payload, plain: string | undefined, signal: AbortSignal): Promise<Receipt> {
+  async function editCaption(
+    { text, ...payload }: Payload,
+    plain: string | undefined,
+    signal: AbortSignal,
+  ): Promise<Receipt> {
     const messageId = String(payload.message_id);
     try {
-      await attemptChange("editMessageCaption", { ...without(payload, "link_preview_options"), caption: text }, plain, signal);
+      await attemptChange(
+        "editMessageCaption",
+        { ...without(payload, "link_preview_options"), caption: text },
+        plain,
+        signal,
+      );
     } catch (error) {
       if (!(error instanceof ChannelError && error.reason === "message_not_modified")) throw error;
     }
@@ -104,8 +128,17 @@ export function createSender(api: BotApi, { keyboards, shown }: { readonly keybo
   }
 
   /** `undefined` if the message no longer exists. */
-  async function edit(body: PartBody, messageId: string, address: Address, signal: AbortSignal): Promise<Receipt | undefined> {
-    const payload = { ...without(body.payload, "reply_parameters"), chat_id: address.chat, message_id: Number(messageId) };
+  async function edit(
+    body: PartBody,
+    messageId: string,
+    address: Address,
+    signal: AbortSignal,
+  ): Promise<Receipt | undefined> {
+    const payload = {
+      ...without(body.payload, "reply_parameters"),
+      chat_id: address.chat,
+      message_id: Number(messageId),
+    };
     try {
       await attemptChange("editMessageText", payload, body.plain, signal);
       return { messageId };
@@ -121,7 +154,11 @@ export function createSender(api: BotApi, { keyboards, shown }: { readonly keybo
   }
 
   /** An edited message keeps its buttons until new ones are given. */
-  async function withKnownButtons(body: PartBody, { inPlace, replaces = "" }: Part, { chat }: Address): Promise<PartBody> {
+  async function withKnownButtons(
+    body: PartBody,
+    { inPlace, replaces = "" }: Part,
+    { chat }: Address,
+  ): Promise<PartBody> {
     if (inPlace !== true || "reply_markup" in body.payload) return body;
     const markup = await keyboards.of(chat, replaces);
     return markup === undefined ? body : { ...body, payload: { ...body.payload, reply_markup: markup } };
@@ -132,7 +169,8 @@ export function createSender(api: BotApi, { keyboards, shown }: { readonly keybo
       const edited = await edit(await withKnownButtons(body, part, address), part.replaces, address, signal);
       if (edited !== undefined) return edited;
     }
-    if (part.inPlace === true) throw new ChannelError("message_gone", { detail: "the message to change is gone, or is not the bot's" });
+    if (part.inPlace === true)
+      throw new ChannelError("message_gone", { detail: "the message to change is gone, or is not the bot's" });
     if (part.mayOmitFiles !== true || body.files === undefined) return await sendNew(body, part, address, signal);
     try {
       return await sendNew(body, part, address, signal);
@@ -166,7 +204,9 @@ export function createSender(api: BotApi, { keyboards, shown }: { readonly keybo
       if (part.replaces !== undefined) shown.forget(address.chat, part.replaces);
       if (there && part.replaces !== undefined) return Promise.resolve({ messageId: part.replaces });
       const sending = sendBody(body, part, address, signal);
-      return "reply_markup" in body.payload ? sending.then((receipt) => withButtonsKept(receipt, address.chat, body)) : sending;
+      return "reply_markup" in body.payload
+        ? sending.then((receipt) => withButtonsKept(receipt, address.chat, body))
+        : sending;
     },
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Remembers what a preview's messages showed at its end, until the reply replaces them. If the reply is the same, no edit is needed: it
- * would be refused, and would use the second in which the rest of a long reply could be sent.
+ * Remembers what a preview's messages showed at its end, until the reply replaces them. If the reply is the same, no
+ * edit is needed: it would be refused, and would use the second in which the rest of a long reply could be sent.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { Address, Json } from "service-gateway/sdk";
@@ -28,7 +28,8 @@ export function createShown(): Shown {
       if (payloads.size > most) payloads.delete(payloads.keys().next().value as string);
     },
     has(part, { chat }) {
-      const payload = part.replaces === undefined || part.inPlace === true ? undefined : payloads.get(keyOf(chat, part.replaces));
+      const payload =
+        part.replaces === undefined || part.inPlace === true ? undefined : payloads.get(keyOf(chat, part.replaces));
       return payload !== undefined && isDeepStrictEqual(payload, bodyOf(part).payload);
     },
     forget: (chat, messageId) => void payloads.delete(keyOf(chat, messageId)),

@@ -25,7 +25,8 @@ function headerType(type: string | undefined): string {
 /** Read again at each attempt. */
 async function open({ path, name, type, ref }: PartFile): Promise<unknown> {
   if (ref !== undefined) return ref;
-  if (path === undefined) throw new ChannelError("media_refused", { detail: "only files that the gateway has stored are sent" });
+  if (path === undefined)
+    throw new ChannelError("media_refused", { detail: "only files that the gateway has stored are sent" });
   const found = await stat(path).catch(() => undefined);
   if (found?.isFile() !== true) {
     throw new ChannelError("media_missing", { detail: `the file ${basename(path)} was removed before it was sent` });
@@ -37,7 +38,10 @@ async function open({ path, name, type, ref }: PartFile): Promise<unknown> {
 export async function attachFiles(payload: Payload, files: readonly PartFile[]): Promise<Payload> {
   const opened = await Promise.all(files.map(open));
   if (Array.isArray(payload.media)) {
-    return { ...payload, media: payload.media.map((item, index) => ({ ...item, [files[index]?.field ?? "media"]: opened[index] })) };
+    return {
+      ...payload,
+      media: payload.media.map((item, index) => ({ ...item, [files[index]?.field ?? "media"]: opened[index] })),
+    };
   }
   return { ...payload, ...Object.fromEntries(files.map(({ field }, index) => [field, opened[index]])) };
 }

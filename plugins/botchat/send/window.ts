@@ -39,7 +39,9 @@ export function createWindow(most: number, ms: number): Window | undefined {
       let over = Math.min(count, most) - most;
       for (const held of counts.values()) over += held;
       if (over <= 0) return 0;
-      const oldestFirst = [...counts].map(([slot, held]) => [effect(slot, at), held] as const).sort(([a], [b]) => a - b);
+      const oldestFirst = [...counts]
+        .map(([slot, held]) => [effect(slot, at), held] as const)
+        .sort(([a], [b]) => a - b);
       for (const [time, held] of oldestFirst) {
         over -= held;
         if (over <= 0) return time + ms - at;

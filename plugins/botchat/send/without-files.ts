@@ -5,7 +5,13 @@ import { record } from "../intake/fields.ts";
 import type { PartBody } from "./part-body.ts";
 
 /** Refusals that concern the file alone; a text may still be sent to the chat. */
-const aboutFiles: ReadonlySet<string> = new Set(["media_refused", "media_missing", "too_large", "photo_refused", "voice_forbidden"]);
+const aboutFiles: ReadonlySet<string> = new Set([
+  "media_refused",
+  "media_missing",
+  "too_large",
+  "photo_refused",
+  "voice_forbidden",
+]);
 
 /** The bot may write in the chat, but not send this kind of file. */
 const rightForFiles = /not enough rights to send (?!text messages)|CHAT_SEND_(?!PLAIN)[A-Z_]+_FORBIDDEN/i;
@@ -22,12 +28,19 @@ function captioned({ payload }: PartBody): { readonly [key: string]: Json } | un
   return typeof fields?.caption === "string" ? fields : undefined;
 }
 
-/** The same part as a text message, and what it leaves out. `undefined` if it has no text, or if something else was refused. */
-export function withoutFiles(body: PartBody, error: unknown): { readonly body: PartBody; readonly omitted: string } | undefined {
+/**
+ * The same part as a text message, and what it leaves out. `undefined` if it has no text, or if something else was
+ * refused.
+ */
+export function withoutFiles(
+  body: PartBody,
+  error: unknown,
+): { readonly body: PartBody; readonly omitted: string } | undefined {
   const fields = captioned(body);
   const count = body.files?.length ?? 0;
   if (fields === undefined || count === 0 || !refusesFiles(error)) return undefined;
-  const note = count === 1 ? "[A file of this answer could not be sent.]" : `[${count} files of this answer could not be sent.]`;
+  const note =
+    count === 1 ? "[A file of this answer could not be sent.]" : `[${count} files of this answer could not be sent.]`;
   const { reply_markup, disable_notification } = body.payload;
   const text = {
     text: `${String(fields.caption)}\n\n${note}`,

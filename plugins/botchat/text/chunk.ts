@@ -1,6 +1,7 @@
 /**
- * Splits a text into messages: at a paragraph, else at a line, a sentence or a word, but never inside a character. Styles continue in the
- * next message. A table that fits into one message is not split. A message has no more styles than the platform displays.
+ * Splits a text into messages: at a paragraph, else at a line, a sentence or a word, but never inside a character.
+ * Styles continue in the next message. A table that fits into one message is not split. A message has no more styles
+ * than the platform displays.
  */
 import { graphemes } from "./graphemes.ts";
 import { styleBeyond } from "./html.ts";
@@ -122,8 +123,14 @@ function cutFor(source: Source, [from, last]: readonly [number, number], room: n
   return beyond === undefined ? cut : cutAfter(source, from, beyond);
 }
 
-/** The range of each message. Decisions about a message that begins at `from` depend on no text after `from + limit + longestCharacter`. */
-export function messageRanges(rich: RichText, { limit, firstLimit = limit, mode }: ChunkOptions): (readonly [number, number])[] {
+/**
+ * The range of each message. Decisions about a message that begins at `from` depend on no text after `from + limit +
+ * longestCharacter`.
+ */
+export function messageRanges(
+  rich: RichText,
+  { limit, firstLimit = limit, mode }: ChunkOptions,
+): (readonly [number, number])[] {
   const source = { rich, part: createSlicer(rich), verbatim: rich.spans.filter(({ kind }) => kind === "pre"), limit };
   const starts = mode === "newline" ? [0, ...paragraphs(source)] : [0];
   const ranges: (readonly [number, number])[] = [];

@@ -47,7 +47,13 @@ function allowedTogether(active: readonly Span[]): Span[] {
     const verbatim = span.kind === "pre" || span.kind === "code";
     // A link or spoiler is more important than inline code. A code block is more important than any of them.
     if (verbatim && span.kind === "code" && (linked !== undefined || hidden)) continue;
-    if (!verbatim && span.kind !== "quote" && inner !== undefined && (inner.kind === "pre" || (linked === undefined && !hidden))) continue;
+    if (
+      !verbatim &&
+      span.kind !== "quote" &&
+      inner !== undefined &&
+      (inner.kind === "pre" || (linked === undefined && !hidden))
+    )
+      continue;
     if (verbatim && kept.some((each) => each.kind === "pre" || each.kind === "code")) continue;
     kept.push(span);
   }
@@ -68,7 +74,9 @@ function quotesFirst(spans: readonly Span[]): readonly Span[] {
 }
 
 function stretches({ text, spans }: Pick<RichText, "text" | "spans">): Stretch[] {
-  const points = [...new Set([0, text.length, ...spans.flatMap((span) => [span.start, span.end])])].sort((a, b) => a - b);
+  const points = [...new Set([0, text.length, ...spans.flatMap((span) => [span.start, span.end])])].sort(
+    (a, b) => a - b,
+  );
   const found: Stretch[] = [];
   let styles: readonly Span[] = [];
   let open: Span[] = [];
@@ -91,7 +99,9 @@ function stretches({ text, spans }: Pick<RichText, "text" | "spans">): Stretch[]
 /** Maximum number of styles on one character: one of each kind. */
 const mostKinds = 9;
 
-/** The start of the first style beyond the limit, or `undefined`. A style that continues after another one counts again. */
+/**
+ * The start of the first style beyond the limit, or `undefined`. A style that continues after another one counts again.
+ */
 export function styleBeyond(rich: RichText, most: number): number | undefined {
   const { text, spans } = rich;
   if ((2 * spans.length + 1) * mostKinds <= most) return undefined;

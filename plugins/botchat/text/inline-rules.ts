@@ -17,20 +17,27 @@ function plainText(state: StateInline, silent: boolean): boolean {
 
 function bars(state: StateInline, silent: boolean): boolean {
   if (silent || state.src.charCodeAt(state.pos) !== bar) return false;
-  // A spoiler cannot begin inside a word, because `a||b` is an expression. It can end there, because scripts without spaces offer no other
-  // place.
+  // A spoiler cannot begin inside a word, because `a||b` is an expression. It can end there, because scripts without
+  // spaces offer no other place.
   const found = state.scanDelims(state.pos, false);
   if (found.length < 2) return false;
   if (found.length > 2) {
-    // The last two bars may open a spoiler. The others become text at once, because rescanning the run from each bar would take quadratic
-    // time.
+    // The last two bars may open a spoiler. The others become text at once, because rescanning the run from each bar
+    // would take quadratic time.
     state.pending += state.src.slice(state.pos, state.pos + found.length - 2);
     state.pos += found.length - 2;
     return true;
   }
   state.push("text", "", 0).content = "||";
   const { can_close: close } = state.scanDelims(state.pos, true);
-  state.delimiters.push({ marker: bar, length: 0, token: state.tokens.length - 1, end: -1, open: found.can_open, close });
+  state.delimiters.push({
+    marker: bar,
+    length: 0,
+    token: state.tokens.length - 1,
+    end: -1,
+    open: found.can_open,
+    close,
+  });
   state.pos += 2;
   return true;
 }

@@ -6,7 +6,10 @@ import { addTableEnd } from "./sparse-table.ts";
 
 function createParser(): MarkdownIt {
   // Loaded with the first text rather than with the plugin, so that gateways without this channel need not wait for it.
-  const Markdown = createRequire(import.meta.url)("markdown-it") as new (preset: string, options: MarkdownItOptions) => MarkdownIt;
+  const Markdown = createRequire(import.meta.url)("markdown-it") as new (
+    preset: string,
+    options: MarkdownItOptions,
+  ) => MarkdownIt;
   const made = new Markdown("default", { html: false, linkify: false, typographer: false });
   // Every destination is parsed. Those that cannot become links are identified later, so that their text is kept.
   made.validateLink = () => true;

@@ -1,6 +1,6 @@
 /**
- * Converts Markdown to styled text. Total: any input yields a text that can be sent, and no character is lost. The event loop never waits
- * long: a text with very many marks is shown as it was written from some place on.
+ * Converts Markdown to styled text. Total: any input yields a text that can be sent, and no character is lost. The
+ * event loop never waits long: a text with very many marks is shown as it was written from some place on.
  */
 import type { Token } from "markdown-it";
 import { boundMarkdown } from "service-gateway/sdk/channel";
@@ -21,7 +21,7 @@ function writeCode(walk: Walk, token: Token): void {
   if (code.trim() === "") return;
   startVerbatim(walk);
   const language = /^[A-Za-z0-9+#_.-]{1,32}/.exec(token.info.trim())?.[0];
-  walk.out.open({ kind: "pre", ...(language !== undefined && { language }) });
+  walk.out.open({ kind: "pre", language });
   walk.out.write(code);
   walk.out.close("pre");
 }
@@ -87,7 +87,12 @@ export function writeBlocks(walk: Walk, tokens: readonly Token[]): void {
         break;
       case "bullet_list_open":
       case "ordered_list_open":
-        walk.lists.push({ tight: isTight(tokens, at), ordered: token.type === "ordered_list_open", first: "", next: 0 });
+        walk.lists.push({
+          tight: isTight(tokens, at),
+          ordered: token.type === "ordered_list_open",
+          first: "",
+          next: 0,
+        });
         break;
       case "bullet_list_close":
       case "ordered_list_close":
@@ -104,7 +109,8 @@ export function writeBlocks(walk: Walk, tokens: readonly Token[]): void {
         startBlock(walk, false);
         walk.fresh = true;
         walk.quotes += 1;
-        if (walk.quotes === 1) walk.out.open({ kind: "quote", long: token.map !== null && token.map[1] - token.map[0] > longQuoteLines });
+        if (walk.quotes === 1)
+          walk.out.open({ kind: "quote", long: token.map !== null && token.map[1] - token.map[0] > longQuoteLines });
         break;
       case "blockquote_close":
         walk.quotes -= 1;
@@ -134,7 +140,10 @@ export function clean(source: string): string {
     .replace(/[^\P{Cc}\n\t]/gu, "");
 }
 
-/** Matches a single line without Markdown. Many short replies are like this, and parsing costs more than the rest of a send. */
+/**
+ * Matches a single line without Markdown. Many short replies are like this, and parsing costs more than the rest of a
+ * send.
+ */
 const plainLine = /^\p{L}(?:[\p{L}\p{M}\p{N} ,;!?"']|\.(?= |$))*$/u;
 
 export function parseMarkdown(source: string): RichText {

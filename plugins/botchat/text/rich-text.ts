@@ -1,8 +1,8 @@
 /**
  * Styled text: the representation between Markdown and the platform.
  *
- * `text` is exactly what a reader sees, so its length is what the platform counts (UTF-16 units after entities). Styles are ranges of the
- * text. Splitting happens at this level, where no tag or entity can be broken.
+ * `text` is exactly what a reader sees, so its length is what the platform counts (UTF-16 units after entities). Styles
+ * are ranges of the text. Splitting happens at this level, where no tag or entity can be broken.
  */
 export type Style =
   | { readonly kind: "bold" | "italic" | "underline" | "strike" | "spoiler" | "code" }
@@ -32,8 +32,8 @@ export function slice(rich: RichText, start: number, end: number): RichText {
 }
 
 /**
- * Creates a function that returns successive parts: no part may begin before an earlier one. All parts together take a single pass over the
- * styles.
+ * Creates a function that returns successive parts: no part may begin before an earlier one. All parts together take a
+ * single pass over the styles.
  */
 export function createSlicer(rich: RichText): (start: number, end: number) => RichText {
   const spans = createCutter(rich.spans);
@@ -55,7 +55,11 @@ function createCutter<T extends Whole>(ranges: readonly T[]): (start: number, en
     }
     return begun
       .filter((range) => range.start < end)
-      .map((range) => ({ ...range, start: Math.max(range.start, start) - start, end: Math.min(range.end, end) - start }));
+      .map((range) => ({
+        ...range,
+        start: Math.max(range.start, start) - start,
+        end: Math.min(range.end, end) - start,
+      }));
   };
 }
 
@@ -88,15 +92,18 @@ export const nothingYet: RichText = { text: "", spans: [], wholes: [] };
 export function createRichTextBuilder(begun: RichText = nothingYet): RichTextBuilder {
   let { text } = begun;
   /**
-   * Number of line breaks at the end of the text, at most two. It is counted because inspecting a growing string would flatten it each
-   * time.
+   * Number of line breaks at the end of the text, at most two. It is counted because inspecting a growing string would
+   * flatten it each time.
    */
   let ends = text.endsWith("\n\n") ? 2 : text.endsWith("\n") ? 1 : 0;
   let seen = text.length;
   /** In the order of opening, and therefore by start, outer spans first. */
   const spans: Growing[] = [...begun.spans];
   const open: Growing[] = [];
-  /** How often each style was opened again within itself, which has no effect. Malicious texts nest a style thousands of times. */
+  /**
+   * How often each style was opened again within itself, which has no effect. Malicious texts nest a style thousands of
+   * times.
+   */
   const again = new Map<Style["kind"], number>();
   const wholes: Whole[] = [...begun.wholes];
   const write = (more: string) => {

@@ -1,6 +1,7 @@
 /**
- * Our rule for where a table ends. The parser fills short rows with empty cells, so a few kilobytes of short rows under a wide title would
- * become tens of thousands of them. Such a table ends early, and the rest of it is shown as it was written.
+ * Our rule for where a table ends. The parser fills short rows with empty cells, so a few kilobytes of short rows under
+ * a wide title would become tens of thousands of them. Such a table ends early, and the rest of it is shown as it was
+ * written.
  */
 import type { MarkdownIt, StateBlock } from "markdown-it";
 
@@ -8,7 +9,8 @@ import type { MarkdownIt, StateBlock } from "markdown-it";
 const freeCells = 1_000;
 
 /** The row below the title, such as `|---|---|`, has a bar for each column, or one less or more. */
-const columnsOf = (state: StateBlock, title: number) => state.src.slice(state.bMarks[title + 1], state.eMarks[title + 1]).split("|").length;
+const columnsOf = (state: StateBlock, title: number) =>
+  state.src.slice(state.bMarks[title + 1], state.eMarks[title + 1]).split("|").length;
 
 /** A written cell is at least two characters long: its text or space, and its bar. */
 function isSparse(state: StateBlock, line: number): boolean {

@@ -1,6 +1,6 @@
 /**
- * Renders a table as text, because the platform has no tables: aligned if it fits a phone's screen, otherwise as a block of lines for each
- * row.
+ * Renders a table as text, because the platform has no tables: aligned if it fits a phone's screen, otherwise as a
+ * block of lines for each row.
  */
 import type { Token } from "markdown-it";
 import { plainText, writeInline } from "./markdown-inline.ts";

@@ -40,7 +40,11 @@ export function createRuler(): (text: string) => number {
 const between = " | ";
 
 /** The width of each column. Measuring stops as soon as a line of the table is wider than `most`. */
-export function widthsOf({ alignments, rows }: Table, columns: (text: string) => number, most: number): readonly number[] {
+export function widthsOf(
+  { alignments, rows }: Table,
+  columns: (text: string) => number,
+  most: number,
+): readonly number[] {
   const widths = alignments.map(() => 1);
   for (const row of rows) {
     if (lineWidth(widths) > most) break;
@@ -59,7 +63,11 @@ function pad(text: string, missing: number, alignment: Alignment): string {
   return " ".repeat(before) + text + " ".repeat(missing - before);
 }
 
-export function alignTable({ alignments, rows }: Table, widths: readonly number[], columns: (text: string) => number): string {
+export function alignTable(
+  { alignments, rows }: Table,
+  widths: readonly number[],
+  columns: (text: string) => number,
+): string {
   const lines = rows.map((row) =>
     widths
       .map((width, column) => pad(row[column] ?? "", width - columns(row[column] ?? ""), alignments[column] ?? "left"))

@@ -38,8 +38,8 @@ export function startBlock(walk: Walk, tight: boolean): void {
 }
 
 /**
- * Begins a block in a fixed-width font. It starts on its own line, even after a bullet, and is not indented, because copying would include
- * the spaces.
+ * Begins a block in a fixed-width font. It starts on its own line, even after a bullet, and is not indented, because
+ * copying would include the spaces.
  */
 export function startVerbatim(walk: Walk): void {
   if (walk.lists.length > 0 && (walk.fresh || walk.lists.at(-1)?.tight)) walk.out.freshLine();

@@ -9,7 +9,9 @@ import type { Transport } from "./transport.ts";
 import { type Stoppable, WireError } from "./wire.ts";
 
 export type Method = Extract<keyof RawApi, string>;
-type Fn<M extends Method> = RawApi[M] extends (...args: infer A) => infer R ? { readonly args: A; readonly result: Awaited<R> } : never;
+type Fn<M extends Method> = RawApi[M] extends (...args: infer A) => infer R
+  ? { readonly args: A; readonly result: Awaited<R> }
+  : never;
 export type Payload<M extends Method> = Fn<M>["args"][0] extends infer P
   ? P extends { aborted: boolean }
     ? Record<string, never>
@@ -41,8 +43,8 @@ const uploadMs = 500_000;
 const jsonHeaders = { "content-type": "application/json" } as const;
 
 /**
- * Replaces the library's own client, which would add a controller, a timer and a race of three promises to each call, duplicating the
- * transport, and would send every file as `application/octet-stream`.
+ * Replaces the library's own client, which would add a controller, a timer and a race of three promises to each call,
+ * duplicating the transport, and would send every file as `application/octet-stream`.
  */
 function createPlatform({ token, transport, ...options }: BotApiOptions): Transformer {
   const root = `${options.apiRoot.replace(/\/+$/, "")}/bot${token}`;
@@ -65,7 +67,7 @@ function createPlatform({ token, transport, ...options }: BotApiOptions): Transf
       body: form?.body ?? JSON.stringify(payload),
       timeoutMs: timeoutOf(method, form !== undefined),
       held: method === "getUpdates",
-      ...(signal !== undefined && { signal }),
+      signal,
     } as const;
     const succeeded = options.calling?.();
     return transport.request(addressOf(method), request).then(({ status, text }) => {
@@ -91,18 +93,29 @@ function parseAnswer(method: string, status: number, text: string): Envelope {
   const { ok, error_code: code, description } = parsed as { ok?: unknown; error_code?: unknown; description?: unknown };
   if (ok === true && "result" in parsed) return { ok, result: parsed.result };
   if (ok !== false) throw junkError(method, status);
-  return { ...parsed, ok, error_code: typeof code === "number" ? code : status, description: String(description ?? "no description") };
+  return {
+    ...parsed,
+    ok,
+    error_code: typeof code === "number" ? code : status,
+    description: String(description ?? "no description"),
+  };
 }
 
 const cleaned = (text: string, token: string) => text.split(token).join("[token]").slice(0, 500);
 
-/** Converts an error, without the token. A refusal by the platform is the library's own error with the platform's text. */
+/**
+ * Converts an error, without the token. A refusal by the platform is the library's own error with the platform's text.
+ */
 function toChannelError(method: string, thrown: unknown, token: string): ChannelError {
   if (thrown instanceof ChannelError) return thrown;
   if (thrown instanceof WireError) return wireError(method, thrown);
   if (thrown instanceof Error && "error_code" in thrown && "description" in thrown) {
     const { error_code, description, parameters } = thrown as unknown as Refused;
-    return refusalError(method, { error_code, description: cleaned(description, token), ...(parameters && { parameters }) });
+    return refusalError(method, {
+      error_code,
+      description: cleaned(description, token),
+      ...(parameters && { parameters }),
+    });
   }
   const text = thrown instanceof Error ? thrown.message : String(thrown);
   return new ChannelError("call_failed", { fate: "unknown", detail: `${method}: ${cleaned(text, token)}` });

@@ -10,7 +10,11 @@ export interface Backoff {
 }
 
 /** Creates a backoff. A `jitter` of 0.25 adds up to a quarter, so that many bots do not reconnect simultaneously. */
-export function createBackoff(options: { readonly minMs: number; readonly maxMs: number; readonly jitter?: number }): Backoff {
+export function createBackoff(options: {
+  readonly minMs: number;
+  readonly maxMs: number;
+  readonly jitter?: number;
+}): Backoff {
   let current = options.minMs;
   return {
     next() {

@@ -1,6 +1,6 @@
 /**
- * Downloads a file of the platform to a local file. It is streamed, so that it is never held in memory as a whole, and aborted at the size
- * limit.
+ * Downloads a file of the platform to a local file. It is streamed, so that it is never held in memory as a whole, and
+ * aborted at the size limit.
  */
 import { constants } from "node:fs";
 import { type FileHandle, open, rm } from "node:fs/promises";
@@ -77,7 +77,13 @@ function receive(
   const { timeoutMs } = options;
   try {
     dispatcher.dispatch(
-      { origin: url.origin, path: url.pathname + url.search, method: "GET", headersTimeout: timeoutMs, bodyTimeout: timeoutMs },
+      {
+        origin: url.origin,
+        path: url.pathname + url.search,
+        method: "GET",
+        headersTimeout: timeoutMs,
+        bodyTimeout: timeoutMs,
+      },
       handler,
     );
   } catch (thrown) {

@@ -1,6 +1,7 @@
 /**
- * Sends a call with files as `multipart/form-data`. Each file has its own type, the length is known beforehand, and files are read only as
- * fast as they are sent. The library's own encoder sends every file as `application/octet-stream`.
+ * Sends a call with files as `multipart/form-data`. Each file has its own type, the length is known beforehand, and
+ * files are read only as fast as they are sent. The library's own encoder sends every file as
+ * `application/octet-stream`.
  */
 import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
@@ -35,8 +36,10 @@ function fieldsOf(payload: object): {
   readonly uploads: readonly Upload[];
 } {
   const uploads: Upload[] = [];
-  const named = (value: unknown) => (value instanceof Upload ? `attach://file${uploads.push(value)}` : (value ?? undefined));
-  const textOf = (value: unknown) => (typeof value === "object" ? JSON.stringify(value, (_, inner) => named(inner)) : String(value));
+  const named = (value: unknown) =>
+    value instanceof Upload ? `attach://file${uploads.push(value)}` : (value ?? undefined);
+  const textOf = (value: unknown) =>
+    typeof value === "object" ? JSON.stringify(value, (_, inner) => named(inner)) : String(value);
   const fields = Object.entries(payload).flatMap(([name, value]) => {
     const given = named(value);
     return given === undefined ? [] : [[name, textOf(given)] as const];
@@ -61,7 +64,8 @@ export function formOf(payload: object): Form | undefined {
   if (!holdsUpload(payload)) return undefined;
   const { fields, uploads } = fieldsOf(payload);
   const boundary = randomUUID();
-  const begin = (name: string, more = "") => `--${boundary}\r\ncontent-disposition: form-data; name="${name}"${more}\r\n\r\n`;
+  const begin = (name: string, more = "") =>
+    `--${boundary}\r\ncontent-disposition: form-data; name="${name}"${more}\r\n\r\n`;
   const pieces: readonly Piece[] = [
     ...fields.map(([name, text]) => Buffer.from(`${begin(name)}${text}\r\n`)),
     ...uploads.flatMap((upload, index) => [

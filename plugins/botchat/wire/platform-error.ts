@@ -37,7 +37,9 @@ const badRequests: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** Status 403. A person who never wrote to the bot cannot be written to; what helps is the same as for an unknown chat. */
+/**
+ * Status 403. A person who never wrote to the bot cannot be written to; what helps is the same as for an unknown chat.
+ */
 const forbidden: readonly (readonly [RegExp, string])[] = [
   [/blocked by the user|user is deactivated/i, "blocked_by_user"],
   [/can't initiate conversation/i, "chat_not_found"],
@@ -60,12 +62,14 @@ function reasonOfRefusal(method: string, { error_code: code, description }: Refu
 }
 
 /**
- * A server in between did not get the platform's answer in time, such as the proxy of a Bot API server to which a large file is sent. The
- * platform may have performed the call.
+ * A server in between did not get the platform's answer in time, such as the proxy of a Bot API server to which a large
+ * file is sent. The platform may have performed the call.
  */
 const timeoutStatuses: ReadonlySet<number> = new Set([504, 524]);
 
-/** The error for a refusal. Except for a time-out, it is `not-sent`, because the platform answered that it did nothing. */
+/**
+ * The error for a refusal. Except for a time-out, it is `not-sent`, because the platform answered that it did nothing.
+ */
 export function refusalError(method: string, refused: Refused): ChannelError {
   const reason = reasonOfRefusal(method, refused);
   const { [reason]: own } = codes;
@@ -84,7 +88,8 @@ export function refusalError(method: string, refused: Refused): ChannelError {
 /** The error for an answer that is not the platform's JSON, such as a proxy's page or truncated data. */
 export function junkError(method: string, status: number): ChannelError {
   // The proxy of a Bot API server has a limit of its own for what is sent.
-  if (status === 413) return new ChannelError("too_large", { detail: `${method}: a proxy refuses a call of this size (status 413)` });
+  if (status === 413)
+    return new ChannelError("too_large", { detail: `${method}: a proxy refuses a call of this size (status 413)` });
   const refused = status >= 400 && !timeoutStatuses.has(status);
   return new ChannelError(status >= 500 ? "platform_error" : "bad_answer", {
     retryable: status >= 500 || status === 429 || !refused,
@@ -97,7 +102,9 @@ export function junkError(method: string, status: number): ChannelError {
 /** Explains what the proxy rejected, by the code from `codeOf`. */
 function proxyRemedy(code: string): string {
   if (code === "PROXY_AUTHENTICATION") return ": the proxy does not accept the user and password of the option proxy";
-  return /^PROXY_/.test(code) ? ": the proxy refused the connection, or is not of the kind that the option proxy sets" : "";
+  return /^PROXY_/.test(code)
+    ? ": the proxy refused the connection, or is not of the kind that the option proxy sets"
+    : "";
 }
 
 const timeouts = new Set(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT", "TIMEOUT"]);
@@ -109,6 +116,8 @@ export function wireError(method: string, error: WireError): ChannelError {
   return new ChannelError(reason, {
     retryable: true,
     fate: error.sent ? "unknown" : "not-sent",
-    detail: `${method}: no answer (${error.code}, ${error.sent ? "after" : "before"} the request went out)${proxyRemedy(error.code)}`,
+    detail:
+      `${method}: no answer (${error.code}, ${error.sent ? "after" : "before"} the request went ` +
+      `out)${proxyRemedy(error.code)}`,
   });
 }

@@ -1,6 +1,6 @@
 /**
- * Shares one listener for each signal among all calls that wait on it. An abort signal scans all its listeners when one is added, so
- * hundreds of calls with the gateway's signal would spend their time on that.
+ * Shares one listener for each signal among all calls that wait on it. An abort signal scans all its listeners when one
+ * is added, so hundreds of calls with the gateway's signal would spend their time on that.
  */
 import type { Stoppable } from "./wire.ts";
 

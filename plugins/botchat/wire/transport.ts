@@ -1,9 +1,9 @@
 /**
  * The HTTP client of an account, for calls and files, on top of undici's dispatcher.
  *
- * It uses the dispatcher directly for two reasons: it is several times faster than `fetch`, and only the dispatcher shows whether a failed
- * request had reached a socket, which decides whether a send may be repeated. Errors never contain the URL, because the URL of a call
- * contains the bot's token.
+ * It uses the dispatcher directly for two reasons: it is several times faster than `fetch`, and only the dispatcher
+ * shows whether a failed request had reached a socket, which decides whether a send may be repeated. Errors never
+ * contain the URL, because the URL of a call contains the bot's token.
  */
 import { createRequire } from "node:module";
 import { Readable } from "node:stream";
@@ -22,7 +22,10 @@ export interface WireRequest {
   readonly signal?: Stoppable;
   /** Time limit for the whole request in milliseconds, including connecting and waiting for a free connection. */
   readonly timeoutMs: number;
-  /** The server delays the answer on purpose. The request uses its own connection, so that it neither waits for calls nor blocks them. */
+  /**
+   * The server delays the answer on purpose. The request uses its own connection, so that it neither waits for calls
+   * nor blocks them.
+   */
   readonly held?: boolean;
 }
 
@@ -34,7 +37,10 @@ export interface WireAnswer {
 export interface Transport {
   /** Sends a request. Rejects only with `WireError`. */
   request(url: URL, request: WireRequest): Promise<WireAnswer>;
-  /** Streams a file to disk without following redirects. Rejects only with `WireError`: `TOO_LARGE`, `STATUS_404`, `TIMEOUT`, ... */
+  /**
+   * Streams a file to disk without following redirects. Rejects only with `WireError`: `TOO_LARGE`, `STATUS_404`,
+   * `TIMEOUT`, ...
+   */
   download(url: string, options: DownloadOptions): Promise<Downloaded>;
   /** Drops all connections and opens new ones. Requests in progress fail. */
   renew(): void;
@@ -49,15 +55,28 @@ export interface TransportOptions {
 }
 
 /** Connection errors that may not occur with another address family. */
-const familyCodes = new Set(["ENETUNREACH", "EHOSTUNREACH", "ETIMEDOUT", "ECONNREFUSED", "EADDRNOTAVAIL", "UND_ERR_CONNECT_TIMEOUT"]);
+const familyCodes = new Set([
+  "ENETUNREACH",
+  "EHOSTUNREACH",
+  "ETIMEDOUT",
+  "ECONNREFUSED",
+  "EADDRNOTAVAIL",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
 
-/** Whether the server, or the proxy in front of it, may have addresses of both families. A SOCKS client chooses by itself. */
+/**
+ * Whether the server, or the proxy in front of it, may have addresses of both families. A SOCKS client chooses by
+ * itself.
+ */
 function hasFamilies(proxy: string | undefined, target: URL): boolean {
   const { protocol, hostname } = proxy === undefined ? target : new URL(proxy);
   return /^https?:$/.test(protocol) && !/^[\d.]+$|^\[/.test(hostname);
 }
 
-/** Loads only the dispatcher, which is a third of undici. Without fetch, caches, mocks and sockets, an account takes 6 MB less. */
+/**
+ * Loads only the dispatcher, which is a third of undici. Without fetch, caches, mocks and sockets, an account takes 6
+ * MB less.
+ */
 function loadAgent(): typeof import("undici").Agent {
   return createRequire(import.meta.url)("undici/lib/dispatcher/agent.js") as typeof import("undici").Agent;
 }
@@ -65,11 +84,17 @@ function loadAgent(): typeof import("undici").Agent {
 /** Loads undici and the SOCKS client on first use, because they take longer to load than the rest of the plugin. */
 async function createDispatcher(options: TransportOptions, connections: number, family?: 4): Promise<Dispatcher> {
   const timeout = options.connectTimeoutMs ?? 10_000;
-  const shared = { connections, pipelining: 1, keepAliveTimeout: 30_000, keepAliveTimeoutThreshold: 2_000, connectTimeout: timeout };
+  const shared = {
+    connections,
+    pipelining: 1,
+    keepAliveTimeout: 30_000,
+    keepAliveTimeoutThreshold: 2_000,
+    connectTimeout: timeout,
+  };
   const selection = family === 4 ? false : options.autoSelectFamily;
   const connect = {
     timeout,
-    ...(selection !== undefined && { autoSelectFamily: selection }),
+    autoSelectFamily: selection,
     ...(family === 4 && { family }),
   };
   if (options.proxy === undefined) {
@@ -80,7 +105,9 @@ async function createDispatcher(options: TransportOptions, connections: number, 
   if (proxy.protocol.startsWith("socks")) {
     const { socksDispatcher } = await import("fetch-socks");
     const account =
-      proxy.username === "" ? {} : { userId: decodeURIComponent(proxy.username), password: decodeURIComponent(proxy.password) };
+      proxy.username === ""
+        ? {}
+        : { userId: decodeURIComponent(proxy.username), password: decodeURIComponent(proxy.password) };
     const host = proxy.hostname.replace(/^\[|\]$/g, "");
     return socksDispatcher(
       { type: proxy.protocol.startsWith("socks4") ? 4 : 5, host, port: Number(proxy.port || 1080), ...account },
@@ -177,7 +204,7 @@ function exchange(dispatcher: Dispatcher, url: URL, request: WireRequest): Promi
         headersTimeout: 0,
         bodyTimeout: 0,
         ...(request.headers && { headers: request.headers }),
-        ...(request.body !== undefined && { body: request.body }),
+        body: request.body,
       },
       under,
     );
@@ -225,7 +252,9 @@ function createLine(options: TransportOptions, connections: number): Line {
       current = undefined;
       fallback = undefined;
       preferFallback = false;
-      await Promise.all(old.map(async (each) => (await each?.loading.catch(() => undefined))?.destroy().catch(() => {})));
+      await Promise.all(
+        old.map(async (each) => (await each?.loading.catch(() => undefined))?.destroy().catch(() => {})),
+      );
     },
     reach(target, repeatable, run) {
       const [first, second] = preferFallback ? [secondary, primary] : [primary, secondary];

@@ -39,7 +39,9 @@ export function codeOf(thrown: unknown): string {
   if (refusal !== undefined) return refusal;
   // The SOCKS client reports errors only as text: `connect ECONNREFUSED <address>`.
   const systemCode =
-    typeof code !== "string" && typeof message === "string" ? /^[a-z]+ (E[A-Z0-9_]{2,30})\b/.exec(message)?.[1] : undefined;
+    typeof code !== "string" && typeof message === "string"
+      ? /^[a-z]+ (E[A-Z0-9_]{2,30})\b/.exec(message)?.[1]
+      : undefined;
   if (systemCode !== undefined) return systemCode;
   if (typeof code === "string" && /^[A-Z0-9_]{1,60}$/.test(code)) return code;
   return typeof name === "string" && /^\w{1,60}$/.test(name) ? name : "UNKNOWN";

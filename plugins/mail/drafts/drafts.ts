@@ -1,6 +1,6 @@
 /**
- * Replies stored in the mailbox's drafts folder, for a person to send. A draft has a Message-ID before it is stored, so that one whose
- * outcome is unknown is recognized, and stored a second time at most.
+ * Replies stored in the mailbox's drafts folder, for a person to send. A draft has a Message-ID before it is stored, so
+ * that one whose outcome is unknown is recognized, and stored a second time at most.
  */
 import { createHash } from "node:crypto";
 import type { PluginHost } from "service-gateway/sdk";
@@ -60,7 +60,7 @@ export function createDrafts(
 
   async function store(eventId: string, pending: Pending, reply: string): Promise<void> {
     const messageId = messageIdOf(eventId, owner);
-    const text = renderDraft(pending, { reply, messageId, at: new Date(host.now()), ...(owner === undefined ? {} : { from: owner }) });
+    const text = renderDraft(pending, { reply, messageId, at: new Date(host.now()), from: owner });
     let { doubts } = pending;
     if (doubts > 0 && (await folder.has(messageId))) return forget(eventId);
     if (doubts >= maxDoubts) {
@@ -75,7 +75,8 @@ export function createDrafts(
       await folder.store({ text, begins });
     } catch (error) {
       // The server has refused, so the draft is not there.
-      if (doubts > pending.doubts && error instanceof SourceError && error.kind === "setup") await keep(eventId, pending);
+      if (doubts > pending.doubts && error instanceof SourceError && error.kind === "setup")
+        await keep(eventId, pending);
       throw error;
     }
     await forget(eventId);

@@ -20,8 +20,14 @@ const plainId = /^<[^<>\s]+>$/;
 const unread = /^(?:no-?reply|do-?not-?reply|mailer-daemon|postmaster)\b/i;
 const maxReferences = 20;
 
-/** `undefined` if there is no single sender to reply to. `Reply-To` is ignored, because it is free text and may contain any address. */
-export function answeredOf(mail: Mail, { text, maxBytes }: { readonly text: string; readonly maxBytes: number }): Answered | undefined {
+/**
+ * `undefined` if there is no single sender to reply to. `Reply-To` is ignored, because it is free text and may contain
+ * any address.
+ */
+export function answeredOf(
+  mail: Mail,
+  { text, maxBytes }: { readonly text: string; readonly maxBytes: number },
+): Answered | undefined {
   const [sender, another] = mail.from;
   const address = sender?.address;
   if (address === undefined || another !== undefined || !/^[\x21-\x7e]+$/.test(address)) return undefined;
@@ -34,7 +40,7 @@ export function answeredOf(mail: Mail, { text, maxBytes }: { readonly text: stri
     references: (field.match(/<[^<>\s]+>/g) ?? []).slice(-maxReferences),
     quote: cut(text, maxBytes).text,
     ...(messageId !== undefined && plainId.test(messageId) ? { messageId } : {}),
-    ...(date === undefined ? {} : { date }),
+    date,
   };
 }
 
@@ -64,7 +70,9 @@ export function renderDraft({ to, subject, messageId, references, date, quote }:
   ];
   const when = date === undefined ? "" : `On ${date.slice(0, 16).replace("T", " at ")} UTC, `;
   const quoted =
-    quote === "" ? [] : ["", `${when}${to.name || to.address} wrote:`, ...quote.split("\n").map((line) => `> ${line}`.trimEnd())];
+    quote === ""
+      ? []
+      : ["", `${when}${to.name || to.address} wrote:`, ...quote.split("\n").map((line) => `> ${line}`.trimEnd())];
   const body = [manyLines(reply), ...quoted, ""].join("\r\n").replace(/\r?\n/g, "\r\n");
   return `${fields.join("\r\n")}\r\n\r\n${lines(Buffer.from(body, "utf8").toString("base64"))}\r\n`;
 }

@@ -20,7 +20,11 @@ const longestWaitMs = 30_000;
 export function createDraftWriting(
   host: Pick<PluginHost, "log" | "now">,
   mailbox: MailboxName,
-  { drafts, pollSeconds, signal }: { readonly drafts: Drafts | undefined; readonly pollSeconds: number; readonly signal: AbortSignal },
+  {
+    drafts,
+    pollSeconds,
+    signal,
+  }: { readonly drafts: Drafts | undefined; readonly pollSeconds: number; readonly signal: AbortSignal },
 ): DraftWriting {
   const rings = createRings(signal);
 

@@ -40,8 +40,7 @@ const withoutToken: Tokens = { token: async () => "none" };
 export function createAccess(settings: GmailSettings, { store, now, secret, at, signal }: AccessOptions): Access {
   const credentials = createCredentials(settings, { secret, store, at });
   const isService = settings.serviceAccount !== undefined;
-  const tokensFor = (scope: string, subject?: string) =>
-    createTokens(credentials, { scope, ...(subject === undefined ? {} : { subject }), now, signal });
+  const tokensFor = (scope: string, subject?: string) => createTokens(credentials, { scope, subject, now, signal });
   // A user's permission has both scopes. A service account reads as the mailbox, and receives notifications as itself.
   const mailTokens = tokensFor(readScope, isService ? settings.account : undefined);
   const noticeTokens = settings.emulator ? withoutToken : isService ? tokensFor(pubsubScope) : mailTokens;
@@ -55,7 +54,11 @@ export function createAccess(settings: GmailSettings, { store, now, secret, at, 
     opened: () => opened,
     async open() {
       if (settings.account === undefined)
-        throw new SourceError("setup", `hooks.gmail.${at}account is not set.`, "Set it to the mail address of the mailbox.");
+        throw new SourceError(
+          "setup",
+          `hooks.gmail.${at}account is not set.`,
+          "Set it to the mail address of the mailbox.",
+        );
       const current = await login();
       if (opened?.login === current) return opened;
       const profile = await api.profile();
@@ -66,7 +69,11 @@ export function createAccess(settings: GmailSettings, { store, now, secret, at, 
           `The credentials open the mailbox ${address} and not ${settings.account}.`,
           `Correct hooks.gmail.${at}account, or grant the permission as ${settings.account}.`,
         );
-      opened = { login: current, address, wanted: { label: await labelIdOf(settings.label, api), includeOwn: settings.includeOwn } };
+      opened = {
+        login: current,
+        address,
+        wanted: { label: await labelIdOf(settings.label, api), includeOwn: settings.includeOwn },
+      };
       return { ...opened, profile };
     },
   };
@@ -80,6 +87,10 @@ async function labelIdOf(label: string, api: Pick<Api, "labels">): Promise<strin
   const labels = await api.labels();
   const found = labels.find(({ id, name }) => id === label || name.toLowerCase() === label.toLowerCase());
   if (found === undefined)
-    throw new SourceError("setup", `The mailbox has no label ${JSON.stringify(label)}.`, "Correct label, or create it in Gmail.");
+    throw new SourceError(
+      "setup",
+      `The mailbox has no label ${JSON.stringify(label)}.`,
+      "Correct label, or create it in Gmail.",
+    );
   return found.id;
 }

@@ -13,13 +13,18 @@ export function decodeWords(text: string): string {
   // Space between two encoded words is not part of the text.
   return text
     .replace(/(=\?[^?\s]+\?[bq]\?[^?\s]*\?=)\s+(?==\?[^?\s]+\?[bq]\?)/gi, "$1")
-    .replace(/=\?([^?*\s]+)(?:\*[^?\s]*)?\?([bq])\?([^?\s]*)\?=/gi, (word, charset: string, kind: string, content: string) => {
-      try {
-        return new TextDecoder(charset).decode(kind.toLowerCase() === "b" ? Buffer.from(content, "base64") : quoted(content));
-      } catch {
-        return word;
-      }
-    });
+    .replace(
+      /=\?([^?*\s]+)(?:\*[^?\s]*)?\?([bq])\?([^?\s]*)\?=/gi,
+      (word, charset: string, kind: string, content: string) => {
+        try {
+          return new TextDecoder(charset).decode(
+            kind.toLowerCase() === "b" ? Buffer.from(content, "base64") : quoted(content),
+          );
+        } catch {
+          return word;
+        }
+      },
+    );
 }
 
 function quoted(content: string): Uint8Array {

@@ -1,4 +1,6 @@
-/** The calls of the Gmail API and of Pub/Sub that the gateway makes. It only reads; nothing in the mailbox is changed. */
+/**
+ * The calls of the Gmail API and of Pub/Sub that the gateway makes. It only reads; nothing in the mailbox is changed.
+ */
 import { call, type Tokens } from "./request.ts";
 
 export interface Profile {
@@ -44,7 +46,10 @@ export interface Api {
   profile(): Promise<Profile>;
   labels(): Promise<readonly { readonly id: string; readonly name: string }[]>;
   /** All pages. `historyId` is the newest record of the mailbox. Rejects with status 404 if `start` is too old. */
-  history(start: string, label: string): Promise<{ readonly records: readonly HistoryRecord[]; readonly historyId: string }>;
+  history(
+    start: string,
+    label: string,
+  ): Promise<{ readonly records: readonly HistoryRecord[]; readonly historyId: string }>;
   /** All pages, newest first; `after` is in epoch seconds. */
   messages(label: string, after: number): Promise<readonly Named[]>;
   /** Rejects with status 404 if the mail is gone. */
@@ -73,11 +78,24 @@ export function createApi({
 }): Api {
   const user = `${roots.gmail}/gmail/v1/users/me/`;
   const get = (path: string, query: readonly (readonly [string, string])[] = [], doing = "read the mailbox") =>
-    call(mailTokens, `${user}${path}?${new URLSearchParams(query.map(([name, value]) => [name, value]))}`, { doing, signal });
+    call(mailTokens, `${user}${path}?${new URLSearchParams(query.map(([name, value]) => [name, value]))}`, {
+      doing,
+      signal,
+    });
   const subscribed = (path: string, json: object, timeoutMs: number) =>
-    call(noticeTokens, `${roots.pubsub}/v1/${path}`, { method: "POST", doing: "take notices", json, timeoutMs, signal });
+    call(noticeTokens, `${roots.pubsub}/v1/${path}`, {
+      method: "POST",
+      doing: "take notices",
+      json,
+      timeoutMs,
+      signal,
+    });
 
-  async function pages<T>(path: string, query: readonly (readonly [string, string])[], take: (page: T) => void): Promise<void> {
+  async function pages<T>(
+    path: string,
+    query: readonly (readonly [string, string])[],
+    take: (page: T) => void,
+  ): Promise<void> {
     let next: string | undefined;
     do {
       const page = (await get(path, [...query, ...(next === undefined ? [] : [["pageToken", next] as const])])) as
@@ -90,7 +108,8 @@ export function createApi({
 
   return {
     profile: async () => (await get("profile")) as Profile,
-    labels: async () => ((await get("labels")) as { readonly labels?: readonly { id: string; name: string }[] }).labels ?? [],
+    labels: async () =>
+      ((await get("labels")) as { readonly labels?: readonly { id: string; name: string }[] }).labels ?? [],
     async history(start, label) {
       const records: HistoryRecord[] = [];
       let historyId = start;
@@ -101,10 +120,14 @@ export function createApi({
         ["labelId", label],
         ["maxResults", pageSize],
       ] as const;
-      await pages<{ readonly history?: readonly HistoryRecord[]; readonly historyId?: string }>("history", query, (page) => {
-        records.push(...(page.history ?? []));
-        historyId = page.historyId ?? historyId;
-      });
+      await pages<{ readonly history?: readonly HistoryRecord[]; readonly historyId?: string }>(
+        "history",
+        query,
+        (page) => {
+          records.push(...(page.history ?? []));
+          historyId = page.historyId ?? historyId;
+        },
+      );
       return { records, historyId };
     },
     async messages(label, after) {
@@ -125,7 +148,9 @@ export function createApi({
         ["fields", fields],
       ])) as Message,
     async attachment(message, id) {
-      const { data = "" } = (await get(`messages/${encodeURIComponent(message)}/attachments/${encodeURIComponent(id)}`)) as {
+      const { data = "" } = (await get(
+        `messages/${encodeURIComponent(message)}/attachments/${encodeURIComponent(id)}`,
+      )) as {
         readonly data?: string;
       };
       return data;

@@ -10,13 +10,19 @@ export interface GmailCursor extends Place {
   readonly label: string;
   /** When reading began, in epoch milliseconds. */
   readonly began: number;
-  /** After a gap in the history, and for a start in the past, mails are also listed by time. Such a list may lag too. */
+  /**
+   * After a gap in the history, and for a start in the past, mails are also listed by time. Such a list may lag too.
+   */
   readonly relist?: { readonly from: number; readonly until: number };
 }
 
 export interface ChangeReader {
   /** Reads what came after a cursor. `hasNew`: a mail appeared that was not listed before. */
-  read(cursor: GmailCursor, before: LastRead, wanted: Wanted): Promise<Omit<Changes, "again"> & { readonly hasNew: boolean }>;
+  read(
+    cursor: GmailCursor,
+    before: LastRead,
+    wanted: Wanted,
+  ): Promise<Omit<Changes, "again"> & { readonly hasNew: boolean }>;
   /** The newest record of a listed mail; empty if there is none. */
   recordOf(id: string): string;
   /** A mail is gone or no longer wanted: it is not listed again unless a newer record names it. */
@@ -42,7 +48,13 @@ export function createChangeReader({ api, now }: { readonly api: Api; readonly n
   async function afterGap(cursor: GmailCursor, { lastSync }: LastRead): Promise<GmailCursor> {
     const { historyId } = await api.profile();
     const { address, label, began } = cursor;
-    return { address, label, began, start: historyId, relist: { from: Math.max(began, lastSync - hourMs), until: now() + lateMs } };
+    return {
+      address,
+      label,
+      began,
+      start: historyId,
+      relist: { from: Math.max(began, lastSync - hourMs), until: now() + lateMs },
+    };
   }
 
   return {
@@ -78,7 +90,11 @@ export function createChangeReader({ api, now }: { readonly api: Api; readonly n
 }
 
 /** `undefined` if the history no longer goes back that far. */
-async function historyFrom(api: Api, start: string, label: string): Promise<Awaited<ReturnType<Api["history"]>> | undefined> {
+async function historyFrom(
+  api: Api,
+  start: string,
+  label: string,
+): Promise<Awaited<ReturnType<Api["history"]>> | undefined> {
   try {
     return await api.history(start, label);
   } catch (error) {

@@ -32,8 +32,8 @@ export interface CredentialsReader {
 const defaultTokenUri = "https://oauth2.googleapis.com/token";
 
 /**
- * Reads the credentials at each call, because a reference may lead to another value later. `at` is the path of the settings below
- * `hooks.gmail`, with its dot.
+ * Reads the credentials at each call, because a reference may lead to another value later. `at` is the path of the
+ * settings below `hooks.gmail`, with its dot.
  */
 export function createCredentials(
   settings: GmailSettings,
@@ -41,13 +41,21 @@ export function createCredentials(
     secret,
     store,
     at,
-  }: { readonly secret: (value: unknown, key: string) => string; readonly store: PluginHost["store"]; readonly at: string },
+  }: {
+    readonly secret: (value: unknown, key: string) => string;
+    readonly store: PluginHost["store"];
+    readonly at: string;
+  },
 ): CredentialsReader {
   const text = (value: unknown, key: string): string => {
     try {
       return secret(value, `${at}${key}`);
     } catch (error) {
-      throw new SourceError("setup", error instanceof Error ? error.message : String(error), `Correct hooks.gmail.${at}${key}.`);
+      throw new SourceError(
+        "setup",
+        error instanceof Error ? error.message : String(error),
+        `Correct hooks.gmail.${at}${key}.`,
+      );
     }
   };
   return {
@@ -58,7 +66,8 @@ export function createCredentials(
       }
       const key = `${at}credentials`;
       const client = readClient(parse(text(settings.credentials, "credentials"), key), key);
-      if (settings.refreshToken !== undefined) return { ...client, refreshToken: text(settings.refreshToken, "refreshToken") };
+      if (settings.refreshToken !== undefined)
+        return { ...client, refreshToken: text(settings.refreshToken, "refreshToken") };
       const grant = await readGrant(store, settings.account ?? "");
       if (grant === undefined || grant.clientId !== client.clientId)
         throw new SourceError(
@@ -94,14 +103,21 @@ function readClient(
   file: { readonly [field: string]: unknown },
   key: string,
 ): Omit<ClientCredentials, "refreshToken"> & { readonly kind: "client" } {
-  const { client_id, client_secret, token_uri } = (file.installed ?? file.web ?? file) as { readonly [field: string]: unknown };
+  const { client_id, client_secret, token_uri } = (file.installed ?? file.web ?? file) as {
+    readonly [field: string]: unknown;
+  };
   if (!isText(client_id) || !isText(client_secret))
     throw new SourceError(
       "setup",
       `hooks.gmail.${key} contains no OAuth client.`,
       "Download the JSON of an OAuth client of the type Desktop app from the Google Cloud console.",
     );
-  return { kind: "client", clientId: client_id, clientSecret: client_secret, tokenUri: isText(token_uri) ? token_uri : defaultTokenUri };
+  return {
+    kind: "client",
+    clientId: client_id,
+    clientSecret: client_secret,
+    tokenUri: isText(token_uri) ? token_uri : defaultTokenUri,
+  };
 }
 
 function readService(

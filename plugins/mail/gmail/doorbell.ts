@@ -1,4 +1,6 @@
-/** How a mailbox is notified of new mail, by its `mode`: from a subscription, by posts to the gateway, or not at all. */
+/**
+ * How a mailbox is notified of new mail, by its `mode`: from a subscription, by posts to the gateway, or not at all.
+ */
 
 import type { GmailSettings } from "../settings.ts";
 import { type NoticeStatus, SourceError } from "../source.ts";
@@ -21,14 +23,22 @@ export function createDoorbell(account: string, settings: GmailSettings, { at, .
   const subscription = nameOf("subscriptions", settings.subscription, settings.project);
   if (topic === undefined) return { notices: without(`hooks.gmail.${at}topic`, "projects/my-project/topics/mail") };
   if (mode === "pull") {
-    if (subscription === undefined) return { notices: without(`hooks.gmail.${at}subscription`, "projects/my-project/subscriptions/mail") };
+    if (subscription === undefined)
+      return { notices: without(`hooks.gmail.${at}subscription`, "projects/my-project/subscriptions/mail") };
     return { notices: createNotices({ account, topic, subscription, ...parts }) };
   }
-  if (push === undefined) return { notices: without(`hooks.gmail.${at}push`, "audience and serviceAccount of the subscription") };
+  if (push === undefined)
+    return { notices: without(`hooks.gmail.${at}push`, "audience and serviceAccount of the subscription") };
   const { now, signal, onNotice } = parts;
   return {
     notices: createNotices({ account, topic, ...parts }),
-    push: createPush({ expected: { audience: push.audience, email: push.serviceAccount }, certificates, now, signal, onNotice }),
+    push: createPush({
+      expected: { audience: push.audience, email: push.serviceAccount },
+      certificates,
+      now,
+      signal,
+      onNotice,
+    }),
   };
 }
 

@@ -1,6 +1,6 @@
 /**
- * Permissions to read mailboxes that users granted to this gateway. They are in the plugin's store, whose file only its owner can read. The
- * setup command writes them; a running gateway uses a new one within ten seconds.
+ * Permissions to read mailboxes that users granted to this gateway. They are in the plugin's store, whose file only its
+ * owner can read. The setup command writes them; a running gateway uses a new one within ten seconds.
  */
 import type { Json, PluginHost } from "service-gateway/sdk";
 

@@ -17,7 +17,10 @@ export interface Candidate {
 export interface Place {
   /** The next look lists what came after this record. */
   readonly start: string;
-  /** Becomes `start` with the first look at or after `due` (epoch milliseconds). `quiet`: the list was empty, and this is its end. */
+  /**
+   * Becomes `start` with the first look at or after `due` (epoch milliseconds). `quiet`: the list was empty, and this
+   * is its end.
+   */
   readonly mark?: { readonly record: string; readonly due: number; readonly quiet: boolean };
 }
 
@@ -49,18 +52,25 @@ export function candidatesIn(records: readonly HistoryRecord[], wanted: Wanted):
 }
 
 /**
- * The place after a look that began at `began`. A record becomes the start only ten minutes after it was listed, with a look that lists
- * everything after the old start once more. Until then a late record, whose id is lower, is still found.
+ * The place after a look that began at `began`. A record becomes the start only ten minutes after it was listed, with a
+ * look that lists everything after the old start once more. Until then a late record, whose id is lower, is still
+ * found.
  */
 export function placeAfter(
   { start, mark }: Place,
-  { records, historyId, began }: { readonly records: readonly HistoryRecord[]; readonly historyId: string; readonly began: number },
+  {
+    records,
+    historyId,
+    began,
+  }: { readonly records: readonly HistoryRecord[]; readonly historyId: string; readonly began: number },
 ): Place {
   if (mark !== undefined && began >= mark.due) return { start: mark.record };
   const newest = records.reduce((best, { id }) => (isNewer(id, best) ? id : best), start);
   if (isNewer(newest, start)) {
     // A later record would postpone the end of the wait again and again.
-    return mark !== undefined && !mark.quiet ? { start, mark } : { start, mark: { record: newest, due: began + lateMs, quiet: false } };
+    return mark !== undefined && !mark.quiet
+      ? { start, mark }
+      : { start, mark: { record: newest, due: began + lateMs, quiet: false } };
   }
   return { start, mark: mark ?? { record: historyId, due: began + quietMs, quiet: true } };
 }

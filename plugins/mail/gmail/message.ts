@@ -1,4 +1,7 @@
-/** One mail from the Gmail API. It is already parsed, so only its parts have to be selected. Attachments are not fetched. */
+/**
+ * One mail from the Gmail API. It is already parsed, so only its parts have to be selected. Attachments are not
+ * fetched.
+ */
 import { readContents, TooLongPart } from "../parts/contents.ts";
 import { type Described, type EnclosedHeader, outlineOf } from "../parts/outline.ts";
 import type { Header, Mail } from "../source.ts";
@@ -68,7 +71,7 @@ function describe({ mimeType = "", filename = "", body, parts = [], ...part }: P
     isAttached: filename !== "" || /^\s*attachment\b/i.test(headerOf(part, "content-disposition")),
     attachment: { name: oneLine(filename), type: oneLine(type), size: body?.size ?? 0 },
     parts,
-    ...(smimeType !== undefined && { smimeType }),
+    smimeType,
     ...(type.startsWith("message/") && { message: enclosedHeader(parts[0]) }),
   };
 }

@@ -1,4 +1,7 @@
-/** Notifications of new mail: requests Gmail to publish them, which lasts for seven days, and pulls them from a subscription. */
+/**
+ * Notifications of new mail: requests Gmail to publish them, which lasts for seven days, and pulls them from a
+ * subscription.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Json, PluginHost } from "service-gateway/sdk";
 import { type NoticeStatus, SourceError } from "../source.ts";
@@ -63,13 +66,19 @@ export function createNotices({
 
   /** At the first look of a process the request must be valid for two more days. */
   function isDue(wanted: Pick<Order, "topic" | "label" | "address">, isFirst: boolean): boolean {
-    if (order === undefined || order.topic !== wanted.topic || order.label !== wanted.label || order.address !== wanted.address)
+    if (
+      order === undefined ||
+      order.topic !== wanted.topic ||
+      order.label !== wanted.label ||
+      order.address !== wanted.address
+    )
       return true;
     return now() - order.orderedAt > dayMs || (isFirst && order.expires - now() < 2 * dayMs);
   }
 
   async function keepOrder(mailbox: { readonly address: string; readonly label: string }): Promise<void> {
-    if (orderFault !== undefined && now() - orderFault.at < Math.max(orderAgainMs, orderFault.error.retryAfterMs)) return;
+    if (orderFault !== undefined && now() - orderFault.at < Math.max(orderAgainMs, orderFault.error.retryAfterMs))
+      return;
     try {
       const isFirst = order === undefined;
       order ??= ((await store.get(place)) ?? undefined) as unknown as Order | undefined;
@@ -128,7 +137,7 @@ export function createNotices({
       // A subscription that is still valid is renewed in time after an outage.
       const isCovered = orderFault?.error.kind === "outage" && order !== undefined && order.expires - now() > dayMs;
       const fault = (isCovered ? undefined : orderFault?.error) ?? pullFault;
-      return { ...(order === undefined ? {} : { expires: order.expires }), ...(fault === undefined ? {} : { fault }) };
+      return { ...(order === undefined ? {} : { expires: order.expires }), fault };
     },
     async keep(mailbox) {
       await keepOrder(mailbox);
@@ -147,14 +156,18 @@ export function readNotice(data: unknown): Notice | undefined {
       readonly historyId?: unknown;
     };
     const id = String(historyId);
-    return typeof emailAddress === "string" && /^\d{1,20}$/.test(id) ? { address: emailAddress, historyId: id } : undefined;
+    return typeof emailAddress === "string" && /^\d{1,20}$/.test(id)
+      ? { address: emailAddress, historyId: id }
+      : undefined;
   } catch {
     return undefined;
   }
 }
 
 function asFault(error: unknown): SourceError {
-  return error instanceof SourceError ? error : new SourceError("outage", String(error), "It is retried automatically.");
+  return error instanceof SourceError
+    ? error
+    : new SourceError("outage", String(error), "It is retried automatically.");
 }
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * Notifications that Pub/Sub posts to the gateway. Any client can post there, so each must carry a token that Google signed for this
- * gateway.
+ * Notifications that Pub/Sub posts to the gateway. Any client can post there, so each must carry a token that Google
+ * signed for this gateway.
  */
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import { SourceError } from "../source.ts";
@@ -8,7 +8,10 @@ import { type Notice, readNotice } from "./notices.ts";
 import { send } from "./request.ts";
 
 export interface Push {
-  /** The status to answer with: 204 if the notification was accepted, 401 without a valid token, 503 if that could not be checked. */
+  /**
+   * The status to answer with: 204 if the notification was accepted, 401 without a valid token, 503 if that could not
+   * be checked.
+   */
   receive(authorization: string | undefined, body: unknown): Promise<204 | 400 | 401 | 503>;
 }
 
@@ -75,7 +78,10 @@ export function createPush({
     // The key of a token for another recipient is not even fetched.
     if (alg !== "RS256" || typeof kid !== "string" || !isFor(readJson(claims), expected, now())) return false;
     const key = await keyOf(kid);
-    return key !== undefined && verify("RSA-SHA256", Buffer.from(`${head}.${claims}`), key, Buffer.from(signature, "base64url"));
+    return (
+      key !== undefined &&
+      verify("RSA-SHA256", Buffer.from(`${head}.${claims}`), key, Buffer.from(signature, "base64url"))
+    );
   }
 
   return {
@@ -95,7 +101,11 @@ export function createPush({
   };
 }
 
-function isFor({ iss, aud, email, email_verified, exp }: Readonly<Record<string, unknown>>, expected: Expected, now: number): boolean {
+function isFor(
+  { iss, aud, email, email_verified, exp }: Readonly<Record<string, unknown>>,
+  expected: Expected,
+  now: number,
+): boolean {
   return (
     issuers.includes(String(iss)) &&
     aud === expected.audience &&
@@ -114,14 +124,20 @@ function readJson(part: string): Readonly<Record<string, unknown>> {
   }
 }
 
-async function readKeys(url: string, { now, signal }: { readonly now: () => number; readonly signal: AbortSignal }): Promise<KnownKeys> {
+async function readKeys(
+  url: string,
+  { now, signal }: { readonly now: () => number; readonly signal: AbortSignal },
+): Promise<KnownKeys> {
   const { status, headers, body } = await send(url, { signal, timeoutMs: 10_000 });
   const { keys = [] } = (body ?? {}) as { readonly keys?: readonly JsonWebKey[] };
   if (status !== 200 || keys.length === 0)
     throw new SourceError("outage", `Google's keys could not be read (${status}).`, "Pub/Sub posts the notice again.");
   const maxAge = Number(/\bmax-age=(\d+)/.exec(headers.get("cache-control") ?? "")?.[1] ?? 300);
-  const usable = keys.flatMap((key) => (key.kty === "RSA" && typeof key.kid === "string" ? [[key.kid, keyFrom(key)] as const] : []));
+  const usable = keys.flatMap((key) =>
+    key.kty === "RSA" && typeof key.kid === "string" ? [[key.kid, keyFrom(key)] as const] : [],
+  );
   return { keys: new Map(usable), until: now() + maxAge * 1_000, readAt: now() };
 }
 
-const keyFrom = (key: JsonWebKey) => createPublicKey({ key: { kty: "RSA", n: key.n ?? "", e: key.e ?? "" }, format: "jwk" });
+const keyFrom = (key: JsonWebKey) =>
+  createPublicKey({ key: { kty: "RSA", n: key.n ?? "", e: key.e ?? "" }, format: "jwk" });

@@ -41,13 +41,16 @@ const maxAnswerBytes = 4 * 1_048_576;
 const again = "It is retried automatically.";
 
 /** Resolves with any status. Rejects if there was no answer, or one that is too large. */
-export async function send(url: string, { method = "GET", headers = {}, body, timeoutMs = 30_000, signal }: Sending): Promise<Answer> {
+export async function send(
+  url: string,
+  { method = "GET", headers = {}, body, timeoutMs = 30_000, signal }: Sending,
+): Promise<Answer> {
   const { host } = new URL(url);
   try {
     const response = await fetchWhole(url, {
       method,
       headers: { accept: "application/json", ...headers },
-      ...(body === undefined ? {} : { body }),
+      body,
       maxBytes: maxAnswerBytes,
       timeoutMs,
       signal,
@@ -57,7 +60,8 @@ export async function send(url: string, { method = "GET", headers = {}, body, ti
     if (error instanceof ResponseLimitError && error.limit === "bytes")
       throw new SourceError("too_large", `${host} sent too much data at once.`, "The next request asks for less.");
     const { cause, message } = error as Error & { readonly cause?: { readonly code?: string } };
-    const why = error instanceof ResponseLimitError ? `no answer within ${timeoutMs / 1_000} s` : (cause?.code ?? message);
+    const why =
+      error instanceof ResponseLimitError ? `no answer within ${timeoutMs / 1_000} s` : (cause?.code ?? message);
     throw new SourceError("outage", `The connection to ${host} failed: ${why}.`, again);
   }
 }
@@ -71,7 +75,10 @@ export async function call(
   const attempt = (token: string) =>
     send(url, {
       ...sending,
-      headers: { authorization: `Bearer ${token}`, ...(json === undefined ? {} : { "content-type": "application/json" }) },
+      headers: {
+        authorization: `Bearer ${token}`,
+        ...(json === undefined ? {} : { "content-type": "application/json" }),
+      },
       ...(json === undefined ? {} : { body: JSON.stringify(json) }),
     });
   const token = await tokens.token();
@@ -87,7 +94,10 @@ interface GoogleError {
   readonly details?: readonly { readonly reason?: string; readonly metadata?: Readonly<Record<string, string>> }[];
 }
 
-/** `doing` is what the gateway attempted, such as `read the mailbox`. The answer's text is left out, because it may quote the request. */
+/**
+ * `doing` is what the gateway attempted, such as `read the mailbox`. The answer's text is left out, because it may
+ * quote the request.
+ */
 export function errorOf({ status, headers, body }: Answer, doing: string): ApiError {
   const { error = {} } = (body ?? {}) as { readonly error?: GoogleError | string };
   const { errors = [], details = [], status: code } = typeof error === "string" ? {} : error;
@@ -110,7 +120,8 @@ export function errorOf({ status, headers, body }: Answer, doing: string): ApiEr
 
 /** Shows only URLs of Google. */
 function switchOn(activationUrl: string | undefined): string {
-  const isGoogle = activationUrl !== undefined && /^https:\/\/([a-z0-9-]+\.)*google\.com\/[\w./?=&%-]*$/i.test(activationUrl);
+  const isGoogle =
+    activationUrl !== undefined && /^https:\/\/([a-z0-9-]+\.)*google\.com\/[\w./?=&%-]*$/i.test(activationUrl);
   return isGoogle ? `Switch the API on: ${activationUrl}` : "Switch the API on in the Google Cloud console.";
 }
 

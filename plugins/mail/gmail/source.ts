@@ -1,4 +1,7 @@
-/** A Gmail mailbox, read through the REST API. A look lists the history's new mails; a notification only says when to look. */
+/**
+ * A Gmail mailbox, read through the REST API. A look lists the history's new mails; a notification only says when to
+ * look.
+ */
 import type { PluginHost } from "service-gateway/sdk";
 import type { GmailSettings } from "../settings.ts";
 import type { Cursor, Depth, Mail, MailSource } from "../source.ts";
@@ -53,7 +56,15 @@ export function createGmailSource(
     }
     ring();
   }
-  const { notices, push } = createDoorbell(account, settings, { api, store, now, signal, at, onNotice, onChange: () => ring() });
+  const { notices, push } = createDoorbell(account, settings, {
+    api,
+    store,
+    now,
+    signal,
+    at,
+    onNotice,
+    onChange: () => ring(),
+  });
 
   async function baseline(): Promise<GmailCursor> {
     const { address, wanted, profile } = await open();
@@ -95,22 +106,31 @@ export function createGmailSource(
     async changesSince(stored, before) {
       const { address, wanted } = await open();
       await notices?.keep({ address, label: wanted.label });
-      const { cursor, isNew } = await placeOf(stored, { address, label: wanted.label, from: before.since ?? before.lastMail });
+      const { cursor, isNew } = await placeOf(stored, {
+        address,
+        label: wanted.label,
+        from: before.since ?? before.lastMail,
+      });
       if (isNew) return { found: [], next: cursor as unknown as Cursor };
       const { found, next, hasNew } = await changes.read(cursor, before, wanted);
       const again = pace(hasNew);
-      return { found, next, ...(again === undefined ? {} : { again }) };
+      return { found, next, again };
     },
     async fetch(id, depth: Depth): Promise<Mail | undefined> {
       const { address, wanted } = opened() ?? (await open());
       const beside = { account: address, historyId: changes.recordOf(id) };
       if (depth === "nothing") return { ...readEnvelope({ id }), beside, bodyError: "the mail could not be read" };
       const message = await messageOf(id, depth === "whole" ? "full" : "metadata");
-      if (message === undefined || !isWanted(message.labelIds ?? [], wanted) || !message.labelIds?.includes(wanted.label)) {
+      if (
+        message === undefined ||
+        !isWanted(message.labelIds ?? [], wanted) ||
+        !message.labelIds?.includes(wanted.label)
+      ) {
         changes.leaveOut(id);
         return undefined;
       }
-      if (depth === "envelope") return { ...readEnvelope(message), beside, bodyError: "the parts of the mail could not be read" };
+      if (depth === "envelope")
+        return { ...readEnvelope(message), beside, bodyError: "the parts of the mail could not be read" };
       const fetchPart = (part: string) => api.attachment(id, part);
       return { ...(await readMessage(message, { maxBytes: settings.maxBytes, fetchPart })), beside };
     },
@@ -118,7 +138,7 @@ export function createGmailSource(
       ring = rung;
     },
     ...(notices === undefined ? {} : { notices: () => notices.status() }),
-    ...(push === undefined ? {} : { push }),
+    push,
     close() {
       ring = () => {};
       closing.abort();

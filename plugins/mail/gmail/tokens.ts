@@ -1,7 +1,16 @@
-/** Access tokens: requested when needed, used until they expire, and never requested again with credentials that Google has withdrawn. */
+/**
+ * Access tokens: requested when needed, used until they expire, and never requested again with credentials that Google
+ * has withdrawn.
+ */
 import { createPrivateKey, sign } from "node:crypto";
 import { SourceError } from "../source.ts";
-import { type ClientCredentials, type Credentials, type CredentialsReader, identityOf, type ServiceCredentials } from "./credentials.ts";
+import {
+  type ClientCredentials,
+  type Credentials,
+  type CredentialsReader,
+  identityOf,
+  type ServiceCredentials,
+} from "./credentials.ts";
 import { errorOf, send, type Tokens } from "./request.ts";
 
 interface Issued {
@@ -33,7 +42,8 @@ export function createTokens(
     const identity = identityOf(current);
     if (withdrawn?.identity === identity) throw withdrawn.error;
     if (issued?.identity === identity && issued.until > now() && issued.token !== refused) return issued.token;
-    const fields = current.kind === "client" ? refreshFields(current) : assertionFields(current, { scope, subject, now });
+    const fields =
+      current.kind === "client" ? refreshFields(current) : assertionFields(current, { scope, subject, now });
     const answer = await send(current.tokenUri, {
       method: "POST",
       headers: { "content-type": "application/x-www-form-urlencoded" },
@@ -45,8 +55,12 @@ export function createTokens(
       if (error.kind === "revoked") withdrawn = { identity, error };
       throw error;
     }
-    const { access_token, expires_in = 3_600 } = answer.body as { readonly access_token?: string; readonly expires_in?: number };
-    if (typeof access_token !== "string") throw new SourceError("outage", "Google issued no access token.", "It is retried automatically.");
+    const { access_token, expires_in = 3_600 } = answer.body as {
+      readonly access_token?: string;
+      readonly expires_in?: number;
+    };
+    if (typeof access_token !== "string")
+      throw new SourceError("outage", "Google issued no access token.", "It is retried automatically.");
     issued = { identity, token: access_token, until: now() + expires_in * 1_000 - marginMs };
     return access_token;
   }
@@ -71,8 +85,8 @@ function assertionFields(
   { scope, subject, now }: { readonly scope: string; readonly subject: string | undefined; readonly now: () => number },
 ): Record<string, string> {
   const iat = Math.floor(now() / 1_000);
-  const header = { alg: "RS256", typ: "JWT", ...(keyId === undefined ? {} : { kid: keyId }) };
-  const claims = { iss: email, scope, aud: tokenUri, iat, exp: iat + 3_600, ...(subject === undefined ? {} : { sub: subject }) };
+  const header = { alg: "RS256", typ: "JWT", kid: keyId };
+  const claims = { iss: email, scope, aud: tokenUri, iat, exp: iat + 3_600, sub: subject };
   const signed = [header, claims].map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")).join(".");
   return {
     grant_type: "urn:ietf:params:oauth:grant-type:jwt-bearer",
@@ -95,8 +109,11 @@ function keyOf(privateKey: string) {
 function refusalOf(answer: Awaited<ReturnType<typeof send>>, credentials: Credentials, now: number): SourceError {
   const { error } = (answer.body ?? {}) as { readonly error?: unknown };
   if (error === "invalid_grant")
-    return credentials.kind === "client" ? withdrawnGrant(credentials, now) : new SourceError("setup", ...noDelegation(credentials));
-  if (error === "unauthorized_client" && credentials.kind === "service") return new SourceError("setup", ...noDelegation(credentials));
+    return credentials.kind === "client"
+      ? withdrawnGrant(credentials, now)
+      : new SourceError("setup", ...noDelegation(credentials));
+  if (error === "unauthorized_client" && credentials.kind === "service")
+    return new SourceError("setup", ...noDelegation(credentials));
   if (error === "invalid_client" || error === "unauthorized_client")
     return new SourceError(
       "revoked",
@@ -109,7 +126,8 @@ function refusalOf(answer: Awaited<ReturnType<typeof send>>, credentials: Creden
 /** Retried, because a delegation takes effect hours after it was granted. */
 const noDelegation = ({ email }: ServiceCredentials): [string, string] => [
   `Google does not allow the service account ${email} to read this mailbox.`,
-  "Ask an administrator of the Google Workspace for domain-wide delegation with the scope gmail.readonly, and check account.",
+  "Ask an administrator of the Google Workspace for domain-wide delegation with the scope gmail.readonly, " +
+    "and check account.",
 ];
 
 /** All causes have the same code; the age of the permission shows which one is likely. */
@@ -120,7 +138,8 @@ function withdrawnGrant({ grantedAt }: ClientCredentials, now: number): SourceEr
       ? "It is seven days old: with the publishing status Testing, permissions end after seven days."
       : age !== undefined && age >= 180 * dayMs
         ? "It may not have been used for six months, or the user withdrew it."
-        : "The user withdrew it or changed the password, or the app has the publishing status Testing, where permissions end after seven days.";
+        : "The user withdrew it or changed the password, or the app has the publishing status Testing, " +
+          "where permissions end after seven days.";
   return new SourceError(
     "revoked",
     `Google no longer accepts the permission to read the mailbox (invalid_grant). ${cause}`,

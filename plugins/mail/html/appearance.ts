@@ -29,7 +29,17 @@ export const plainPage: Appearance = {
 
 /** The properties that decide whether text can be seen. */
 export const relevant: ReadonlySet<string> = new Set([
-  ...["display", "visibility", "content-visibility", "opacity", "filter", "font-size", "font", "color", "-webkit-text-fill-color"],
+  ...[
+    "display",
+    "visibility",
+    "content-visibility",
+    "opacity",
+    "filter",
+    "font-size",
+    "font",
+    "color",
+    "-webkit-text-fill-color",
+  ],
   ...[
     "background",
     "background-color",
@@ -87,9 +97,16 @@ function cascade(element: Styled, sheet: StyleSheet, own: readonly Declaration[]
   const rules = sheet.rulesFor(element);
   if (rules.length === 0 && own.length === 0) return new Map();
   const ranked = [
-    ...rules.flatMap(({ declarations, specificity, order }) => declarations.map((one) => ({ one, specificity, order }))),
-    ...own.filter(({ name }) => relevant.has(name)).map((one, order) => ({ one, specificity: Number.MAX_SAFE_INTEGER, order })),
-  ].sort((a, b) => Number(a.one.isImportant) - Number(b.one.isImportant) || a.specificity - b.specificity || a.order - b.order);
+    ...rules.flatMap(({ declarations, specificity, order }) =>
+      declarations.map((one) => ({ one, specificity, order })),
+    ),
+    ...own
+      .filter(({ name }) => relevant.has(name))
+      .map((one, order) => ({ one, specificity: Number.MAX_SAFE_INTEGER, order })),
+  ].sort(
+    (a, b) =>
+      Number(a.one.isImportant) - Number(b.one.isImportant) || a.specificity - b.specificity || a.order - b.order,
+  );
   return new Map(ranked.map(({ one: { name, value } }) => [name, value]));
 }
 
@@ -113,7 +130,8 @@ function attributesOf(name: string, attributes: Styled["attributes"]): Attribute
 
 function isGone(get: Get, length: Length): boolean {
   if (get("display") === "none" || get("content-visibility") === "hidden") return true;
-  if (share(get("opacity")) < leastOpacity || share(/opacity\(([^)]*)\)/.exec(get("filter") ?? "")?.[1]) < leastOpacity) return true;
+  if (share(get("opacity")) < leastOpacity || share(/opacity\(([^)]*)\)/.exec(get("filter") ?? "")?.[1]) < leastOpacity)
+    return true;
   return isOutside(get, length) || isClipped(get) || isScaledAway(get) || isFlat(get, length);
 }
 
@@ -127,10 +145,14 @@ function isOutside(get: Get, length: Length): boolean {
   const isAway = (property: string) => (length(property) ?? 0) <= outOfSight;
   if (["margin-left", "margin-top"].some(isAway)) return true;
   if ((get("margin") ?? "").split(" ").some((one) => (lengthOf(one, 16) ?? 0) <= outOfSight)) return true;
-  return /^(?:absolute|fixed|relative|sticky)$/.test(get("position") ?? "") && ["left", "right", "top", "bottom"].some(isAway);
+  return (
+    /^(?:absolute|fixed|relative|sticky)$/.test(get("position") ?? "") &&
+    ["left", "right", "top", "bottom"].some(isAway)
+  );
 }
 
-const numbersIn = (text: string): readonly number[] => (text.match(/-?(?:\d+\.?\d*|\.\d+)/g) ?? []).slice(0, 16).map(Number);
+const numbersIn = (text: string): readonly number[] =>
+  (text.match(/-?(?:\d+\.?\d*|\.\d+)/g) ?? []).slice(0, 16).map(Number);
 
 function isClipped(get: Get): boolean {
   const clip = /^rect\(([^)]{1,100})\)$/.exec(get("clip") ?? "")?.[1];
@@ -138,7 +160,8 @@ function isClipped(get: Get): boolean {
     const [top = 0, right = 0, bottom = 0, left = 0] = numbersIn(clip);
     if (right - left <= 1 || bottom - top <= 1) return true;
   }
-  const [, shape = "", inside = ""] = /^(inset|circle|ellipse|polygon)\(([^)]{0,200})\)/.exec(get("clip-path") ?? "") ?? [];
+  const [, shape = "", inside = ""] =
+    /^(inset|circle|ellipse|polygon)\(([^)]{0,200})\)/.exec(get("clip-path") ?? "") ?? [];
   if (shape === "inset") return inside.includes("%") && (numbersIn(inside)[0] ?? 0) >= 50;
   if (shape === "polygon") return numbersIn(inside).every((number) => number === 0);
   return shape !== "" && inside !== "" && (numbersIn(inside)[0] ?? 1) === 0;
@@ -149,9 +172,14 @@ function isScaledAway(get: Get): boolean {
   const scale = get("scale");
   const zoom = get("zoom");
   if ((scale !== undefined && isNothing(scale)) || (zoom !== undefined && share(zoom) < 0.05)) return true;
-  for (const [, name = "", inside = ""] of (get("transform") ?? "").slice(0, 500).matchAll(/([a-z0-9]+)\(([^)]{1,100})\)/g)) {
+  for (const [, name = "", inside = ""] of (get("transform") ?? "")
+    .slice(0, 500)
+    .matchAll(/([a-z0-9]+)\(([^)]{1,100})\)/g)) {
     if (/^scale(?:3d|x|y)?$/.test(name) && isNothing(inside)) return true;
-    if (/^translate(?:3d|x|y)?$/.test(name) && inside.split(",").some((one) => Math.abs(lengthOf(one.trim(), 16) ?? 0) >= -outOfSight))
+    if (
+      /^translate(?:3d|x|y)?$/.test(name) &&
+      inside.split(",").some((one) => Math.abs(lengthOf(one.trim(), 16) ?? 0) >= -outOfSight)
+    )
       return true;
     if (/^rotate[xy]$/.test(name) && Math.abs(numbersIn(inside)[0] ?? 0) % 180 === 90) return true;
   }
@@ -163,7 +191,9 @@ function isFlat(get: Get, length: Length): boolean {
   const isNothing = (property: string) => (length(property) ?? 2) <= 1;
   if (isNothing("max-height") || isNothing("max-width")) return true;
   const [wide, high] = [isNothing("width"), isNothing("height")];
-  const isCut = ["overflow", "overflow-x", "overflow-y"].some((one) => /^(?:hidden|clip|scroll|auto)/.test(get(one) ?? ""));
+  const isCut = ["overflow", "overflow-x", "overflow-y"].some((one) =>
+    /^(?:hidden|clip|scroll|auto)/.test(get(one) ?? ""),
+  );
   return (wide && high) || ((wide || high) && isCut);
 }
 
@@ -176,14 +206,22 @@ function lengthOf(text: string | undefined, fontSize: number): number | undefine
   const value = Number(number);
   // Clients read a number without a unit as pixels. A percentage of zero is zero.
   if (unit === "" || value === 0) return value;
-  if (unit === "em" || unit === "rem" || unit === "ch" || unit === "ex") return value * (unit === "rem" ? 16 : fontSize);
+  if (unit === "em" || unit === "rem" || unit === "ch" || unit === "ex")
+    return value * (unit === "rem" ? 16 : fontSize);
   // As far as several windows.
   if (/^(?:%|vw|vh|vmin|vmax)$/.test(unit)) return value <= -100 ? value * 10 : undefined;
   const factor = units[unit];
   return factor === undefined ? undefined : value * factor;
 }
 
-const namedSizes: Readonly<Record<string, number>> = { "xx-small": 9, "x-small": 10, small: 13, medium: 16, large: 18, "x-large": 24 };
+const namedSizes: Readonly<Record<string, number>> = {
+  "xx-small": 9,
+  "x-small": 10,
+  small: 13,
+  medium: 16,
+  large: 18,
+  "x-large": 24,
+};
 
 function sizeOf(text: string | undefined, around: number): number {
   if (text === undefined) return around;

@@ -7,15 +7,77 @@ export type Rgb = readonly [number, number, number];
 export type Color = Rgb | null | undefined;
 
 const named: Readonly<Record<string, string>> = {
-  ...{ white: "fff", black: "000", red: "f00", lime: "0f0", blue: "00f", yellow: "ff0", cyan: "0ff", aqua: "0ff", magenta: "f0f" },
-  ...{ fuchsia: "f0f", silver: "c0c0c0", gray: "808080", grey: "808080", maroon: "800000", olive: "808000", green: "008000" },
-  ...{ purple: "800080", teal: "008080", navy: "000080", orange: "ffa500", pink: "ffc0cb", gold: "ffd700", beige: "f5f5dc" },
-  ...{ whitesmoke: "f5f5f5", snow: "fffafa", ivory: "fffff0", ghostwhite: "f8f8ff", floralwhite: "fffaf0", aliceblue: "f0f8ff" },
-  ...{ azure: "f0ffff", mintcream: "f5fffa", seashell: "fff5ee", honeydew: "f0fff0", linen: "faf0e6", oldlace: "fdf5e6" },
+  ...{
+    white: "fff",
+    black: "000",
+    red: "f00",
+    lime: "0f0",
+    blue: "00f",
+    yellow: "ff0",
+    cyan: "0ff",
+    aqua: "0ff",
+    magenta: "f0f",
+  },
+  ...{
+    fuchsia: "f0f",
+    silver: "c0c0c0",
+    gray: "808080",
+    grey: "808080",
+    maroon: "800000",
+    olive: "808000",
+    green: "008000",
+  },
+  ...{
+    purple: "800080",
+    teal: "008080",
+    navy: "000080",
+    orange: "ffa500",
+    pink: "ffc0cb",
+    gold: "ffd700",
+    beige: "f5f5dc",
+  },
+  ...{
+    whitesmoke: "f5f5f5",
+    snow: "fffafa",
+    ivory: "fffff0",
+    ghostwhite: "f8f8ff",
+    floralwhite: "fffaf0",
+    aliceblue: "f0f8ff",
+  },
+  ...{
+    azure: "f0ffff",
+    mintcream: "f5fffa",
+    seashell: "fff5ee",
+    honeydew: "f0fff0",
+    linen: "faf0e6",
+    oldlace: "fdf5e6",
+  },
   ...{ lavenderblush: "fff0f5", lightyellow: "ffffe0", cornsilk: "fff8dc", lavender: "e6e6fa", gainsboro: "dcdcdc" },
-  ...{ lightgray: "d3d3d3", lightgrey: "d3d3d3", darkgray: "a9a9a9", darkgrey: "a9a9a9", dimgray: "696969", dimgrey: "696969" },
-  ...{ brown: "a52a2a", crimson: "dc143c", tomato: "ff6347", coral: "ff7f50", salmon: "fa8072", khaki: "f0e68c", tan: "d2b48c" },
-  ...{ darkblue: "00008b", royalblue: "4169e1", steelblue: "4682b4", skyblue: "87ceeb", lightblue: "add8e6", darkgreen: "006400" },
+  ...{
+    lightgray: "d3d3d3",
+    lightgrey: "d3d3d3",
+    darkgray: "a9a9a9",
+    darkgrey: "a9a9a9",
+    dimgray: "696969",
+    dimgrey: "696969",
+  },
+  ...{
+    brown: "a52a2a",
+    crimson: "dc143c",
+    tomato: "ff6347",
+    coral: "ff7f50",
+    salmon: "fa8072",
+    khaki: "f0e68c",
+    tan: "d2b48c",
+  },
+  ...{
+    darkblue: "00008b",
+    royalblue: "4169e1",
+    steelblue: "4682b4",
+    skyblue: "87ceeb",
+    lightblue: "add8e6",
+    darkgreen: "006400",
+  },
 };
 
 /** More transparent than this cannot be read. */
@@ -28,7 +90,8 @@ function hex(digits: string): Color {
   return [parts[0] ?? 0, parts[1] ?? 0, parts[2] ?? 0];
 }
 
-const share = (text: string, whole: number) => (text.endsWith("%") ? (Number.parseFloat(text) / 100) * whole : Number.parseFloat(text));
+const share = (text: string, whole: number) =>
+  text.endsWith("%") ? (Number.parseFloat(text) / 100) * whole : Number.parseFloat(text);
 
 function fromHsl(hue: number, saturation: number, lightness: number): Rgb {
   const reach = saturation * Math.min(lightness, 1 - lightness);
@@ -51,7 +114,9 @@ export function parseColor(text: string, { isAttribute = false }: { readonly isA
   const [a = "", b = "", c = "", alpha = "1"] = inside.split(/[\s,/]+/).filter((part) => part !== "");
   if (share(alpha, 1) < leastAlpha) return null;
   const color: Rgb =
-    kind === "rgb" ? [share(a, 255), share(b, 255), share(c, 255)] : fromHsl(Number.parseFloat(a), share(b, 1), share(c, 1));
+    kind === "rgb"
+      ? [share(a, 255), share(b, 255), share(c, 255)]
+      : fromHsl(Number.parseFloat(a), share(b, 1), share(c, 1));
   return color.some(Number.isNaN) ? undefined : color;
 }
 

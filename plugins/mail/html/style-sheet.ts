@@ -55,7 +55,8 @@ export function parseStyleSheet(text: string, relevant: ReadonlySet<string>): St
       if (declarations.length === 0) continue;
       for (const selector of splitOutside(head, ",").slice(0, 20)) {
         const compounds = parseSelector(selector.trim().toLowerCase());
-        if (compounds !== undefined) rules.push({ compounds, specificity: specificityOf(compounds), order: rules.length, declarations });
+        if (compounds !== undefined)
+          rules.push({ compounds, specificity: specificityOf(compounds), order: rules.length, declarations });
       }
     }
   }
@@ -64,7 +65,8 @@ export function parseStyleSheet(text: string, relevant: ReadonlySet<string>): St
     comparisons += 1;
     if (comparisons > maxComparisons || !fits(element, compounds[last])) return false;
     if (last === 0) return true;
-    if (compounds[last]?.isChild === true) return element.parent !== undefined && matches(element.parent, compounds, last - 1);
+    if (compounds[last]?.isChild === true)
+      return element.parent !== undefined && matches(element.parent, compounds, last - 1);
     for (let above = element.parent; above !== undefined; above = above.parent) {
       if (comparisons > maxComparisons) return false;
       if (matches(above, compounds, last - 1)) return true;
@@ -75,8 +77,15 @@ export function parseStyleSheet(text: string, relevant: ReadonlySet<string>): St
   return {
     rulesFor(element) {
       if (rules.length === 0) return [];
-      const keys = [element.id === "" ? "" : `#${element.id}`, ...element.classes.map((one) => `.${one}`), element.name, "*"];
-      return keys.flatMap((key) => byKey.get(key) ?? []).filter(({ compounds }) => matches(element, compounds, compounds.length - 1));
+      const keys = [
+        element.id === "" ? "" : `#${element.id}`,
+        ...element.classes.map((one) => `.${one}`),
+        element.name,
+        "*",
+      ];
+      return keys
+        .flatMap((key) => byKey.get(key) ?? [])
+        .filter(({ compounds }) => matches(element, compounds, compounds.length - 1));
     },
   };
 }
@@ -102,14 +111,18 @@ function blocksOf(sheet: string): readonly Block[] {
     }
     // What stands before the last semicolon is a statement such as `@import`.
     const head = sheet.slice(start, open);
-    blocks.push({ head: head.slice(head.lastIndexOf(";") + 1).trim(), body: sheet.slice(open + 1, depth === 0 ? end - 1 : end) });
+    blocks.push({
+      head: head.slice(head.lastIndexOf(";") + 1).trim(),
+      body: sheet.slice(open + 1, depth === 0 ? end - 1 : end),
+    });
     start = end;
     at = end;
   }
   return blocks;
 }
 
-const compound = /^(?:([a-z][\w-]*|\*)|#([\w\u0080-\uffff-]+)|\.([\w\u0080-\uffff-]+)|\[\s*([\w-]+)\s*(?:=\s*["']?([^"'\]]*)["']?\s*)?\])/;
+const compound =
+  /^(?:([a-z][\w-]*|\*)|#([\w\u0080-\uffff-]+)|\.([\w\u0080-\uffff-]+)|\[\s*([\w-]+)\s*(?:=\s*["']?([^"'\]]*)["']?\s*)?\])/;
 const maxCompounds = 8;
 
 /** `undefined` for a selector with anything else, such as a state, a pseudo element or a sibling. */
@@ -130,7 +143,7 @@ function parseSelector(selector: string): readonly Compound[] | undefined {
       if (name !== undefined && name !== "*") found.name = name;
       if (id !== undefined) found.id = id;
       if (ofClass !== undefined) found.classes.push(ofClass);
-      if (attribute !== undefined) found.attributes.push({ name: attribute, ...(value !== undefined && { value }) });
+      if (attribute !== undefined) found.attributes.push({ name: attribute, value });
       rest = rest.slice(whole.length);
       isEmpty = false;
     }

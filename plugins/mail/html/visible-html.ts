@@ -11,12 +11,38 @@ export interface HiddenText {
 }
 
 /** Elements whose content readers never see as text. */
-const unread = new Set(["style", "script", "title", "svg", "object", "iframe", "math", "applet", "audio", "video", "canvas"]);
+const unread = new Set([
+  "style",
+  "script",
+  "title",
+  "svg",
+  "object",
+  "iframe",
+  "math",
+  "applet",
+  "audio",
+  "video",
+  "canvas",
+]);
 /** Their content is text that is not shown. */
 const unshown = new Set(["noscript", "template", "noembed", "noframes", "datalist"]);
 /** The attributes that the conversion to text needs. */
 const keptAttributes = ["href", "start", "type", "colspan", "rowspan"] as const;
-const voids = new Set(["br", "hr", "img", "wbr", "input", "meta", "link", "area", "base", "col", "embed", "source", "track"]);
+const voids = new Set([
+  "br",
+  "hr",
+  "img",
+  "wbr",
+  "input",
+  "meta",
+  "link",
+  "area",
+  "base",
+  "col",
+  "embed",
+  "source",
+  "track",
+]);
 
 interface Element extends Styled {
   readonly appearance: Appearance;
@@ -28,7 +54,10 @@ interface Element extends Styled {
 }
 
 type Opened = Readonly<Record<string, string>>;
-type Piece = { readonly open: string; readonly attributes: Opened } | { readonly close: string } | { readonly text: string };
+type Piece =
+  | { readonly open: string; readonly attributes: Opened }
+  | { readonly close: string }
+  | { readonly text: string };
 
 /** A preview line is not longer than this. */
 const longestPreview = 400;
@@ -48,7 +77,10 @@ export function visibleHtml(html: string): { readonly html: string; readonly hid
     else write(piece.text);
   }
   const characters = before + after;
-  return { html: shown, ...(characters > 0 && { hidden: { characters, isPreview: after === 0 && before <= longestPreview } }) };
+  return {
+    html: shown,
+    ...(characters > 0 && { hidden: { characters, isPreview: after === 0 && before <= longestPreview } }),
+  };
 
   function open(name: string, attributes: Opened): void {
     const parent = elements.at(-1);
@@ -60,14 +92,21 @@ export function visibleHtml(html: string): { readonly html: string; readonly hid
     const isUnread = parent?.isUnread === true || unread.has(name);
     const own = isUnread ? around : appearanceOf(styled, around, sheet);
     const isOutside = parent?.isClosed === true && name !== "summary";
-    const isGone = isOutside || unshown.has(name) || "hidden" in attributes || (name === "dialog" && !("open" in attributes));
+    const isGone =
+      isOutside || unshown.has(name) || "hidden" in attributes || (name === "dialog" && !("open" in attributes));
     const appearance = isGone ? { ...own, isGone: true } : own;
     const isWritten = !isUnread && !appearance.isGone && name !== "img";
     // The address of a link that cannot be seen would be text.
     const written = !isWritten ? undefined : name === "a" && !isShown(appearance) ? "span" : name;
     if (written !== undefined) shown += tagOf(written, attributes);
     if (!voids.has(name))
-      elements.push({ ...styled, appearance, isUnread, isClosed: name === "details" && !("open" in attributes), written });
+      elements.push({
+        ...styled,
+        appearance,
+        isUnread,
+        isClosed: name === "details" && !("open" in attributes),
+        written,
+      });
   }
 
   function close(name: string): void {
@@ -92,7 +131,9 @@ export function visibleHtml(html: string): { readonly html: string; readonly hid
 const escapeHtml = (text: string) => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
 function tagOf(name: string, attributes: Opened): string {
-  const kept = keptAttributes.flatMap((one) => (attributes[one] === undefined ? [] : [` ${one}="${escapeHtml(attributes[one])}"`]));
+  const kept = keptAttributes.flatMap((one) =>
+    attributes[one] === undefined ? [] : [` ${one}="${escapeHtml(attributes[one])}"`],
+  );
   return `<${name}${kept.join("")}>`;
 }
 

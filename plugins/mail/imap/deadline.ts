@@ -1,4 +1,6 @@
-/** Closes the connection to a server that accepts a command and never answers, so that the next look opens a new one. */
+/**
+ * Closes the connection to a server that accepts a command and never answers, so that the next look opens a new one.
+ */
 import type { ImapFlow } from "imapflow";
 import { SourceError } from "../source.ts";
 

@@ -37,7 +37,8 @@ export function createDraftFolder({
         }
       });
       await settle();
-      if (!found) throw new SourceError("outage", `${host} could not search the drafts.`, "It is retried automatically.");
+      if (!found)
+        throw new SourceError("outage", `${host} could not search the drafts.`, "It is retried automatically.");
       return found.length > 0;
     },
     store: ({ text, begins }) =>
@@ -47,7 +48,10 @@ export function createDraftFolder({
         try {
           await open.append(path, text, ["\\Draft"]);
         } catch (error) {
-          const { responseStatus, responseText = "" } = error as { readonly responseStatus?: string; readonly responseText?: string };
+          const { responseStatus, responseText = "" } = error as {
+            readonly responseStatus?: string;
+            readonly responseText?: string;
+          };
           if (responseStatus !== "NO" && responseStatus !== "BAD") throw error;
           const reason = responseText === "" ? "" : ` (${quoted(responseText)})`;
           throw new SourceError(

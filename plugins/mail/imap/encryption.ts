@@ -20,7 +20,11 @@ export function encryptionOf(
   { host, read }: { readonly host: string; readonly read: (file: string) => string },
 ): Encryption {
   if (tls === false && !isLoopback(host))
-    throw new SourceError("setup", `tls is false, which would send the password to ${host} unprotected.`, 'Set tls to true or "starttls".');
+    throw new SourceError(
+      "setup",
+      `tls is false, which would send the password to ${host} unprotected.`,
+      'Set tls to true or "starttls".',
+    );
   if (tls === false) return { mode: "none" };
   if (tls === true || tls === "starttls") return { mode: tls === true ? "tls" : tls };
   const { mode = "tls", caFile, fingerprint256 } = tls;
@@ -32,8 +36,8 @@ export function encryptionOf(
 }
 
 /**
- * How the library connects. A pinned certificate is compared by its fingerprint before anything is sent: Node cannot accept a certificate
- * that it does not trust.
+ * How the library connects. A pinned certificate is compared by its fingerprint before anything is sent: Node cannot
+ * accept a certificate that it does not trust.
  */
 export function transportOf({ ca, fingerprint }: Encryption): ImapTransport {
   const pinned = fingerprint !== undefined && { rejectUnauthorized: ca !== undefined };
@@ -50,7 +54,10 @@ export function transportOf({ ca, fingerprint }: Encryption): ImapTransport {
   return {
     connect({ host, port, servername, secure }, onConnect) {
       const to = { host, port };
-      return new PacedSocket(secure ? begin({ ...to, ...named(servername) }, host, onConnect) : connectPlain(to, onConnect), host);
+      return new PacedSocket(
+        secure ? begin({ ...to, ...named(servername) }, host, onConnect) : connectPlain(to, onConnect),
+        host,
+      );
     },
     upgrade(socket, { host, port, servername }, onSecure) {
       const plain = (socket as PacedSocket).release();

@@ -7,7 +7,8 @@ export const quoted = (text: string): string => `"${oneLine(text).slice(0, 200).
 
 export function faultOf(error: unknown, host: string): SourceError {
   if (error instanceof SourceError) return error;
-  const { code, authenticationFailed, oauthError, tlsFailed, message, responseStatus, responseText } = (error ?? {}) as {
+  const { code, authenticationFailed, oauthError, tlsFailed, message, responseStatus, responseText } = (error ??
+    {}) as {
     /** `NO` or `BAD`, with the words of the server. */
     readonly responseStatus?: string;
     readonly responseText?: string;
@@ -30,7 +31,11 @@ export function faultOf(error: unknown, host: string): SourceError {
       "Correct user and password; many providers require an app password here.",
     );
   if (code !== undefined && /TooLarge|TooMany|NESTING/.test(code))
-    return new SourceError("too_large", `${host} sent too much data at once (${code}).`, "The next request asks for less.");
+    return new SourceError(
+      "too_large",
+      `${host} sent too much data at once (${code}).`,
+      "The next request asks for less.",
+    );
   if (tlsFailed === true && /STARTTLS/.test(message ?? ""))
     return new SourceError(
       "setup",
@@ -41,15 +46,21 @@ export function faultOf(error: unknown, host: string): SourceError {
     return new SourceError(
       "outage",
       `${host} closed the connection without an answer.`,
-      "Check host, port and tls: a server closes a connection that is not encrypted as it expects. It also closes too many connections of one mailbox.",
+      "Check host, port and tls: a server closes a connection that is not encrypted as it expects. It also " +
+        "closes too many connections of one mailbox.",
     );
   if (code === "ENOTFOUND" || code === "EAI_AGAIN")
     return new SourceError("outage", `The name ${host} cannot be resolved.`, "Check host and the network.");
-  if (code === "ECONNREFUSED") return new SourceError("outage", `${host} refused the connection.`, "Check host and port.");
+  if (code === "ECONNREFUSED")
+    return new SourceError("outage", `${host} refused the connection.`, "Check host and port.");
   if (code !== undefined && /CERT|SELF_SIGNED|TLS|SSL|UNABLE_TO_VERIFY/.test(code))
     return new SourceError("outage", `The certificate of ${host} cannot be trusted (${code}).`, "Check host and tls.");
   if (responseStatus !== undefined && responseText !== undefined && responseText !== "")
-    return new SourceError("outage", `${host} refused a command: ${quoted(responseText)}.`, "It is retried automatically.");
+    return new SourceError(
+      "outage",
+      `${host} refused a command: ${quoted(responseText)}.`,
+      "It is retried automatically.",
+    );
   return new SourceError(
     "outage",
     `The connection to ${host} failed: ${message ?? code ?? "unknown error"}.`,

@@ -24,7 +24,11 @@ export class MissingFolder extends SourceError {
   readonly folder: string;
 
   constructor(host: string, folder: string) {
-    super("setup", `${host} has no folder ${JSON.stringify(folder)}.`, "Correct folders of the mailbox, or create the folder.");
+    super(
+      "setup",
+      `${host} has no folder ${JSON.stringify(folder)}.`,
+      "Correct folders of the mailbox, or create the folder.",
+    );
     this.folder = folder;
   }
 }
@@ -37,7 +41,10 @@ const windowSize = 10_000;
 const maxWindows = 100;
 
 /** Why a folder was not opened. A server that has the folder may have refused for a moment only. */
-export async function refusalOf(error: unknown, { client, host, name }: Pick<OpenFolder, "client" | "host" | "name">): Promise<unknown> {
+export async function refusalOf(
+  error: unknown,
+  { client, host, name }: Pick<OpenFolder, "client" | "host" | "name">,
+): Promise<unknown> {
   if (!client.usable || (error as { readonly responseStatus?: string }).responseStatus !== "NO") return error;
   if (name.toUpperCase() === "INBOX" || (await client.list()).some(({ path }) => path === name)) return error;
   return new MissingFolder(host, name);
@@ -51,8 +58,8 @@ export async function endOf(open: OpenFolder): Promise<Place> {
 }
 
 /**
- * A folder that was recreated is searched by time, beginning at `from` (epoch milliseconds), and so is each folder if reading begins in the
- * past. In a folder that was added to the configuration later, reading begins now.
+ * A folder that was recreated is searched by time, beginning at `from` (epoch milliseconds), and so is each folder if
+ * reading begins in the past. In a folder that was added to the configuration later, reading begins now.
  */
 export async function changesIn(
   open: OpenFolder,
@@ -63,18 +70,28 @@ export async function changesIn(
   const end = place === undefined ? await endOf(open) : undefined;
   if (end !== undefined && !isPast) return { found: [], end };
   const renumbered = place === undefined || place.validity !== validity;
-  const wanted = renumbered ? [{ since: new Date(from - dayMs) }] : windows(place.uid + 1, next).map((uid) => ({ uid }));
+  const wanted = renumbered
+    ? [{ since: new Date(from - dayMs) }]
+    : windows(place.uid + 1, next).map((uid) => ({ uid }));
   const uids: number[] = [];
   for (const one of wanted) for (const uid of await search(open, one)) uids.push(uid);
   // A range to the end includes the last mail even if that is older.
   const fresh = uids.filter((uid) => renumbered || uid > place.uid).sort((a, b) => a - b);
-  const foundAt = (place: Place): Found => ({ id: idOf(account, name, place, suffix), next: { [name]: { ...place } }, renumbered });
+  const foundAt = (place: Place): Found => ({
+    id: idOf(account, name, place, suffix),
+    next: { [name]: { ...place } },
+    renumbered,
+  });
   const found = fresh.map((uid) => foundAt({ validity, uid }));
   return { found, ...(end === undefined ? {} : { end: { validity, uid: Math.max(end.uid, ...fresh.slice(-1)) } }) };
 }
 
 /** When the last `count` of these mails arrived, in epoch milliseconds, newest first. */
-export async function arrivals({ client }: OpenFolder, uids: readonly number[], count: number): Promise<readonly number[]> {
+export async function arrivals(
+  { client }: OpenFolder,
+  uids: readonly number[],
+  count: number,
+): Promise<readonly number[]> {
   const last = uids.slice(Math.max(0, uids.length - count));
   if (last.length === 0) return [];
   const times = new Map<number, number>();
@@ -85,13 +102,18 @@ export async function arrivals({ client }: OpenFolder, uids: readonly number[], 
   return last.map((uid) => times.get(uid) ?? 0).reverse();
 }
 
-/** The newest mails of several folders. `arrivedIn` is not called for a single folder, whose last mails are the newest. */
+/**
+ * The newest mails of several folders. `arrivedIn` is not called for a single folder, whose last mails are the newest.
+ */
 export async function newestOf(
   byFolder: ReadonlyMap<string, readonly Found[]>,
   {
     count,
     arrivedIn,
-  }: { readonly count: number; readonly arrivedIn: (folder: string, mails: readonly Found[]) => Promise<readonly number[]> },
+  }: {
+    readonly count: number;
+    readonly arrivedIn: (folder: string, mails: readonly Found[]) => Promise<readonly number[]>;
+  },
 ): Promise<readonly Found[]> {
   const arrived: { readonly folder: string; readonly at: number }[] = [];
   for (const [folder, mails] of byFolder) {
@@ -114,11 +136,14 @@ export async function confirmGone(open: OpenFolder, uid: number): Promise<undefi
 
 async function search({ client, host, name }: OpenFolder, wanted: SearchObject): Promise<readonly number[]> {
   const found = await client.search(wanted, { uid: true });
-  if (!found) throw new SourceError("outage", `${host} could not search the folder ${name}.`, "It is retried automatically.");
+  if (!found)
+    throw new SourceError("outage", `${host} could not search the folder ${name}.`, "It is retried automatically.");
   return found;
 }
 
-/** Splits a range of numbers so that each answer stays below the limits of a response. The last part has no upper end. */
+/**
+ * Splits a range of numbers so that each answer stays below the limits of a response. The last part has no upper end.
+ */
 function windows(first: number, next: number | undefined): readonly string[] {
   const count = next === undefined ? 1 : Math.ceil((next - first) / windowSize);
   // Numbers with gaps that wide are not requested one by one.

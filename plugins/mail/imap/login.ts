@@ -44,7 +44,8 @@ export function createImapLogin(
     };
   }
   const text = (): string => {
-    if (password === undefined) throw new SourceError("setup", "The mailbox has neither password nor oauth.", "Set one of the two.");
+    if (password === undefined)
+      throw new SourceError("setup", "The mailbox has neither password nor oauth.", "Set one of the two.");
     return secret(password, "password");
   };
   return {

@@ -23,7 +23,17 @@ interface Asked {
 /** `undefined` if it is gone. */
 export async function readMail(client: ImapFlow, asked: Asked): Promise<Mail | undefined> {
   const { id, folder, uid, depth, maxBytes } = asked;
-  const nothing: Mail = { id, folder, from: [], to: [], cc: [], replyTo: [], subject: "", headers: [], attachments: [] };
+  const nothing: Mail = {
+    id,
+    folder,
+    from: [],
+    to: [],
+    cc: [],
+    replyTo: [],
+    subject: "",
+    headers: [],
+    attachments: [],
+  };
   if (depth === "nothing") return { ...nothing, bodyError: "the mail could not be read" };
   const query = {
     uid: true,
@@ -42,7 +52,10 @@ export async function readMail(client: ImapFlow, asked: Asked): Promise<Mail | u
 }
 
 /** The server sends a part without its encoding; the library decodes its characters. */
-async function download(client: ImapFlow, { uid, part, most }: { readonly uid: number; readonly part: string; readonly most: number }) {
+async function download(
+  client: ImapFlow,
+  { uid, part, most }: { readonly uid: number; readonly part: string; readonly most: number },
+) {
   const downloaded = await client.download(String(uid), part, { uid: true, maxBytes: most });
   if (!("content" in downloaded) || downloaded.content === undefined) return undefined;
   const pieces: Buffer[] = [];

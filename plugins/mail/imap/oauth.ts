@@ -1,4 +1,6 @@
-/** Logs in by OAuth: requests access tokens with a refresh token, and stores a refresh token that the provider replaces. */
+/**
+ * Logs in by OAuth: requests access tokens with a refresh token, and stores a refresh token that the provider replaces.
+ */
 import { createHash } from "node:crypto";
 import type { PluginHost } from "service-gateway/sdk";
 import { fetchWhole, ResponseLimitError, type WholeResponse } from "service-gateway/sdk/reading";
@@ -46,16 +48,23 @@ export function createOAuthTokens(
   async function latest(): Promise<string> {
     const kept = (await host.store.get(place)) as { readonly login?: string; readonly refreshToken?: string } | null;
     // Read as a secret, so that the log leaves it out.
-    return kept?.login === login() && kept.refreshToken !== undefined ? secret(kept.refreshToken, "refreshToken") : configured();
+    return kept?.login === login() && kept.refreshToken !== undefined
+      ? secret(kept.refreshToken, "refreshToken")
+      : configured();
   }
 
   async function refresh(): Promise<string> {
     const url = addressOf(tokenUrl);
-    const form = new URLSearchParams({ grant_type: "refresh_token", client_id: clientId, refresh_token: await latest() });
+    const form = new URLSearchParams({
+      grant_type: "refresh_token",
+      client_id: clientId,
+      refresh_token: await latest(),
+    });
     if (clientSecret !== undefined) form.set("client_secret", secret(clientSecret, "clientSecret"));
     if (scope !== undefined) form.set("scope", scope);
     const { access_token: token, expires_in: seconds, refresh_token: rotated } = await ask(url, form);
-    if (typeof token !== "string") throw new SourceError("outage", `${url.host} sent no access token.`, "It is retried automatically.");
+    if (typeof token !== "string")
+      throw new SourceError("outage", `${url.host} sent no access token.`, "It is retried automatically.");
     if (typeof rotated === "string" && rotated !== "")
       await host.store.set(place, { login: login(), refreshToken: secret(rotated, "refreshToken") });
     const lifeMs = (typeof seconds === "number" && seconds > 0 ? seconds : 300) * 1_000;
@@ -63,7 +72,8 @@ export function createOAuthTokens(
     return token;
   }
 
-  const valid = (): string | undefined => (current !== undefined && current.until > host.now() ? current.token : undefined);
+  const valid = (): string | undefined =>
+    current !== undefined && current.until > host.now() ? current.token : undefined;
   return {
     login,
     isFresh: () => valid() === undefined,
@@ -77,7 +87,11 @@ export function createOAuthTokens(
 function addressOf(tokenUrl: string): URL {
   const url = URL.canParse(tokenUrl) ? new URL(tokenUrl) : undefined;
   if (url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback(url.hostname))) return url;
-  throw new SourceError("setup", "oauth.tokenUrl is not an address with https.", "Set it to the token endpoint of the provider.");
+  throw new SourceError(
+    "setup",
+    "oauth.tokenUrl is not an address with https.",
+    "Set it to the token endpoint of the provider.",
+  );
 }
 
 async function ask(url: URL, form: URLSearchParams): Promise<{ readonly [field: string]: unknown }> {
@@ -91,7 +105,11 @@ async function ask(url: URL, form: URLSearchParams): Promise<{ readonly [field: 
         `${error.message}, instead of an access token.`,
         "Check oauth.tokenUrl. It is retried automatically.",
       );
-    throw new SourceError("outage", `${url.host}, which issues access tokens, does not answer.`, "It is retried automatically.");
+    throw new SourceError(
+      "outage",
+      `${url.host}, which issues access tokens, does not answer.`,
+      "It is retried automatically.",
+    );
   }
   const { status } = response;
   const answer = parsed(response.text);
@@ -101,7 +119,8 @@ async function ask(url: URL, form: URLSearchParams): Promise<{ readonly [field: 
     throw new SourceError(
       "revoked",
       `${url.host} no longer accepts the refresh token (invalid_grant).`,
-      "Log in again and set oauth.refreshToken to the new refresh token. Refresh tokens end after a changed password, a withdrawn consent or long disuse.",
+      "Log in again and set oauth.refreshToken to the new refresh token. Refresh tokens end after a changed " +
+        "password, a withdrawn consent or long disuse.",
     );
   if (status === 400 || status === 401)
     throw new SourceError(

@@ -31,7 +31,11 @@ export interface OpenFoldersOptions {
 /** A working server answers at once. */
 const answerMs = 3_000;
 
-export function createOpenFolders(account: string, settings: ImapSettings, { login, read }: OpenFoldersOptions): OpenFolders {
+export function createOpenFolders(
+  account: string,
+  settings: ImapSettings,
+  { login, read }: OpenFoldersOptions,
+): OpenFolders {
   const { host, tls } = settings;
   let client: ImapFlow | undefined;
   let closed = false;
@@ -82,7 +86,8 @@ export function createOpenFolders(account: string, settings: ImapSettings, { log
       throw await refusalOf(error, { client: open, host, name: folder });
     });
     try {
-      if (open.mailbox === false) throw new SourceError("outage", `${host} closed the folder ${folder}.`, "It is retried automatically.");
+      if (open.mailbox === false)
+        throw new SourceError("outage", `${host} closed the folder ${folder}.`, "It is retried automatically.");
       const { uidValidity, uidNext } = open.mailbox as { readonly uidValidity: bigint; readonly uidNext?: number };
       return await read({ client: open, host, account, name: folder, validity: String(uidValidity), next: uidNext });
     } finally {

@@ -1,6 +1,7 @@
 /**
- * A connection that hands its data on in small slices, one in each round of the event loop: the library handles all lines that it has
- * before it lets other work run, and a server can send a hundred thousand a second. A server that does not stop is disconnected.
+ * A connection that hands its data on in small slices, one in each round of the event loop: the library handles all
+ * lines that it has before it lets other work run, and a server can send a hundred thousand a second. A server that
+ * does not stop is disconnected.
  */
 import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
@@ -11,7 +12,10 @@ import { SourceError } from "../source.ts";
 
 const sliceLines = 32;
 const sliceBytes = 16_384;
-/** The most that a server may send until the next command. The longest answer is a mail, or a few thousand lines about mails. */
+/**
+ * The most that a server may send until the next command. The longest answer is a mail, or a few thousand lines about
+ * mails.
+ */
 const mostLines = 100_000;
 const mostBytes = 64 * 1_048_576;
 
@@ -60,7 +64,8 @@ export class PacedSocket extends Duplex implements ImapTransportSocket {
 
   /** The connection below, for TLS. Throws if the server has sent data that was to be protected. */
   release(): Socket {
-    if (this.#waiting !== undefined) throw new SourceError("outage", `${this.#host} sent data before TLS began.`, "Check host and port.");
+    if (this.#waiting !== undefined)
+      throw new SourceError("outage", `${this.#host} sent data before TLS began.`, "Check host and port.");
     this.#released = true;
     for (const stop of this.#listening) stop();
     return this.#socket;
@@ -126,7 +131,8 @@ export class PacedSocket extends Duplex implements ImapTransportSocket {
     this.#bytes += end;
     if (this.#lines > mostLines || this.#bytes > mostBytes) {
       const much = this.#lines > mostLines ? `${mostLines.toLocaleString("en")} lines` : `${mostBytes / 1_048_576} MB`;
-      const message = `${this.#host} sent more than ${much} without a command that asks for them, and was disconnected.`;
+      const message =
+        `${this.#host} sent more than ${much} without a command that asks for them, and was ` + "disconnected.";
       this.destroy(new SourceError("outage", message, "It is retried automatically. Ask the operator of the server."));
       return;
     }

@@ -15,20 +15,26 @@ const userEntry = "";
 export interface Places {
   /** `undefined` for a folder that was not read before. */
   of(folder: string): Place | undefined;
-  /** Follows the UIDVALIDITY in ids, so that ids of the mailboxes of several users under one name differ. Empty for the first user. */
+  /**
+   * Follows the UIDVALIDITY in ids, so that ids of the mailboxes of several users under one name differ. Empty for the
+   * first user.
+   */
   readonly suffix: string;
   /** The cursor with these places, for the given folders. */
   cursor(places: { readonly [folder: string]: Place }, folders: readonly string[]): Cursor;
 }
 
 /**
- * Reads a cursor. The places of another user are ignored, because servers such as Gmail's use the same UIDVALIDITY for every mailbox. Earlier
- * versions stored no user.
+ * Reads a cursor. The places of another user are ignored, because servers such as Gmail's use the same UIDVALIDITY for
+ * every mailbox. Earlier versions stored no user.
  */
 export function placesIn(stored: Cursor, user: string): Places {
   const digest = createHash("sha256").update(user.trim().toLowerCase()).digest("hex").slice(0, 16);
   const { [userEntry]: entry, ...folders } = stored as { readonly [key: string]: unknown };
-  const { digest: before = digest, changes: changed = 0 } = (entry ?? {}) as { readonly digest?: string; readonly changes?: number };
+  const { digest: before = digest, changes: changed = 0 } = (entry ?? {}) as {
+    readonly digest?: string;
+    readonly changes?: number;
+  };
   const isOtherUser = before !== digest;
   const changes = isOtherUser ? changed + 1 : changed;
   const known = (isOtherUser ? {} : folders) as { readonly [folder: string]: Partial<Place> };
@@ -37,7 +43,9 @@ export function placesIn(stored: Cursor, user: string): Places {
     of: (folder) => (typeof known[folder]?.uid === "number" ? (known[folder] as Place) : undefined),
     suffix: changes === 0 ? "" : `.${changes}`,
     cursor(places, wanted) {
-      const next: { [key: string]: { readonly [field: string]: string | number } } = { [userEntry]: { digest, changes } };
+      const next: { [key: string]: { readonly [field: string]: string | number } } = {
+        [userEntry]: { digest, changes },
+      };
       for (const folder of wanted) {
         const place = places[folder] ?? known[folder];
         if (place !== undefined) next[folder] = { ...(place as Place) };

@@ -2,7 +2,16 @@
 import type { ImapSettings } from "../settings.ts";
 import type { Depth, Found, Mail, MailSource } from "../source.ts";
 import { createDraftFolder } from "./drafts.ts";
-import { arrivals, beforeFirst, changesIn, confirmGone, endOf, MissingFolder, newestOf, type OpenFolder } from "./folder.ts";
+import {
+  arrivals,
+  beforeFirst,
+  changesIn,
+  confirmGone,
+  endOf,
+  MissingFolder,
+  newestOf,
+  type OpenFolder,
+} from "./folder.ts";
 import { readMail } from "./message.ts";
 import { createOpenFolders, type OpenFoldersOptions } from "./open-folders.ts";
 import { type Place, placeOf, placesIn } from "./place.ts";
@@ -56,7 +65,8 @@ export function createImapSource(account: string, settings: ImapSettings, option
         found.push(...changes.found);
         if (changes.end !== undefined) ends[open.name] = changes.end;
       });
-      if (!asked.isPast) for (const { folder } of missing) if (places.of(folder) === undefined) ends[folder] = beforeFirst;
+      if (!asked.isPast)
+        for (const { folder } of missing) if (places.of(folder) === undefined) ends[folder] = beforeFirst;
       // The server notifies only about the open folder, so the first one is opened last.
       const heard = folders.find((folder) => !missing.some((one) => one.folder === folder));
       if (heard !== undefined && second !== undefined) await inFolder(heard, async () => {});

@@ -23,7 +23,9 @@ const decodedSize = ({ encoding }: MessageStructureObject, size: number): number
   encoding?.toLowerCase() === "base64" ? Math.round((size * 3) / 4) : size;
 
 function headerOf({ from = [], subject = "", date }: NonNullable<MessageStructureObject["envelope"]>): EnclosedHeader {
-  const senders = from.slice(0, 5).map(({ name = "", address = "" }) => (name === "" ? address : `${name} <${address}>`));
+  const senders = from
+    .slice(0, 5)
+    .map(({ name = "", address = "" }) => (name === "" ? address : `${name} <${address}>`));
   const sent = new Date(date ?? Number.NaN);
   return { from: senders.join(", "), subject, date: Number.isNaN(sent.getTime()) ? "" : sent.toISOString() };
 }

@@ -49,7 +49,13 @@ export function parseCalendar(file: string): readonly CalendarEntry[] {
 function entryOf(fields: ReadonlyMap<string, string>, method: string): CalendarEntry {
   const get = (name: string) => fields.get(name) ?? "";
   return {
-    ...{ method, summary: get("SUMMARY"), start: get("DTSTART"), end: get("DTEND") || get("DUE"), location: get("LOCATION") },
+    ...{
+      method,
+      summary: get("SUMMARY"),
+      start: get("DTSTART"),
+      end: get("DTEND") || get("DUE"),
+      location: get("LOCATION"),
+    },
     repeats: fields.has("RRULE") || fields.has("RDATE"),
   };
 }
@@ -67,7 +73,11 @@ function readLine(line: string): { readonly name: string; readonly zone: string;
   }
   const head = colon < 0 ? line.slice(0, 100) : line.slice(0, colon);
   const zone = /;TZID="?([^";]{1,100})/i.exec(head)?.[1] ?? "";
-  return { name: (head.split(";", 1)[0] ?? "").trim().toUpperCase(), zone, value: colon < 0 ? "" : line.slice(colon + 1) };
+  return {
+    name: (head.split(";", 1)[0] ?? "").trim().toUpperCase(),
+    zone,
+    value: colon < 0 ? "" : line.slice(colon + 1),
+  };
 }
 
 const escapes: Readonly<Record<string, string>> = { n: " ", N: " " };

@@ -1,4 +1,7 @@
-/** Reads what an agent needs of a mail's parts, whatever the protocol: the first text with words in it, forwarded messages, calendar entries. */
+/**
+ * Reads what an agent needs of a mail's parts, whatever the protocol: the first text with words in it, forwarded
+ * messages, calendar entries.
+ */
 
 import type { ForwardedMessage, Mail } from "../source.ts";
 import { cut, htmlToText, manyLines, oneLine } from "../text.ts";
@@ -9,8 +12,14 @@ import type { Outline, Text } from "./outline.ts";
 const maxHtmlBytes = 100_000;
 const maxCalendarBytes = 200_000;
 
-/** At most `most` bytes of a part, decoded. `undefined` if the server does not send it. Rejects with `TooLongPart` if it would send too much. */
-export type ReadPart<Part> = (part: Part, most: number) => Promise<{ readonly value: string; readonly cut: boolean } | undefined>;
+/**
+ * At most `most` bytes of a part, decoded. `undefined` if the server does not send it. Rejects with `TooLongPart` if it
+ * would send too much.
+ */
+export type ReadPart<Part> = (
+  part: Part,
+  most: number,
+) => Promise<{ readonly value: string; readonly cut: boolean } | undefined>;
 
 /** A part is not read for its beginning alone. */
 export class TooLongPart extends Error {
@@ -26,12 +35,15 @@ export async function readContents<Part>(
 ): Promise<Contents> {
   const tooLong = new Set<Part>();
 
-  async function textOf({ kind, part }: Text<Part>): Promise<(MailText & { readonly kind: Text<Part>["kind"] }) | undefined> {
+  async function textOf({
+    kind,
+    part,
+  }: Text<Part>): Promise<(MailText & { readonly kind: Text<Part>["kind"] }) | undefined> {
     const found = await readOr(part, kind === "html" ? maxHtmlBytes : maxBytes * 2);
     if (found === undefined) return undefined;
     const shown = kind === "html" ? await htmlToText(found.value) : { text: found.value, cut: false };
     const { hidden } = "hidden" in shown ? shown : {};
-    return { kind, value: manyLines(shown.text), cut: shown.cut || found.cut, ...(hidden !== undefined && { hidden }) };
+    return { kind, value: manyLines(shown.text), cut: shown.cut || found.cut, hidden };
   }
 
   async function readOr(part: Part, most: number): ReturnType<ReadPart<Part>> {

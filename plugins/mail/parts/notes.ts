@@ -1,4 +1,7 @@
-/** What the agent reads below the text of a mail: its files, its calendar entries, the messages in it, and why it has no text. */
+/**
+ * What the agent reads below the text of a mail: its files, its calendar entries, the messages in it, and why it has no
+ * text.
+ */
 
 import type { Attachment, ForwardedMessage, Mail, Seal } from "../source.ts";
 import type { CalendarEntry } from "./calendar.ts";
@@ -29,7 +32,10 @@ export function notesOf({ text, attachments, forwarded = [], calendar = [], seal
 
 function attachmentLine({ name, type, size }: Attachment): string {
   const facts = [type, size === 0 ? "" : sizeOf(size)].filter((fact) => fact !== "").join(", ");
-  return `[attached file, not read: ${name === "" ? "without a name" : JSON.stringify(name)}${facts === "" ? "" : ` (${facts})`}]`;
+  return (
+    "[attached file, not read: " +
+    `${name === "" ? "without a name" : JSON.stringify(name)}${facts === "" ? "" : ` (${facts})`}]`
+  );
 }
 
 function sizeOf(bytes: number): string {
@@ -62,6 +68,7 @@ function forwardedBlock({ from, subject, date, body, bodyTruncated }: ForwardedM
     .filter((fact) => fact !== "")
     .map((fact) => `, ${fact}`)
     .join("")}]`;
-  const text = body === "" ? "[It has no readable text.]" : `${body}${bodyTruncated ? "\n[The rest was left out.]" : ""}`;
+  const text =
+    body === "" ? "[It has no readable text.]" : `${body}${bodyTruncated ? "\n[The rest was left out.]" : ""}`;
   return `${head}\n${text}\n[end of the attached message]`;
 }

@@ -1,4 +1,7 @@
-/** What a mail contains, whatever the protocol that describes its parts: texts, attachments, enclosed messages, calendar entries. */
+/**
+ * What a mail contains, whatever the protocol that describes its parts: texts, attachments, enclosed messages, calendar
+ * entries.
+ */
 import type { Attachment, Seal } from "../source.ts";
 
 /** Further parts of a mail are ignored. */
@@ -52,7 +55,10 @@ export interface Outline<Part> {
   readonly attachments: readonly Attachment[];
 }
 
-/** A branch of a `multipart/alternative`, whose other branches show the same content. `above`: the branch that contains it. */
+/**
+ * A branch of a `multipart/alternative`, whose other branches show the same content. `above`: the branch that contains
+ * it.
+ */
 interface Branch {
   readonly of: object;
   readonly at: number;
@@ -142,8 +148,8 @@ interface Choice<Part> {
 }
 
 /**
- * Prefers the first text. Only an alternative to it in plain text replaces HTML: another plain part may be the footer of a mailing list.
- * After the preferred one come its alternatives, then the others.
+ * Prefers the first text. Only an alternative to it in plain text replaces HTML: another plain part may be the footer
+ * of a mailing list. After the preferred one come its alternatives, then the others.
  */
 function createChoice<Part>(): Choice<Part> {
   const offered: { readonly text: Text<Part>; readonly branch: Branch | undefined }[] = [];

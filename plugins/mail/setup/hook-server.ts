@@ -14,16 +14,23 @@ export async function prepareHooks(steps: Steps, preset: Preset, source: string)
         `No mapping handles ${path}, because the plugin mail is disabled.`,
         "Remove plugins.entries.mail.enabled from the configuration, or set it to true.",
       );
-    if (problem !== undefined) throw new SourceError("setup", `Deliveries at ${path} are refused: ${problem.reason}`, problem.fix);
+    if (problem !== undefined)
+      throw new SourceError("setup", `Deliveries at ${path} are refused: ${problem.reason}`, problem.fix);
     const by = answeredBy === "preset" ? `the preset ${source}` : "your own mapping";
-    return enabled ? kept(`Requests to ${path} are answered by ${by}.`) : done(`Requests to ${path} are answered by ${by}.`);
+    return enabled
+      ? kept(`Requests to ${path} are answered by ${by}.`)
+      : done(`Requests to ${path} are answered by ${by}.`);
   });
   if (steps.dryRun) {
     await steps.step("hooks.token", "Looking for the hook token", async () =>
-      hasToken ? kept("It is set.") : { outcome: "would", detail: "create a token in a file beside the configuration", value: undefined },
+      hasToken
+        ? kept("It is set.")
+        : { outcome: "would", detail: "create a token in a file beside the configuration", value: undefined },
     );
     await steps.step("hooks.enabled", "Checking the hook server", async () =>
-      enabled ? kept("The hook server is on.") : { outcome: "would", detail: "switch the hook server on", value: undefined },
+      enabled
+        ? kept("The hook server is on.")
+        : { outcome: "would", detail: "switch the hook server on", value: undefined },
     );
     return;
   }

@@ -32,11 +32,16 @@ export function isSet({ options }: Pick<CliCall, "options">, name: string): bool
   return options[name] === true;
 }
 
-export function numberOf(call: Pick<CliCall, "options">, name: string, { from, to }: { readonly from: number; readonly to: number }) {
+export function numberOf(
+  call: Pick<CliCall, "options">,
+  name: string,
+  { from, to }: { readonly from: number; readonly to: number },
+) {
   const text = textOf(call, name);
   if (text === undefined) return undefined;
   const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(number >= from && number <= to)) throw new UsageError(`--${name} is a whole number from ${from} to ${to}, not "${text}".`);
+  if (!(number >= from && number <= to))
+    throw new UsageError(`--${name} is a whole number from ${from} to ${to}, not "${text}".`);
   return number;
 }
 
@@ -55,7 +60,7 @@ export async function textOrAsk(
 export async function accountOf(call: Pick<CliCall, "options" | "terminal">, missing?: string): Promise<string> {
   const account = await textOrAsk(call, "account", {
     question: "A name for the mailbox, such as work",
-    ...(missing === undefined ? {} : { missing }),
+    missing,
   });
   if (!/^[A-Za-z0-9][A-Za-z0-9@._-]{0,63}$/.test(account))
     throw new UsageError(`--account is a name of letters, digits, @, ., _ and -, not "${account}".`);
@@ -71,6 +76,7 @@ export function sinceOf(call: Pick<CliCall, "options">): number | undefined {
   if (text === undefined) return undefined;
   const [, amount = "", unit = ""] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
   const ms = Number(amount) * (units[unit] ?? Number.NaN);
-  if (!(ms > 0 && ms <= longestSinceMs)) throw new UsageError(`--since is a time such as 30m, 2h or 2d, at most 365d, not "${text}".`);
+  if (!(ms > 0 && ms <= longestSinceMs))
+    throw new UsageError(`--since is a time such as 30m, 2h or 2d, at most 365d, not "${text}".`);
   return ms;
 }

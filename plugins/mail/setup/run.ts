@@ -1,4 +1,7 @@
-/** `webhooks imap run` and `webhooks gmail run`: watches a mailbox in the foreground, and submits its mail to a gateway over HTTP. */
+/**
+ * `webhooks imap run` and `webhooks gmail run`: watches a mailbox in the foreground, and submits its mail to a gateway
+ * over HTTP.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CliAnswer, CliCall, PluginHost, PluginLog } from "service-gateway/sdk";
 import { fetchWhole } from "service-gateway/sdk/reading";
@@ -15,7 +18,12 @@ const answerMs = 30_000;
 /** A gateway answers a webhook in one short object. */
 const maxAnswerBytes = 1_048_576;
 
-export async function runMailbox(call: CliCall, mailbox: MailboxName, settings: MailboxSettings, source: MailSource): Promise<CliAnswer> {
+export async function runMailbox(
+  call: CliCall,
+  mailbox: MailboxName,
+  settings: MailboxSettings,
+  source: MailSource,
+): Promise<CliAnswer> {
   const { url, token } = await destinationOf(call, mailbox.source);
   const lease = createLease(call, mailbox, "run");
   const lost = await lease.hold();
@@ -24,7 +32,8 @@ export async function runMailbox(call: CliCall, mailbox: MailboxName, settings: 
   await ended(AbortSignal.any([call.signal, lost]));
   await watched.close();
   await lease.release();
-  if (call.signal.aborted) return { lines: ["Ended; the next start continues from here."], data: { ok: true, account: mailbox.account } };
+  if (call.signal.aborted)
+    return { lines: ["Ended; the next start continues from here."], data: { ok: true, account: mailbox.account } };
   return { lines: ["Another process reads this mailbox now."], data: null, failed: true };
 }
 
@@ -39,12 +48,18 @@ async function destinationOf(call: CliCall, source: string): Promise<{ readonly 
   const token = await preset.token();
   if (given !== undefined) {
     if (!URL.canParse(given) || !/^https?:$/.test(new URL(given).protocol))
-      throw new UsageError(`--url is the full URL of the webhook, such as https://gateway.example.org/hooks/${source}, not "${given}".`);
+      throw new UsageError(
+        `--url is the full URL of the webhook, such as https://gateway.example.org/hooks/${source}, not "${given}".`,
+      );
     return { url: new URL(given), token };
   }
   const gateway = await call.gateway();
   if (gateway === undefined)
-    throw new SourceError("setup", "No gateway is running on this state.", `Start one with \`${call.program} gateway\`, or give --url.`);
+    throw new SourceError(
+      "setup",
+      "No gateway is running on this state.",
+      `Start one with \`${call.program} gateway\`, or give --url.`,
+    );
   return { url: new URL((await preset.hooks()).path, gateway.url), token };
 }
 
@@ -108,7 +123,10 @@ function parsed(text: string): object {
 function logOf(call: CliCall): PluginLog {
   const line = (fields: object, message: string): void => {
     const { hint } = fields as { readonly hint?: string };
-    call.say(`${new Date(call.now()).toISOString().slice(11, 19)} ${message}${hint === undefined || hint === "" ? "" : ` ${hint}`}`);
+    call.say(
+      `${new Date(call.now()).toISOString().slice(11, 19)} ` +
+        `${message}${hint === undefined || hint === "" ? "" : ` ${hint}`}`,
+    );
   };
   const silent = (): void => {};
   return { trace: silent, debug: silent, info: line, warn: line, error: line };

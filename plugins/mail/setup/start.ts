@@ -5,8 +5,8 @@ import { createLedger } from "../ledger.ts";
 import { kept, type Steps } from "./steps.ts";
 
 /**
- * Runs before the configuration is written, because a running gateway starts to read right afterwards. Resolves with a function that undoes
- * it.
+ * Runs before the configuration is written, because a running gateway starts to read right afterwards. Resolves with a
+ * function that undoes it.
  */
 export async function prepareStart(
   call: CliCall,

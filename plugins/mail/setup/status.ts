@@ -1,4 +1,6 @@
-/** `webhooks imap status` and `webhooks gmail status`: the state of each mailbox, as reported by the running gateway. */
+/**
+ * `webhooks imap status` and `webhooks gmail status`: the state of each mailbox, as reported by the running gateway.
+ */
 import type { CliAnswer, CliCall, Json } from "service-gateway/sdk";
 import { answered, textOf } from "./options.ts";
 
@@ -23,7 +25,11 @@ function ago(ms: number): string {
   return seconds < 2 ? "just now" : `${Math.floor(seconds / size)} ${unit} ago`;
 }
 
-export function showStatus(call: CliCall, source: string, configured: readonly ConfiguredMailbox[]): Promise<CliAnswer> {
+export function showStatus(
+  call: CliCall,
+  source: string,
+  configured: readonly ConfiguredMailbox[],
+): Promise<CliAnswer> {
   return answered(async () => {
     const account = textOf(call, "account");
     const isAsked = (one: { readonly account: string }) => account === undefined || one.account === account;
@@ -33,13 +39,31 @@ export function showStatus(call: CliCall, source: string, configured: readonly C
     const data: Json = {
       running: gateway !== undefined,
       mailboxes: mailboxes.map(({ account: name, where, enabled }) => {
-        const { state = null, reason = "", fix = "", last, lastSync } = watched.find((one) => one.account === name) ?? {};
-        return { source, account: name, where, enabled, state, reason, fix, lastMail: last?.at ?? null, lastSync: lastSync ?? null };
+        const {
+          state = null,
+          reason = "",
+          fix = "",
+          last,
+          lastSync,
+        } = watched.find((one) => one.account === name) ?? {};
+        return {
+          source,
+          account: name,
+          where,
+          enabled,
+          state,
+          reason,
+          fix,
+          lastMail: last?.at ?? null,
+          lastSync: lastSync ?? null,
+        };
       }),
     };
     if (mailboxes.length === 0) {
       const none =
-        account === undefined ? `No mailbox is configured: ${call.program} webhooks ${source} setup` : `There is no mailbox ${account}.`;
+        account === undefined
+          ? `No mailbox is configured: ${call.program} webhooks ${source} setup`
+          : `There is no mailbox ${account}.`;
       return { lines: [none], data, ...(account === undefined ? {} : { failed: true }) };
     }
     const now = call.now();
@@ -50,7 +74,10 @@ export function showStatus(call: CliCall, source: string, configured: readonly C
       return [name, where, shown, time(last?.at), time(lastSync), [reason, fix].join(" ").trim()];
     });
     const head = ["account", "mailbox", "state", "last mail", "last read", ""];
-    const note = gateway === undefined ? [`No gateway is running; this is the configuration. Start one: ${call.program} gateway`] : [];
+    const note =
+      gateway === undefined
+        ? [`No gateway is running; this is the configuration. Start one: ${call.program} gateway`]
+        : [];
     return { lines: [head, ...rows, ...note], data };
   });
 }

@@ -1,4 +1,7 @@
-/** Steps of a setup. Each checks first, changes only what is missing, and reports its result; the first failure ends the setup. */
+/**
+ * Steps of a setup. Each checks first, changes only what is missing, and reports its result; the first failure ends the
+ * setup.
+ */
 import type { CliAnswer, CliCall, Json } from "service-gateway/sdk";
 import { SourceError } from "../source.ts";
 
@@ -97,7 +100,10 @@ function endOf(error: unknown): undefined {
 function failureOf(error: unknown): { readonly detail: string; readonly fix?: string } {
   if (error instanceof SourceError) {
     // Unlike a look at a mailbox, a setup is not retried automatically.
-    const fix = error.kind === "outage" && error.fix.startsWith("It is retried") ? "Check the settings and the network." : error.fix;
+    const fix =
+      error.kind === "outage" && error.fix.startsWith("It is retried")
+        ? "Check the settings and the network."
+        : error.fix;
     return { detail: error.message, fix };
   }
   const { message, hint } = error as Error & { readonly hint?: string };

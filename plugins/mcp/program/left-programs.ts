@@ -1,6 +1,7 @@
 /**
- * Programs that a killed gateway has left behind. A program is noted when it starts, and ended at the next start of a gateway on this machine
- * if it still runs. Its process is recognized by the time of its start, because another one may have its number by then.
+ * Programs that a killed gateway has left behind. A program is noted when it starts, and ended at the next start of a
+ * gateway on this machine if it still runs. Its process is recognized by the time of its start, because another one may
+ * have its number by then.
  */
 import { readlinkSync } from "node:fs";
 import { hostname } from "node:os";
@@ -26,9 +27,14 @@ interface Noted {
 }
 
 const isNoted = (value: unknown): value is Noted =>
-  typeof value === "object" && value !== null && typeof (value as Noted).pid === "number" && typeof (value as Noted).gateway === "number";
+  typeof value === "object" &&
+  value !== null &&
+  typeof (value as Noted).pid === "number" &&
+  typeof (value as Noted).gateway === "number";
 
-/** This start of this machine; process numbers of containers are their own. `undefined` where the system does not say. */
+/**
+ * This start of this machine; process numbers of containers are their own. `undefined` where the system does not say.
+ */
 function machineName(): string | undefined {
   const boot = readText("/proc/sys/kernel/random/boot_id").trim();
   try {
@@ -38,7 +44,10 @@ function machineName(): string | undefined {
   }
 }
 
-export function createStartedPrograms(store: Pick<PluginStore, "set" | "delete" | "list">, log: Pick<PluginLog, "warn">): StartedPrograms {
+export function createStartedPrograms(
+  store: Pick<PluginStore, "set" | "delete" | "list">,
+  log: Pick<PluginLog, "warn">,
+): StartedPrograms {
   const machine = machineName();
   const ignored = (work: Promise<unknown>) => void work.catch(() => {});
 

@@ -27,7 +27,13 @@ function factsOf(pid: number): Facts | undefined {
   const text = readText(`/proc/${pid}/stat`);
   if (text === "") return undefined;
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
-  return { pid, state: fields[0] ?? "", parent: Number(fields[1]), session: Number(fields[3]), startedAt: fields[19] ?? "" };
+  return {
+    pid,
+    state: fields[0] ?? "",
+    parent: Number(fields[1]),
+    session: Number(fields[3]),
+    startedAt: fields[19] ?? "",
+  };
 }
 
 /** Empty where there is no such process. */

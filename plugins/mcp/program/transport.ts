@@ -1,6 +1,6 @@
 /**
- * The transport to a server that is a program, in place of the library's own: that one neither ends what the program has started, nor says
- * how it ended, and loses the server's notifications.
+ * The transport to a server that is a program, in place of the library's own: that one neither ends what the program
+ * has started, nor says how it ended, and loses the server's notifications.
  */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { statSync } from "node:fs";
@@ -77,7 +77,7 @@ export class ProgramTransport implements MCPTransport {
     const own = inherited.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]));
     const child = spawn(command, args, {
       env: { ...Object.fromEntries(own), ...env },
-      ...(cwd !== undefined && { cwd }),
+      cwd,
       stdio: ["pipe", "pipe", "pipe"],
       // A process group of its own: what the program starts ends with it.
       detached: process.platform !== "win32",
@@ -87,9 +87,16 @@ export class ProgramTransport implements MCPTransport {
     const forget = child.pid === undefined ? undefined : this.#events.onStarted?.(child.pid);
     // A program that has ended refuses what is written; its end is reported below.
     onEvent(child.stdin, "error", { source: command, handle() {} });
-    const read = createLineReader((line) => this.#read(line), { maxChars: longestMessage, onTooLong: () => this.#tooLong() });
+    const read = createLineReader((line) => this.#read(line), {
+      maxChars: longestMessage,
+      onTooLong: () => this.#tooLong(),
+    });
     onMessage(child.stdout.setEncoding("utf8"), "data", { source: command, check: asText, handle: read });
-    onMessage(child.stderr.setEncoding("utf8"), "data", { source: command, check: asText, handle: (chunk) => this.#stderr.write(chunk) });
+    onMessage(child.stderr.setEncoding("utf8"), "data", {
+      source: command,
+      check: asText,
+      handle: (chunk) => this.#stderr.write(chunk),
+    });
     await new Promise<void>((resolve, reject) => {
       const failed = (error: NodeJS.ErrnoException) => reject(this.#ended(startFault(this.#definition, error)));
       onEvent(child, "spawn", { source: command, handle: resolve, once: true });
@@ -117,7 +124,11 @@ export class ProgramTransport implements MCPTransport {
     const write = (one: object) => child.stdin.write(`${JSON.stringify(one)}\n`);
     if ("method" in message && "id" in message && message.method === "tools/call") {
       // The library only stops waiting; the server must stop working, too.
-      const cancelled = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: message.id, reason: "aborted" } };
+      const cancelled = {
+        jsonrpc: "2.0",
+        method: "notifications/cancelled",
+        params: { requestId: message.id, reason: "aborted" },
+      };
       signal?.addEventListener("abort", () => void (this.#fault === undefined && write(cancelled)), { once: true });
       this.#events.answers.sent(message, signal);
     }
@@ -154,7 +165,11 @@ export class ProgramTransport implements MCPTransport {
 
   /** A program that never ends its line would fill the memory, and what follows cannot be read any more. */
   #tooLong(): void {
-    this.#ended(new ServerFault("it wrote a message of more than 32 MB and was ended", { fix: "Look at the tool that was called last." }));
+    this.#ended(
+      new ServerFault("it wrote a message of more than 32 MB and was ended", {
+        fix: "Look at the tool that was called last.",
+      }),
+    );
     void this.close();
   }
 
@@ -229,9 +244,15 @@ function startFault({ command, cwd }: ProgramDefinition, { code, message }: Node
   if (cwd !== undefined && statSync(cwd, { throwIfNoEntry: false })?.isDirectory() !== true)
     return new ServerFault(`its directory ${cwd} does not exist`, { fix: "Correct cwd of the server." });
   if (code === "ENOENT")
-    return new ServerFault(isAbsolute(command) ? `there is no program ${command}` : `the command ${command} is not on PATH`, {
-      fix: `Install it, or set command to its full path. ${cut(`PATH of the gateway is ${process.env.PATH ?? "empty"}`)}`,
-    });
-  if (code === "EACCES") return new ServerFault(`${command} may not be executed by this user`, { fix: "Change its mode or its owner." });
+    return new ServerFault(
+      isAbsolute(command) ? `there is no program ${command}` : `the command ${command} is not on PATH`,
+      {
+        fix:
+          "Install it, or set command to its full path. " +
+          `${cut(`PATH of the gateway is ${process.env.PATH ?? "empty"}`)}`,
+      },
+    );
+  if (code === "EACCES")
+    return new ServerFault(`${command} may not be executed by this user`, { fix: "Change its mode or its owner." });
   return new ServerFault(`${command} could not be started: ${message}`);
 }

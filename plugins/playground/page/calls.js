@@ -16,7 +16,11 @@ export function createCalls() {
     const made = {
       count,
       rows: el("div", {}),
-      node: el("details", { class: "group", open: true }, el("summary", {}, el("span", { class: "group-title" }, title), count)),
+      node: el(
+        "details",
+        { class: "group", open: true },
+        el("summary", {}, el("span", { class: "group-title" }, title), count),
+      ),
     };
     made.node.append(made.rows);
     node.prepend(made.node);
@@ -54,7 +58,10 @@ export function createCalls() {
 function callRow(call) {
   const good = call.status === 200;
   const time = new Date(call.at).toLocaleTimeString([], { hour12: false });
-  const block = (label, text) => [el("h3", {}, label), el("pre", { tabindex: 0, "aria-label": `${label} of ${call.method}` }, text)];
+  const block = (label, text) => [
+    el("h3", {}, label),
+    el("pre", { tabindex: 0, "aria-label": `${label} of ${call.method}` }, text),
+  ];
   return el(
     "details",
     { class: `call ${good ? "" : "bad"} ${call.method === "getUpdates" && good ? "poll" : ""}` },

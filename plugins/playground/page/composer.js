@@ -165,7 +165,9 @@ export function createComposer(model) {
   function editLast() {
     const room = model.room();
     if (room === undefined) return;
-    const own = model.messages(room, model.thread).filter((message) => message.from.id === model.me && message.text !== undefined);
+    const own = model
+      .messages(room, model.thread)
+      .filter((message) => message.from.id === model.me && message.text !== undefined);
     if (own.length > 0) edit(own.at(-1));
   }
 

@@ -43,7 +43,11 @@ export function iconButton(name, label, onclick) {
 export function avatar(name, id, size = "") {
   const letters = name.split(/\s+/).map((word) => [...word][0] ?? "");
   const tone = Math.abs(id) % 6;
-  return el("span", { class: `avatar tone-${tone} ${size}`, "aria-hidden": "true" }, letters.slice(0, 2).join("").toUpperCase());
+  return el(
+    "span",
+    { class: `avatar tone-${tone} ${size}`, "aria-hidden": "true" },
+    letters.slice(0, 2).join("").toUpperCase(),
+  );
 }
 
 export function toast(text) {

@@ -52,7 +52,11 @@ export function createDrawer() {
     "div",
     { class: "tabs", role: "tablist", "aria-label": "Developer drawer" },
     Object.entries({ calls: "API calls", faults: "Faults" }).map(([name, text]) =>
-      el("button", { type: "button", role: "tab", "data-tab": name, "aria-controls": `panel-${name}`, onclick: () => show(name) }, text),
+      el(
+        "button",
+        { type: "button", role: "tab", "data-tab": name, "aria-controls": `panel-${name}`, onclick: () => show(name) },
+        text,
+      ),
     ),
   );
   roving(tabs, '[role="tab"]', { keys: ["ArrowLeft", "ArrowRight"], onMove: (next) => show(next.dataset.tab) });
@@ -122,36 +126,63 @@ export function createDrawer() {
             {},
             list.map((fault) => el("li", {}, el("strong", {}, fault.kind), ` ${fault.method} · ${fault.times} left`)),
           ),
-      list.length === 0 ? "" : el("button", { type: "button", class: "plain", onclick: () => change("DELETE") }, "Clear all"),
+      list.length === 0
+        ? ""
+        : el("button", { type: "button", class: "plain", onclick: () => change("DELETE") }, "Clear all"),
     );
   }
 
   async function change(method, body) {
     const headers = body === undefined ? {} : { "content-type": "application/json" };
-    const answer = await fetch("/_playground/faults", { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+    const answer = await fetch("/_playground/faults", {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
     const result = await answer.json();
     if (answer.ok) showFaults(result.faults);
     else toast(result.error);
   }
 
   function faultForm() {
-    const field = (name, label, control) => el("label", { class: "field", "data-field": name }, el("span", {}, label), control);
+    const field = (name, label, control) =>
+      el("label", { class: "field", "data-field": name }, el("span", {}, label), control);
     const options = (entries) => entries.map(([value, text]) => el("option", { value }, text));
-    const kind = el("select", { name: "kind" }, options(Object.entries(faultTexts).map(([value, text]) => [value, `${value}: ${text}`])));
+    const kind = el(
+      "select",
+      { name: "kind" },
+      options(Object.entries(faultTexts).map(([value, text]) => [value, `${value}: ${text}`])),
+    );
     const form = el(
       "form",
       { class: "fault-form" },
       field(
         "method",
         "Method",
-        el("select", { name: "method" }, options(methodNames.map((name) => [name, name === "*" ? "any method" : name]))),
+        el(
+          "select",
+          { name: "method" },
+          options(methodNames.map((name) => [name, name === "*" ? "any method" : name])),
+        ),
       ),
       field("kind", "What happens", kind),
-      field("times", "How many calls", el("input", { name: "times", type: "number", min: 1, max: 1000, value: 1, required: true })),
+      field(
+        "times",
+        "How many calls",
+        el("input", { name: "times", type: "number", min: 1, max: 1000, value: 1, required: true }),
+      ),
       field("ms", "Milliseconds", el("input", { name: "ms", type: "number", min: 0, max: 600000, value: 2000 })),
       field("status", "Status", el("input", { name: "status", type: "number", min: 400, max: 599, value: 502 })),
-      field("retryAfter", "Seconds to wait", el("input", { name: "retryAfter", type: "number", min: 1, max: 3600, value: 3 })),
-      field("description", "Text", el("input", { name: "description", type: "text", maxlength: 200, value: "Bad Request: refused" })),
+      field(
+        "retryAfter",
+        "Seconds to wait",
+        el("input", { name: "retryAfter", type: "number", min: 1, max: 3600, value: 3 }),
+      ),
+      field(
+        "description",
+        "Text",
+        el("input", { name: "description", type: "text", maxlength: 200, value: "Bad Request: refused" }),
+      ),
       el("button", { class: "primary" }, "Add fault"),
     );
     const uses = { delay: ["ms"], status: ["status"], flood: ["retryAfter"], refuse: ["description"] };
@@ -165,7 +196,8 @@ export function createDrawer() {
       event.preventDefault();
       const given = new FormData(form);
       const fault = { method: given.get("method"), kind: kind.value, times: Number(given.get("times")) };
-      for (const name of uses[kind.value] ?? []) fault[name] = name === "description" ? given.get(name) : Number(given.get(name));
+      for (const name of uses[kind.value] ?? [])
+        fault[name] = name === "description" ? given.get(name) : Number(given.get(name));
       void change("POST", fault);
     });
     adapt();

@@ -31,9 +31,14 @@ export function createLog(model, actions) {
     let day = "";
     for (const album of albumsOf(messages)) {
       const [message] = album;
-      const today = new Date(message.date * 1000).toLocaleDateString([], { weekday: "long", day: "numeric", month: "long" });
+      const today = new Date(message.date * 1000).toLocaleDateString([], {
+        weekday: "long",
+        day: "numeric",
+        month: "long",
+      });
       if (today !== day) nodes.push(keep(next, `day ${today}`, "", () => el("p", { class: "day" }, today)));
-      const first = today !== day || before === undefined || before.from.id !== message.from.id || message.date - before.date > 300;
+      const first =
+        today !== day || before === undefined || before.from.id !== message.from.id || message.date - before.date > 300;
       const reactions = room.reactions.get(message.message_id);
       const approved = room.approved.has(message.message_id);
       const draw = () =>
@@ -54,7 +59,8 @@ export function createLog(model, actions) {
       before = message;
     }
     if (typingOf(model, room)) nodes.push(keep(next, "typing", "", typingNode));
-    if (messages.every((message) => message.forum_topic_created)) nodes.push(keep(next, "empty", "", () => emptyNode(room)));
+    if (messages.every((message) => message.forum_topic_created))
+      nodes.push(keep(next, "empty", "", () => emptyNode(room)));
     shown = next;
     arrange(nodes);
     stops.settle();
@@ -62,7 +68,10 @@ export function createLog(model, actions) {
     else if (added) newer.hidden = false;
   }
 
-  /** Creates an article only if its data has changed, so that the focus, open quotes and revealed spoilers are preserved. */
+  /**
+   * Creates an article only if its data has changed, so that the focus, open quotes and revealed spoilers are
+   * preserved.
+   */
   function keep(next, key, parts, draw) {
     const old = shown.get(key);
     const same = old !== undefined && (parts === "" || parts.every((part, index) => part === old.parts[index]));
@@ -106,9 +115,17 @@ export function createLog(model, actions) {
     const text =
       room.bot === undefined
         ? `Nothing has been said here. The bot hears mentions, replies and commands.`
-        : "This is a chat platform for trying the gateway, on this machine only. The bot is your gateway; nothing that you write here reaches a real platform.";
+        : "This is a chat platform for trying the gateway, on this machine only. The bot is your gateway; " +
+          "nothing that you write here reaches a real platform.";
     const intro = room.bot === undefined ? undefined : el("p", {}, peopleText());
-    return el("div", { class: "empty" }, avatar(titleOf(model, room), room.bot ?? room.chat.id, "large"), el("p", {}, text), intro, start);
+    return el(
+      "div",
+      { class: "empty" },
+      avatar(titleOf(model, room), room.bot ?? room.chat.id, "large"),
+      el("p", {}, text),
+      intro,
+      start,
+    );
   }
 
   /** Who the others are: a visitor plays all of them. */
@@ -117,7 +134,8 @@ export function createLog(model, actions) {
     const who =
       others.length === 0
         ? ""
-        : ` ${new Intl.ListFormat("en-GB").format(others)} are other people, whom you can play too: choose one above the chats.`;
+        : ` ${new Intl.ListFormat("en-GB").format(others)} are other people, whom you can play too: choose ` +
+          "one above the chats.";
     return `You are ${model.person()?.first_name}.${who} The bot answers those whom you have approved.`;
   }
 
@@ -151,7 +169,8 @@ function albumsOf(messages) {
   for (const message of messages) {
     const last = albums.at(-1);
     const isPicture = message.photo !== undefined || message.video !== undefined;
-    if (isPicture && message.media_group_id !== undefined && last?.[0].media_group_id === message.media_group_id) last.push(message);
+    if (isPicture && message.media_group_id !== undefined && last?.[0].media_group_id === message.media_group_id)
+      last.push(message);
     else albums.push([message]);
   }
   return albums;

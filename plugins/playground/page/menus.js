@@ -20,7 +20,11 @@ export function createMenus(model, { attempt, react }) {
       );
     const items = [];
     if (room.bot !== undefined)
-      items.push(item(room.blocked ? "Unblock the bot" : "Block the bot", () => attempt({ do: "block", blocked: !room.blocked })));
+      items.push(
+        item(room.blocked ? "Unblock the bot" : "Block the bot", () =>
+          attempt({ do: "block", blocked: !room.blocked }),
+        ),
+      );
     else {
       const status = room.members[bot.id];
       const become = (next) => () => attempt({ do: "member", user: bot.id, status: next });
@@ -65,7 +69,9 @@ export function createMenus(model, { attempt, react }) {
       byId("log").querySelector(`[data-id="${message.message_id}"]`)?.focus();
     };
     menu.replaceChildren(
-      ...model.reactions.map((emoji) => el("button", { type: "button", "aria-label": emoji, onclick: () => choose(emoji) }, emoji)),
+      ...model.reactions.map((emoji) =>
+        el("button", { type: "button", "aria-label": emoji, onclick: () => choose(emoji) }, emoji),
+      ),
     );
     menu.showPopover();
     const box = anchor.getBoundingClientRect();

@@ -3,10 +3,13 @@ import { avatar, el, icon, iconButton } from "./dom.js";
 import { renderText } from "./text.js";
 
 /**
- * `actions` contains reply, edit, remove, react, pickReaction, press, approve, command and jump. `album` contains the messages shown
- * together with this one.
+ * `actions` contains reply, edit, remove, react, pickReaction, press, approve, command and jump. `album` contains the
+ * messages shown together with this one.
  */
-export function renderMessage(message, { mine, first, group, album, reactions, me, nameOf, approves, approved, actions }) {
+export function renderMessage(
+  message,
+  { mine, first, group, album, reactions, me, nameOf, approves, approved, actions },
+) {
   if (isService(message)) return service(message);
   const sender = message.from.first_name;
   const others = group && !mine;
@@ -22,9 +25,15 @@ export function renderMessage(message, { mine, first, group, album, reactions, m
     el(
       "div",
       { class: "stack" },
-      fitted(el("div", { class: "bubble" }, bubble(message, { others, first, sender, album, actions })), message, album),
+      fitted(
+        el("div", { class: "bubble" }, bubble(message, { others, first, sender, album, actions })),
+        message,
+        album,
+      ),
       message.reply_markup ? keyboard(message, actions) : undefined,
-      approves && message.from.is_bot && pairingCommand.test(message.text ?? "") ? approval(message, approved, actions) : undefined,
+      approves && message.from.is_bot && pairingCommand.test(message.text ?? "")
+        ? approval(message, approved, actions)
+        : undefined,
       reactionRow(message, reactions, me, nameOf, actions),
     ),
     tools(message, mine, actions),
@@ -101,9 +110,13 @@ function bubble(message, { others, first, sender, album, actions }) {
   return [
     others && first ? el("span", { class: `sender tone-${Math.abs(message.from.id) % 6}` }, sender) : undefined,
     message.forward_origin ? el("span", { class: "forwarded" }, "Forwarded") : undefined,
-    answered !== undefined && answered.forum_topic_created === undefined ? quote(message, answered, actions) : undefined,
+    answered !== undefined && answered.forum_topic_created === undefined
+      ? quote(message, answered, actions)
+      : undefined,
     album === undefined ? media(message) : grid(album),
-    text === undefined ? undefined : el("div", { class: "text", dir: "auto" }, renderText(text, entities, actions.command)),
+    text === undefined
+      ? undefined
+      : el("div", { class: "text", dir: "auto" }, renderText(text, entities, actions.command)),
     el("span", { class: "meta" }, message.edit_date ? "edited " : "", el("time", {}, timeOf(message.date))),
   ];
 }
@@ -131,7 +144,8 @@ function media(message) {
     const { width, height } = photo.at(-1);
     return el("img", { class: "photo", src: address(photo.at(-1)), alt: message.caption ?? "Photo", width, height });
   }
-  if (sticker !== undefined) return el("img", { class: "sticker", src: address(sticker), alt: `Sticker ${sticker.emoji ?? ""}` });
+  if (sticker !== undefined)
+    return el("img", { class: "sticker", src: address(sticker), alt: `Sticker ${sticker.emoji ?? ""}` });
   if (animation !== undefined && /^image\//.test(animation.mime_type)) {
     return el("img", { class: "photo", src: address(animation), alt: message.caption ?? "Animation" });
   }
@@ -147,7 +161,12 @@ function media(message) {
   }
   const sound = voice ?? audio;
   if (sound !== undefined) {
-    return el("audio", { src: address(sound), controls: true, preload: "metadata", "aria-label": voice ? "Voice note" : "Audio" });
+    return el("audio", {
+      src: address(sound),
+      controls: true,
+      preload: "metadata",
+      "aria-label": voice ? "Voice note" : "Audio",
+    });
   }
   if (file === undefined) return undefined;
   return el(
@@ -165,7 +184,12 @@ function keyboard(message, actions) {
       { class: "keys" },
       row.map((button) => {
         if (button.url !== undefined) {
-          return el("a", { class: "key", href: button.url, target: "_blank", rel: "noopener noreferrer" }, button.text, " ↗");
+          return el(
+            "a",
+            { class: "key", href: button.url, target: "_blank", rel: "noopener noreferrer" },
+            button.text,
+            " ↗",
+          );
         }
         if (button.copy_text !== undefined) {
           return el(

@@ -83,7 +83,8 @@ export function createModel() {
   function connect() {
     const source = new EventSource("/_playground/events");
     source.onopen = () => {
-      // Events were missed while the connection was down, so the whole state is loaded again. Before it is there, there is no chat to write in.
+      // Events were missed while the connection was down, so the whole state is loaded again. Before it is there, there
+      // is no chat to write in.
       load().then(
         () => {
           model.connected = source.readyState === EventSource.OPEN;
@@ -105,10 +106,12 @@ export function createModel() {
     emit,
     room: () => model.rooms.get(model.roomKey),
     person: () => model.people.find((person) => person.id === model.me),
-    botOf: (room) => model.bots.find((bot) => bot.id === room?.bot) ?? model.bots.find((bot) => room?.members[bot.id] !== undefined),
+    botOf: (room) =>
+      model.bots.find((bot) => bot.id === room?.bot) ?? model.bots.find((bot) => room?.members[bot.id] !== undefined),
     chats: (me) => chatsOf(model, me),
     nameOf: (id) => [...model.people, ...model.bots].find((user) => user.id === id)?.first_name ?? "Somebody",
-    messages: (room, thread) => [...room.messages.values()].filter((message) => !room.forum || threadOf(message) === thread),
+    messages: (room, thread) =>
+      [...room.messages.values()].filter((message) => !room.forum || threadOf(message) === thread),
     unread: (me, room, thread) => unreadOf(model, me, room, thread),
     look: () => markSeen(model),
     act: (action, files) => act(model, action, files),
@@ -130,18 +133,22 @@ function readRoom(room) {
 function begin(model) {
   for (const person of model.people) {
     for (const room of model.rooms.values()) {
-      for (const message of room.messages.values()) model.seen.set(seenKey(person.id, room, threadOf(message)), message.message_id);
+      for (const message of room.messages.values())
+        model.seen.set(seenKey(person.id, room, threadOf(message)), message.message_id);
     }
   }
   const kept = JSON.parse(sessionStorage.getItem("playground") ?? "{}");
   model.me = model.people.some((person) => person.id === kept.me) ? kept.me : (model.people[0]?.id ?? 0);
   const room = model.rooms.get(kept.roomKey);
-  model.roomKey = room !== undefined && isMine(room, model.me) ? kept.roomKey : (chatsOf(model, model.me)[0]?.key ?? "");
+  model.roomKey =
+    room !== undefined && isMine(room, model.me) ? kept.roomKey : (chatsOf(model, model.me)[0]?.key ?? "");
   model.thread = kept.thread ?? 1;
 }
 
 export function isMine(room, me) {
-  return room.bot === undefined ? ["creator", "administrator", "member"].includes(room.members[me]) : room.chat.id === me;
+  return room.bot === undefined
+    ? ["creator", "administrator", "member"].includes(room.members[me])
+    : room.chat.id === me;
 }
 
 function chatsOf(model, me) {
@@ -165,7 +172,8 @@ function unreadOf(model, me, room, thread) {
   let count = 0;
   for (const message of room.messages.values()) {
     const own = threadOf(message);
-    if (message.from.id === me || message.forum_topic_created || (thread !== undefined && room.forum && own !== thread)) continue;
+    if (message.from.id === me || message.forum_topic_created || (thread !== undefined && room.forum && own !== thread))
+      continue;
     if (message.message_id > (model.seen.get(seenKey(me, room, own)) ?? 0)) count += 1;
   }
   return count;
@@ -198,7 +206,9 @@ async function act(model, action, files = []) {
 }
 
 async function post(path, body) {
-  return read(await fetch(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) }));
+  return read(
+    await fetch(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
+  );
 }
 
 async function read(answer) {

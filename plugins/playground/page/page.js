@@ -101,7 +101,8 @@ function become(id) {
   const old = model.room();
   model.me = id;
   const chats = model.chats(id);
-  const same = old?.bot === undefined ? chats.find((room) => room.key === old?.key) : chats.find((room) => room.bot === old.bot);
+  const same =
+    old?.bot === undefined ? chats.find((room) => room.key === old?.key) : chats.find((room) => room.bot === old.bot);
   model.roomKey = (same ?? chats[0])?.key ?? "";
   remember();
   draw();

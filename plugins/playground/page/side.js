@@ -11,7 +11,9 @@ export function typingOf(model, room) {
 }
 
 function badge(count) {
-  return count === 0 ? undefined : el("span", { class: "badge", "aria-label": `${count} unread` }, count > 99 ? "99+" : String(count));
+  return count === 0
+    ? undefined
+    : el("span", { class: "badge", "aria-label": `${count} unread` }, count > 99 ? "99+" : String(count));
 }
 
 /** Redraws a list and keeps the focus on the same item. */
@@ -81,7 +83,12 @@ export function createSide(model, { become, enter }) {
               onclick: () => enter(room.key),
             },
             avatar(titleOf(model, room), room.bot ?? room.chat.id),
-            el("span", { class: "chat-text" }, el("strong", {}, titleOf(model, room)), el("small", {}, lastText(model, room))),
+            el(
+              "span",
+              { class: "chat-text" },
+              el("strong", {}, titleOf(model, room)),
+              el("small", {}, lastText(model, room)),
+            ),
             badge(model.unread(model.me, room)),
           ),
         );
@@ -117,13 +124,21 @@ export function createSide(model, { become, enter }) {
     const members = Object.keys(room.members).length;
     byId("room-title").textContent = titleOf(model, room);
     byId("room-avatar").replaceChildren(avatar(titleOf(model, room), room.bot ?? room.chat.id));
-    const idle = room.bot === undefined ? `${members} members` : room.blocked ? "blocked by you" : `@${model.botOf(room).username}`;
+    const idle =
+      room.bot === undefined
+        ? `${members} members`
+        : room.blocked
+          ? "blocked by you"
+          : `@${model.botOf(room).username}`;
     byId("room-subtitle").textContent = typing ? `${typing.name} ${actionTexts[typing.action] ?? "is busy"}…` : idle;
     byId("room-subtitle").classList.toggle("busy", typing !== undefined);
     document.title = `${titleOf(model, room)} · Playground`;
   }
 
-  roving(byId("people"), '[role="radio"]', { keys: ["ArrowLeft", "ArrowRight"], onMove: (next) => become(Number(next.dataset.key)) });
+  roving(byId("people"), '[role="radio"]', {
+    keys: ["ArrowLeft", "ArrowRight"],
+    onMove: (next) => become(Number(next.dataset.key)),
+  });
   roving(byId("chats"), ".chat", { keys: ["ArrowUp", "ArrowDown"] });
   roving(byId("topics"), '[role="tab"]', {
     keys: ["ArrowLeft", "ArrowRight"],

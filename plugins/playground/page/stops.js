@@ -1,6 +1,6 @@
 /**
- * Keyboard navigation of the log, which is a single stop of the Tab key: up and down select a message, left and right its controls, Escape
- * goes back.
+ * Keyboard navigation of the log, which is a single stop of the Tab key: up and down select a message, left and right
+ * its controls, Escape goes back.
  */
 
 const controls = "a, button, pre, audio, video, [role=button]";
@@ -9,12 +9,15 @@ export function createStops(log) {
   const isShown = (node) => node.offsetParent !== null;
 
   /**
-   * Puts one message into the tab order: the one that last had the focus, else the newest. Its controls are reached with the arrow keys.
+   * Puts one message into the tab order: the one that last had the focus, else the newest. Its controls are reached
+   * with the arrow keys.
    */
   function settle() {
     const articles = [...log.querySelectorAll("article")];
     const chosen =
-      articles.find((one) => one.contains(document.activeElement)) ?? articles.findLast((one) => one.tabIndex === 0) ?? articles.at(-1);
+      articles.find((one) => one.contains(document.activeElement)) ??
+      articles.findLast((one) => one.tabIndex === 0) ??
+      articles.at(-1);
     for (const one of articles) one.tabIndex = one === chosen ? 0 : -1;
     for (const one of log.querySelectorAll(controls)) one.tabIndex = -1;
     // Without messages, the log's own buttons are in the tab order, such as that of an empty chat.

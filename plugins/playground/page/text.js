@@ -20,7 +20,9 @@ function build(text, entities, from, to, onCommand) {
     const inner = [];
     while (index < entities.length && entities[index].offset < end) inner.push(entities[index++]);
     if (blocks.has(entity.type)) trimEnd(nodes);
-    nodes.push(wrap(entity, text.slice(entity.offset, end), build(text, inner, entity.offset, end, onCommand), onCommand));
+    nodes.push(
+      wrap(entity, text.slice(entity.offset, end), build(text, inner, entity.offset, end, onCommand), onCommand),
+    );
     // A block begins and ends its own line, so the line breaks around it would appear twice.
     at = blocks.has(entity.type) && text[end] === "\n" && end < to ? end + 1 : end;
   }
@@ -35,7 +37,14 @@ function trimEnd(nodes) {
   if (typeof last === "string" && last.endsWith("\n")) nodes[nodes.length - 1] = last.slice(0, -1);
 }
 
-const plainTags = { bold: "strong", italic: "em", underline: "u", strikethrough: "s", code: "code", blockquote: "blockquote" };
+const plainTags = {
+  bold: "strong",
+  italic: "em",
+  underline: "u",
+  strikethrough: "s",
+  code: "code",
+  blockquote: "blockquote",
+};
 
 function wrap(entity, source, children, onCommand) {
   const tag = plainTags[entity.type];
@@ -77,9 +86,11 @@ function spoiler(children) {
     node.removeAttribute("aria-label");
     node.removeAttribute("tabindex");
   };
-  const node = el("span", { class: "spoiler", role: "button", tabindex: 0, "aria-label": "Hidden text, press to show", onclick: show }, [
-    el("span", {}, children),
-  ]);
+  const node = el(
+    "span",
+    { class: "spoiler", role: "button", tabindex: 0, "aria-label": "Hidden text, press to show", onclick: show },
+    [el("span", {}, children)],
+  );
   node.addEventListener("keydown", (event) => {
     if (event.key === "Enter" || event.key === " ") {
       event.preventDefault();

@@ -19,7 +19,13 @@ export type PlatformEvent =
       readonly from: User;
       readonly reactions: readonly Reaction[];
     }
-  | { readonly type: "action"; readonly room: string; readonly from: User; readonly action: string; readonly thread?: number }
+  | {
+      readonly type: "action";
+      readonly room: string;
+      readonly from: User;
+      readonly action: string;
+      readonly thread?: number;
+    }
   | {
       readonly type: "notice";
       readonly room: string;

@@ -7,20 +7,27 @@ const detectors: readonly { readonly type: string; readonly pattern: RegExp }[] 
   { type: "email", pattern: /(?<![\w.+-])[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)*\.[a-z]{2,}/gi },
   {
     type: "url",
-    pattern: /(?<![\w@./])(?:https?:\/\/[^\s<>"]*[^\s<>".,;:!?)\]']|(?:[a-z0-9-]+\.)+(?:com|org|net|io|dev|app|me)\b(?:\/[^\s<>"]*)?)/gi,
+    pattern:
+      /(?<![\w@./])(?:https?:\/\/[^\s<>"]*[^\s<>".,;:!?)\]']|(?:[a-z0-9-]+\.)+(?:com|org|net|io|dev|app|me)\b(?:\/[^\s<>"]*)?)/gi,
   },
   { type: "mention", pattern: /(?<![\w@/.])@[a-z][a-z0-9_]{2,31}\b/gi },
   { type: "bot_command", pattern: /(?<![\w/<>@])\/[a-z0-9_]{1,64}(?:@[a-z][a-z0-9_]{2,31})?(?![\w/])/gi },
   { type: "hashtag", pattern: /(?<![\w#])#(?=[^\s#]*[\p{L}_])[\p{L}\p{N}_]{1,256}/gu },
 ];
 
-/** Replaces control characters by spaces and removes carriage returns. Other lengths, on which entities depend, do not change. */
+/**
+ * Replaces control characters by spaces and removes carriage returns. Other lengths, on which entities depend, do not
+ * change.
+ */
 export function cleanText(source: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the platform replaces these characters
-  return /[\u0000-\u0008\u000b-\u001f]/.test(source) ? source.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g, " ") : source;
+  const control = /[\u0000-\u0008\u000b\u000c\u000e-\u001f]/g;
+  return source.replace(control, " ");
 }
 
-/** Trims white space at both ends and adjusts the entities. White space at the start that belongs to an entity is kept. */
+/**
+ * Trims white space at both ends and adjusts the entities. White space at the start that belongs to an entity is kept.
+ */
 export function trimText(input: FormattedText): FormattedText {
   const firstEntity = input.entities.reduce((least, entity) => Math.min(least, entity.offset), input.text.length);
   const leading = Math.min(input.text.length - input.text.trimStart().length, firstEntity);
@@ -50,7 +57,10 @@ export function detectEntities(input: FormattedText): FormattedText {
       taken.fill(1, match.index, end);
     }
   }
-  return { text: input.text, entities: orderEntities(found.length === 0 ? input.entities : [...input.entities, ...found]) };
+  return {
+    text: input.text,
+    entities: orderEntities(found.length === 0 ? input.entities : [...input.entities, ...found]),
+  };
 }
 
 function overlaps(a: Entity, b: Entity): boolean {
@@ -58,8 +68,8 @@ function overlaps(a: Entity, b: Entity): boolean {
 }
 
 /**
- * Orders entities and removes forbidden combinations: code and pre contain nothing and may only be inside quotes; links and mentions do not
- * nest; quotes do not nest. Keeps at most 100.
+ * Orders entities and removes forbidden combinations: code and pre contain nothing and may only be inside quotes; links
+ * and mentions do not nest; quotes do not nest. Keeps at most 100.
  */
 export function orderEntities(input: readonly Entity[]): readonly Entity[] {
   if (input.length === 0) return input;

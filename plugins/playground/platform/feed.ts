@@ -3,7 +3,13 @@ import { badRequest, conflict } from "./errors.ts";
 import type { Update, UpdateKind } from "./wire.ts";
 
 /** The kinds that the platform sends by default. Reactions must be requested. */
-const defaultKinds: ReadonlySet<string> = new Set(["message", "edited_message", "channel_post", "callback_query", "my_chat_member"]);
+const defaultKinds: ReadonlySet<string> = new Set([
+  "message",
+  "edited_message",
+  "channel_post",
+  "callback_query",
+  "my_chat_member",
+]);
 /** Older updates are dropped. The real platform drops them by age (24 hours). */
 const maxPending = 100_000;
 
@@ -39,8 +45,9 @@ export interface Feed {
 }
 
 /**
- * The first update id of a platform that starts now. The platform stores nothing, but the gateway ignores ids that it has handled within
- * the last days, so no id may be one of an earlier run. This holds for up to a hundred updates a second.
+ * The first update id of a platform that starts now. The platform stores nothing, but the gateway ignores ids that it
+ * has handled within the last days, so no id may be one of an earlier run. This holds for up to a hundred updates a
+ * second.
  */
 export const firstUpdateIdAt = (now: () => number = Date.now): number => Math.floor(now() / 10);
 
@@ -86,7 +93,9 @@ export function createFeed(firstUpdateId: number): Feed {
     },
     poll({ offset, limit, timeoutSeconds, onGone }) {
       if (offset !== undefined) confirmBelow(offset < 0 ? nextId + offset : offset);
-      settle()?.fail(conflict("terminated by other getUpdates request; make sure that only one bot instance is running"));
+      settle()?.fail(
+        conflict("terminated by other getUpdates request; make sure that only one bot instance is running"),
+      );
       const most = Math.min(Math.max(limit ?? 100, 1), 100);
       const seconds = Math.min(Math.max(timeoutSeconds ?? 0, 0), 50);
       if (queue.size > 0 || seconds === 0) return take(most);

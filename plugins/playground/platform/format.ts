@@ -44,12 +44,20 @@ function readEntities(value: unknown, text: string): readonly Entity[] {
   if (value === undefined) return [];
   if (!Array.isArray(value)) throw badRequest("can't parse message entities: expected an Array");
   const entities = value.map((entry): Entity => {
-    if (!isRecord(entry) || typeof entry.type !== "string" || !Number.isInteger(entry.offset) || !Number.isInteger(entry.length)) {
+    if (
+      !isRecord(entry) ||
+      typeof entry.type !== "string" ||
+      !Number.isInteger(entry.offset) ||
+      !Number.isInteger(entry.length)
+    ) {
       throw badRequest("can't parse MessageEntity: expected an Object with type, offset and length");
     }
     const entity = entry as unknown as Entity;
     if (entity.offset < 0 || entity.length <= 0 || entity.offset + entity.length > text.length) {
-      throw badRequest(`entity beginning at UTF-16 offset ${entity.offset} ends after the end of the text at UTF-16 offset ${text.length}`);
+      throw badRequest(
+        `entity beginning at UTF-16 offset ${entity.offset} ends after the end of the text at UTF-16 offset ` +
+          `${text.length}`,
+      );
     }
     return entity;
   });
@@ -75,7 +83,8 @@ export function keyboardOf(params: RawParams): InlineKeyboard | undefined {
 function readButton(value: unknown): InlineButton {
   if (!isRecord(value)) throw badRequest("can't parse inline keyboard button: expected an Object");
   const { text, callback_data: data, url, copy_text: copy } = value;
-  if (typeof text !== "string" || text.trim() === "") throw badRequest("can't parse inline keyboard button: text must be non-empty");
+  if (typeof text !== "string" || text.trim() === "")
+    throw badRequest("can't parse inline keyboard button: text must be non-empty");
   if (typeof data === "string") {
     if (data === "" || Buffer.byteLength(data) > 64) throw badRequest("BUTTON_DATA_INVALID");
     return { text, callback_data: data };

@@ -122,10 +122,7 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
     const feed = createFeed(options.bots[index]?.firstUpdateId ?? 100_000_001 + index * 1_000_000);
     feeds.set(bot.user.id, feed);
     const onReply = (body: Readonly<Record<string, unknown>>): void => void calling.run(bot, body);
-    webhooks.set(
-      bot.user.id,
-      createWebhook({ feed, seconds, onReply, ...(options.webhookRetryMs === undefined ? {} : { retryMs: options.webhookRetryMs }) }),
-    );
+    webhooks.set(bot.user.id, createWebhook({ feed, seconds, onReply, retryMs: options.webhookRetryMs }));
   }
   const act = createPeople(core);
   const on = (listener: (event: PlatformEvent) => void): (() => void) => {
@@ -165,7 +162,9 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
     calls,
     files: core.files,
     pending: (username) =>
-      feeds.get((username === undefined ? bots[0] : bots.find((b) => b.user.username === username))?.user.id ?? 0)?.pending() ?? 0,
+      feeds
+        .get((username === undefined ? bots[0] : bots.find((b) => b.user.username === username))?.user.id ?? 0)
+        ?.pending() ?? 0,
     on,
     waitFor: (fits, ms = 5000) => waitFor(on, fits, ms),
     async close() {
@@ -187,7 +186,11 @@ function refuseCall(response: ServerResponse, description: string): void {
 
 function botOf(entry: BotOptions, index: number): Bot {
   const id = entry.id ?? (Number.parseInt(entry.token, 10) || 7_000_000_001 + index);
-  return createBot(entry.token, { id, is_bot: true, first_name: entry.name, username: entry.username }, entry.privacy ?? true);
+  return createBot(
+    entry.token,
+    { id, is_bot: true, first_name: entry.name, username: entry.username },
+    entry.privacy ?? true,
+  );
 }
 
 function listen(server: Server, port: number, host: string): Promise<void> {

@@ -23,7 +23,10 @@ export function boundaryOf(contentType: string): string | undefined {
 
 /** Parses a body. Throws `ApiError` 400 if it is truncated or has more than 100 parts. */
 export function parseMultipart(body: Buffer, boundary: string): Form {
-  const form: Form = { fields: Object.create(null) as Record<string, string>, files: Object.create(null) as Record<string, Upload> };
+  const form: Form = {
+    fields: Object.create(null) as Record<string, string>,
+    files: Object.create(null) as Record<string, Upload>,
+  };
   const mark = Buffer.from(`--${boundary}`);
   const nextMark = Buffer.from(`\r\n--${boundary}`);
   let at = body.indexOf(mark);

@@ -53,7 +53,9 @@ export function parseHtml(source: string, findUser: (id: number) => User | undef
   const unclosed = open.at(-1);
   if (unclosed !== undefined) throw refuse(`Can't find end tag corresponding to start tag "${unclosed.name}"`);
   if (!text.isWellFormed()) {
-    throw refuse("Text contains invalid Unicode characters after decoding HTML entities, check for unmatched surrogate code units");
+    throw refuse(
+      "Text contains invalid Unicode characters after decoding HTML entities, check for unmatched surrogate code units",
+    );
   }
   return { text, entities };
 }
@@ -67,7 +69,15 @@ function refuseAt(scan: Scan, what: string, position: number): Error {
 }
 
 function isSpace(char: string | undefined): boolean {
-  return char === undefined || char === " " || char === "\n" || char === "\t" || char === "\r" || char === "\v" || char === "\0";
+  return (
+    char === undefined ||
+    char === " " ||
+    char === "\n" ||
+    char === "\t" ||
+    char === "\r" ||
+    char === "\v" ||
+    char === "\0"
+  );
 }
 
 /** Reads a character reference, or the `&` itself if it is not one, because the platform accepts a bare ampersand. */
@@ -96,7 +106,8 @@ function openTag(scan: Scan): { readonly name: string; readonly argument: string
   while (!isSpace(source[scan.at]) && source[scan.at] !== ">") scan.at += 1;
   if (scan.at >= source.length) throw refuseAt(scan, "Unclosed start tag", begin);
   const name = source.slice(begin + 1, scan.at).toLowerCase();
-  if (plainTags[name] === undefined && !otherTags.has(name)) throw refuseAt(scan, `Unsupported start tag "${name}"`, begin);
+  if (plainTags[name] === undefined && !otherTags.has(name))
+    throw refuseAt(scan, `Unsupported start tag "${name}"`, begin);
   let argument = "";
   while (source[scan.at] !== ">") {
     const attribute = readAttribute(scan, name, begin);
@@ -121,7 +132,11 @@ function skipSpaces(scan: Scan): void {
   while (scan.at < scan.source.length && isSpace(scan.source[scan.at])) scan.at += 1;
 }
 
-function readAttribute(scan: Scan, tag: string, begin: number): { readonly name: string; readonly value: string } | null {
+function readAttribute(
+  scan: Scan,
+  tag: string,
+  begin: number,
+): { readonly name: string; readonly value: string } | null {
   const { source } = scan;
   skipSpaces(scan);
   if (source[scan.at] === ">") return null;
@@ -148,7 +163,8 @@ function readValue(scan: Scan): string {
   if (quote !== '"' && quote !== "'") {
     const from = scan.at;
     while (/[a-z0-9.-]/i.test(source[scan.at] ?? "")) scan.at += 1;
-    if (!isSpace(source[scan.at]) && source[scan.at] !== ">") throw refuseAt(scan, "Unexpected end of name token", from);
+    if (!isSpace(source[scan.at]) && source[scan.at] !== ">")
+      throw refuseAt(scan, "Unexpected end of name token", from);
     return source.slice(from, scan.at).toLowerCase();
   }
   scan.at += 1;
@@ -164,7 +180,13 @@ function readValue(scan: Scan): string {
   return value;
 }
 
-function closeTag(scan: Scan, open: OpenTag[], entities: Entity[], text: string, findUser: (id: number) => User | undefined): void {
+function closeTag(
+  scan: Scan,
+  open: OpenTag[],
+  entities: Entity[],
+  text: string,
+  findUser: (id: number) => User | undefined,
+): void {
   const { source } = scan;
   const begin = scan.at;
   const tag = open.at(-1);
@@ -176,7 +198,8 @@ function closeTag(scan: Scan, open: OpenTag[], entities: Entity[], text: string,
   if (source[scan.at] !== ">") throw refuseAt(scan, "Unclosed end tag", begin);
   if (name !== "" && name !== tag.name) {
     throw refuse(
-      `Unmatched end tag at byte offset ${Buffer.byteLength(source.slice(0, begin))}, expected "</${tag.name}>", found "</${name}>"`,
+      `Unmatched end tag at byte offset ${Buffer.byteLength(source.slice(0, begin))}, expected ` +
+        `"</${tag.name}>", found "</${name}>"`,
     );
   }
   scan.at += 1;
@@ -190,7 +213,8 @@ function addEntity(entities: Entity[], tag: OpenTag, text: string, findUser: (id
   const sameSpan = last !== undefined && last.offset === at.offset && last.length === at.length;
   const plain = plainTags[tag.name];
   if (plain !== undefined) entities.push({ type: plain, ...at });
-  else if (tag.name === "blockquote") entities.push({ type: tag.argument === "1" ? "expandable_blockquote" : "blockquote", ...at });
+  else if (tag.name === "blockquote")
+    entities.push({ type: tag.argument === "1" ? "expandable_blockquote" : "blockquote", ...at });
   else if (tag.name === "tg-emoji") addEmoji(entities, tag.argument, at);
   else if (tag.name === "a") addLink(entities, tag.argument === "" ? text.slice(tag.from) : tag.argument, at, findUser);
   else if (tag.name === "pre" && sameSpan && last.type === "code") {

@@ -16,7 +16,9 @@ export function findRoom(call: Call, name = "chat_id"): Room {
   if (id > 0) return world.people.has(id) ? world.direct(call.bot, id) : known(undefined);
   const room = known(world.group(id));
   if (room.migratedTo !== undefined) {
-    throw new ApiError(400, "Bad Request: group chat was upgraded to a supergroup chat", { migrate_to_chat_id: room.migratedTo });
+    throw new ApiError(400, "Bad Request: group chat was upgraded to a supergroup chat", {
+      migrate_to_chat_id: room.migratedTo,
+    });
   }
   return room;
 }
@@ -41,7 +43,10 @@ export function writableRoom(call: Call): Room {
   return room;
 }
 
-/** The error for a person who never wrote to the bot. A bot knows people from shared groups but may not write to them first. */
+/**
+ * The error for a person who never wrote to the bot. A bot knows people from shared groups but may not write to them
+ * first.
+ */
 function neverWrote(call: Call, personId: number): ApiError {
   for (const room of call.core.world.rooms.values()) {
     if (room.bot === undefined && room.members.has(personId) && room.members.has(call.bot.user.id)) {
@@ -56,7 +61,10 @@ export interface Place {
   readonly is_topic_message?: true;
 }
 
-/** The thread of a new message. Messages in the General topic have no thread id, and the platform rejects the topic's displayed id. */
+/**
+ * The thread of a new message. Messages in the General topic have no thread id, and the platform rejects the topic's
+ * displayed id.
+ */
 export function placeOf(room: Room, params: RawParams, reply: Message | undefined): Place {
   const thread = numberOf(params, "message_thread_id");
   if (room.chat.is_forum === true) {
@@ -104,5 +112,8 @@ export function answeredMessage(room: Room, params: RawParams): Answered {
   if (quote === undefined || quote === "") return { message, fields: { reply_to_message: withoutReply(message) } };
   const position = (message.text ?? message.caption ?? "").indexOf(quote);
   if (position === -1) throw badRequest("QUOTE_TEXT_INVALID");
-  return { message, fields: { reply_to_message: withoutReply(message), quote: { text: quote, position, is_manual: true } } };
+  return {
+    message,
+    fields: { reply_to_message: withoutReply(message), quote: { text: quote, position, is_manual: true } },
+  };
 }

@@ -1,4 +1,6 @@
-/** Delivers updates by POST: in order within a chat, in parallel across chats, and repeatedly until the answer is a 2xx. */
+/**
+ * Delivers updates by POST: in order within a chat, in parallel across chats, and repeatedly until the answer is a 2xx.
+ */
 import { type IncomingMessage, request } from "node:http";
 import { request as secureRequest } from "node:https";
 import { asBytes, onEvent, onMessage } from "service-gateway/sdk/channel";
@@ -108,7 +110,11 @@ function chatOf(update: Update): number {
   return body?.chat?.id ?? body?.message?.chat?.id ?? 0;
 }
 
-function send(target: WebhookTarget, update: Update, signal: AbortSignal): Promise<Readonly<Record<string, unknown>> | undefined> {
+function send(
+  target: WebhookTarget,
+  update: Update,
+  signal: AbortSignal,
+): Promise<Readonly<Record<string, unknown>> | undefined> {
   const body = JSON.stringify(update);
   const open = target.url.startsWith("https:") ? secureRequest : request;
   return new Promise((resolve, reject) => {

@@ -106,7 +106,13 @@ export interface Message {
   readonly migrate_from_chat_id?: number;
 }
 
-export type UpdateKind = "message" | "edited_message" | "channel_post" | "callback_query" | "message_reaction" | "my_chat_member";
+export type UpdateKind =
+  | "message"
+  | "edited_message"
+  | "channel_post"
+  | "callback_query"
+  | "message_reaction"
+  | "my_chat_member";
 
 export interface Update {
   readonly update_id: number;

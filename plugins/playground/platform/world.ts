@@ -124,7 +124,8 @@ export function createWorld(bots: readonly Bot[], seed: WorldSeed, seconds: () =
     },
     addGroup(entry) {
       const room = createGroup(entry);
-      for (const id of entry.members ?? people.keys()) room.members.set(id, room.members.size === 0 ? "creator" : "member");
+      for (const id of entry.members ?? people.keys())
+        room.members.set(id, room.members.size === 0 ? "creator" : "member");
       // A channel has readers and administrators; a bot can only be an administrator.
       for (const bot of bots) room.members.set(bot.user.id, entry.type === "channel" ? "administrator" : "member");
       rooms.set(room.key, room);
@@ -136,7 +137,8 @@ export function createWorld(bots: readonly Bot[], seed: WorldSeed, seconds: () =
       let room = rooms.get(key);
       if (room === undefined) {
         const person = people.get(personId);
-        if (person === undefined) throw new Error(`there is no person ${personId} in the playground; add one with world.addPerson`);
+        if (person === undefined)
+          throw new Error(`there is no person ${personId} in the playground; add one with world.addPerson`);
         room = createDirect(key, bot, person);
         rooms.set(key, room);
       }
@@ -144,7 +146,9 @@ export function createWorld(bots: readonly Bot[], seed: WorldSeed, seconds: () =
     },
     group: (chatId) => rooms.get(String(chatId)),
     groupByUsername: (username) =>
-      [...rooms.values()].find((room) => room.bot === undefined && room.chat.username?.toLowerCase() === username.toLowerCase()),
+      [...rooms.values()].find(
+        (room) => room.bot === undefined && room.chat.username?.toLowerCase() === username.toLowerCase(),
+      ),
     userOf: (id) => people.get(id) ?? bots.find((bot) => bot.user.id === id)?.user,
     keep(room, message) {
       room.messages.set(message.message_id, message);

@@ -20,7 +20,9 @@ function rowOf({ name, type, state, kind, times, next, last, problem }: PlanView
 
 export async function listPlans(call: CliCall): Promise<CliAnswer> {
   const { isRunning, plans } = await readPlans(call);
-  const none = "There are no schedules and no reminders. Schedules are configured in `schedules`; people ask the agent for reminders.";
+  const none =
+    "There are no schedules and no reminders. Schedules are configured in `schedules`; people ask the agent " +
+    "for reminders.";
   const lines = plans.length === 0 ? [none] : plans.map(rowOf);
   return { lines: isRunning ? lines : [...lines, notRunning], data: jsonOf(plans) };
 }

@@ -1,4 +1,7 @@
-/** Reads the plans for the command line: from the running gateway, or from the configuration and the store if there is none. */
+/**
+ * Reads the plans for the command line: from the running gateway, or from the configuration and the store if there is
+ * none.
+ */
 import type { CliCall, Json } from "service-gateway/sdk";
 import { type Agenda, createAgenda } from "../agenda.ts";
 import type { schedulesSchema } from "../section.ts";
@@ -11,7 +14,12 @@ async function stoppedAgenda(call: CliCall): Promise<Agenda> {
   const section = (await call.section<typeof schedulesSchema>("schedules")).settings();
   const host = {
     // Only a gateway decides what is due.
-    store: { ...call.store, set: notHere, delete: async () => false, update: async (key: string) => await call.store.get(key) },
+    store: {
+      ...call.store,
+      set: notHere,
+      delete: async () => false,
+      update: async (key: string) => await call.store.get(key),
+    },
     ...{
       receive: notHere,
       notify: notHere,
@@ -43,6 +51,7 @@ export async function readPlans(call: CliCall): Promise<Found> {
 }
 
 export const planNamed = (plans: readonly PlanView[], name: string): PlanView | undefined =>
-  plans.find((plan) => plan.type === "schedule" && plan.name === name) ?? plans.find((plan) => plan.name === name.toUpperCase());
+  plans.find((plan) => plan.type === "schedule" && plan.name === name) ??
+  plans.find((plan) => plan.name === name.toUpperCase());
 
 export const jsonOf = (value: unknown): Json => JSON.parse(JSON.stringify(value)) as Json;

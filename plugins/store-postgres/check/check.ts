@@ -11,7 +11,9 @@ import { clockFindings, findingsOf, notificationFindings } from "./findings.ts";
 const channel = "service_gateway_check";
 const notifyMs = 1_000;
 
-/** A database that cannot be reached has no findings: opening it fails for the same reason, and the doctor reports that. */
+/**
+ * A database that cannot be reached has no findings: opening it fails for the same reason, and the doctor reports that.
+ */
 export async function checkDatabase({ url, now }: StoreOpening): Promise<readonly StoreFinding[]> {
   const { connection, listening, schema } = parseAddress(url, "service-gateway-check");
   const [client, listener] = [new pg.Client(connection), new pg.Client(listening)];
@@ -25,19 +27,30 @@ export async function checkDatabase({ url, now }: StoreOpening): Promise<readonl
     const facts = await readFacts(client, schema);
     const aheadMs = await clockDifference(client, now);
     const arrived = await canListen(client, listener);
-    const found = [...findingsOf(facts, { schema, at: now() }), ...clockFindings(aheadMs), ...notificationFindings(arrived)];
+    const found = [
+      ...findingsOf(facts, { schema, at: now() }),
+      ...clockFindings(aheadMs),
+      ...notificationFindings(arrived),
+    ];
     if (found.length > 0) return found;
-    const reason = `PostgreSQL ${facts.version} has what the store needs: privileges, safe settings, notifications and the same time`;
+    const reason =
+      `PostgreSQL ${facts.version} has what the store needs: privileges, safe settings, ` +
+      "notifications and the same time";
     return [{ verdict: "ok", reason }];
   } finally {
     await Promise.allSettled([client.end(), listener.end()]);
   }
 }
 
-/** Milliseconds by which this machine's clock is ahead. The database reads its clock about halfway between the two readings here. */
+/**
+ * Milliseconds by which this machine's clock is ahead. The database reads its clock about halfway between the two
+ * readings here.
+ */
 async function clockDifference(client: pg.Client, now: () => number): Promise<number> {
   const before = now();
-  const { rows } = await client.query<{ at: number }>("SELECT extract(epoch FROM clock_timestamp())::double precision * 1000 AS at");
+  const { rows } = await client.query<{ at: number }>(
+    "SELECT extract(epoch FROM clock_timestamp())::double precision * 1000 AS at",
+  );
   return (before + now()) / 2 - (rows[0]?.at ?? Number.NaN);
 }
 

@@ -27,13 +27,17 @@ export interface Facts {
   readonly sharedNames: readonly string[];
 }
 
-const privileges = ["SELECT", "INSERT", "UPDATE", "DELETE"].map((privilege) => `has_table_privilege(c.oid, '${privilege}')`);
+const privileges = ["SELECT", "INSERT", "UPDATE", "DELETE"].map(
+  (privilege) => `has_table_privilege(c.oid, '${privilege}')`,
+);
 
 /** A gateway has one connection that listens. Its sequence of fences is the only one that needs a privilege. */
 const query = `SELECT
   current_setting('server_version') AS version, current_setting('server_version_num')::int AS number,
-  pg_is_in_recovery() AS replica, current_setting('transaction_read_only')::bool AS "readOnly", current_user::text AS "user",
-  ARRAY(SELECT name FROM unnest(ARRAY['fsync', 'full_page_writes', 'synchronous_commit']) name WHERE current_setting(name) = 'off')
+  pg_is_in_recovery() AS replica, current_setting('transaction_read_only')::bool AS "readOnly", current_user::text
+    AS "user",
+  ARRAY(SELECT name FROM unnest(ARRAY['fsync', 'full_page_writes', 'synchronous_commit']) name
+    WHERE current_setting(name) = 'off')
     AS unsafe,
   n.oid IS NOT NULL AS "schemaExists",
   has_database_privilege(current_database(), 'CREATE') AS "mayCreateSchema",
@@ -42,7 +46,8 @@ const query = `SELECT
   EXISTS (SELECT FROM pg_class c WHERE c.relnamespace = n.oid AND c.relkind = 'r') AS "hasTables",
   ARRAY(SELECT c.relname::text FROM pg_class c WHERE c.relnamespace = n.oid AND (
     c.relkind = 'r' AND NOT (${privileges.join(" AND ")})
-    OR c.relkind = 'S' AND c.relname = 'fences' AND NOT has_sequence_privilege(c.oid, 'USAGE')) ORDER BY 1) AS forbidden,
+    OR c.relkind = 'S' AND c.relname = 'fences' AND NOT has_sequence_privilege(c.oid, 'USAGE')) ORDER BY 1)
+      AS forbidden,
   (SELECT min(pg_get_userbyid(c.relowner)::text) FROM pg_class c
     WHERE c.relnamespace = n.oid AND c.relkind = 'r' AND NOT pg_has_role(c.relowner, 'USAGE')) AS "otherOwner",
   (SELECT least(
@@ -50,7 +55,8 @@ const query = `SELECT
       - coalesce(current_setting('reserved_connections', true)::int, 0) - count(*),
     (SELECT nullif(d.datconnlimit, -1) FROM pg_database d WHERE d.datname = current_database())
       - count(*) FILTER (WHERE a.datname = current_database()),
-    (SELECT nullif(r.rolconnlimit, -1) FROM pg_roles r WHERE r.rolname = current_user) - count(*) FILTER (WHERE a.usename = current_user)
+    (SELECT nullif(r.rolconnlimit, -1) FROM pg_roles r WHERE r.rolname = current_user) - count(*) FILTER (WHERE
+    a.usename = current_user)
   )::int FROM pg_stat_activity a WHERE a.backend_type = 'client backend') AS "connectionsLeft",
   ARRAY(SELECT substr(a.application_name, length($2) + 1) FROM pg_stat_activity a
     WHERE a.datname = current_database() AND starts_with(a.application_name, $2)

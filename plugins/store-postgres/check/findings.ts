@@ -20,14 +20,25 @@ const fail = (reason: string, fix: string): StoreFinding => ({ verdict: "fail", 
 const warn = (reason: string, fix: string): StoreFinding => ({ verdict: "warn", reason, fix });
 
 /** `schema` is quoted as in SQL. `at` is the time of this machine. */
-export function findingsOf(facts: Facts, { schema, at }: { readonly schema: string; readonly at: number }): readonly StoreFinding[] {
+export function findingsOf(
+  facts: Facts,
+  { schema, at }: { readonly schema: string; readonly at: number },
+): readonly StoreFinding[] {
   if (facts.number < oldestServer) {
     const needed = Math.floor(oldestServer / 10_000);
     return [
-      fail(`the server has PostgreSQL ${facts.version}, and the store needs ${needed} or later`, "Upgrade the server, or use another one."),
+      fail(
+        `the server has PostgreSQL ${facts.version}, and the store needs ${needed} or later`,
+        "Upgrade the server, or use another one.",
+      ),
     ];
   }
-  return [...versionFindings(facts, at), ...durabilityFindings(facts), ...privilegeFindings(facts, schema), ...nodeFindings(facts)];
+  return [
+    ...versionFindings(facts, at),
+    ...durabilityFindings(facts),
+    ...privilegeFindings(facts, schema),
+    ...nodeFindings(facts),
+  ];
 }
 
 function versionFindings({ version, number }: Facts, at: number): readonly StoreFinding[] {
@@ -44,20 +55,26 @@ function versionFindings({ version, number }: Facts, at: number): readonly Store
 
 function durabilityFindings({ replica, readOnly, unsafe, user }: Facts): readonly StoreFinding[] {
   const found: StoreFinding[] = [];
-  if (replica) found.push(fail("the server is a replica, which accepts no writes", "Set state.url to the address of the primary server."));
+  if (replica)
+    found.push(
+      fail("the server is a replica, which accepts no writes", "Set state.url to the address of the primary server."),
+    );
   else if (readOnly) {
     const fix = "Reset default_transaction_read_only for this user, this database and the server.";
     found.push(fail(`transactions of the user ${user} are read-only`, fix));
   }
   if (unsafe.length > 0) {
-    const reason = `${unsafe.map((name) => `${name} is off`).join(" and ")}: if the server crashes, accepted events may be lost`;
+    const reason =
+      `${unsafe.map((name) => `${name} is off`).join(" and ")}: if the server crashes, ` +
+      "accepted events may be lost";
     found.push(warn(reason, `Set ${unsafe.join(" and ")} to on, for the server and for the user ${user}.`));
   }
   return found;
 }
 
 function privilegeFindings(facts: Facts, schema: string): readonly StoreFinding[] {
-  const { user, schemaExists, mayCreateSchema, mayUseSchema, mayCreateTables, hasTables, forbidden, otherOwner } = facts;
+  const { user, schemaExists, mayCreateSchema, mayUseSchema, mayCreateTables, hasTables, forbidden, otherOwner } =
+    facts;
   const role = quoted(user);
   if (!schemaExists) {
     if (mayCreateSchema) return [];
@@ -71,11 +88,14 @@ function privilegeFindings(facts: Facts, schema: string): readonly StoreFinding[
   if (forbidden.length > 0) {
     const tables = `GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO ${role};`;
     const sequences = `GRANT USAGE ON ALL SEQUENCES IN SCHEMA ${schema} TO ${role};`;
-    const reason = `the user ${user} may not read and write all tables of the schema ${schema}: ${forbidden.join(", ")}`;
+    const reason =
+      `the user ${user} may not read and write all tables of the schema ${schema}: ` + `${forbidden.join(", ")}`;
     return [fail(reason, `Run as the owner of the tables: ${tables} ${sequences}`)];
   }
   if (otherOwner === null) return [];
-  const reason = `the tables belong to ${otherOwner}, so the user ${user} cannot change them for a later version of the gateway`;
+  const reason =
+    `the tables belong to ${otherOwner}, so the user ${user} cannot change them for a later ` +
+    "version of the gateway";
   return [warn(reason, `Run as an administrator: GRANT ${quoted(otherOwner)} TO ${role};`)];
 }
 
@@ -87,8 +107,13 @@ function nodeFindings({ connectionsLeft, sharedNames }: Facts): readonly StoreFi
     ),
   );
   if (connectionsLeft >= connectionsOfGateway) return found;
-  const reason = `${Math.max(0, connectionsLeft)} connections to the database are left, and one more gateway uses up to ${connectionsOfGateway}`;
-  return [...found, warn(reason, "Raise max_connections of the server, or the connection limits of the database and the user.")];
+  const reason =
+    `${Math.max(0, connectionsLeft)} connections to the database are left, and one more ` +
+    `gateway uses up to ${connectionsOfGateway}`;
+  return [
+    ...found,
+    warn(reason, "Raise max_connections of the server, or the connection limits of the database and the user."),
+  ];
 }
 
 /** The nodes correct the difference, but the times in their logs differ by it. */
@@ -102,8 +127,14 @@ export function clockFindings(aheadMs: number): readonly StoreFinding[] {
 export function notificationFindings(arrived: boolean): readonly StoreFinding[] {
   if (arrived) return [];
   const reason =
-    "notifications of the database do not arrive, as behind a pooler in transaction mode: a node learns of the others' events and of /stop up to 1 s later";
-  return [warn(reason, "Add listen=HOST:PORT to state.url, with the address of the database itself for the one connection that listens.")];
+    "notifications of the database do not arrive, as behind a pooler in transaction mode: a node learns of " +
+    "the others' events and of /stop up to 1 s later";
+  return [
+    warn(
+      reason,
+      "Add listen=HOST:PORT to state.url, with the address of the database itself for the one connection that listens.",
+    ),
+  ];
 }
 
 const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;

@@ -1,7 +1,10 @@
 /** The clock of the database, which all nodes share, as this node reads it without asking each time. */
 import type { Database } from "../pool.ts";
 
-/** The answer to a measurement may take this much longer in one direction than in the other, so a smaller difference means nothing. */
+/**
+ * The answer to a measurement may take this much longer in one direction than in the other, so a smaller difference
+ * means nothing.
+ */
 const noiseMs = 100;
 /** How often a slow answer, as of a database that stood still, is asked for again. */
 const attempts = 3;
@@ -24,7 +27,9 @@ export function createSharedClock(database: Database): SharedClock {
   /** What the monotonic clock showed at the epoch, by one answer, and by how much that may be wrong. */
   async function ask(): Promise<{ readonly epoch: number; readonly withinMs: number }> {
     const before = performance.now();
-    const [row] = await database.query<{ at: number }>("SELECT extract(epoch FROM clock_timestamp())::double precision * 1000 AS at");
+    const [row] = await database.query<{ at: number }>(
+      "SELECT extract(epoch FROM clock_timestamp())::double precision * 1000 AS at",
+    );
     const after = performance.now();
     // The database read its clock at some moment between the two readings here.
     return { epoch: (before + after) / 2 - (row?.at ?? Number.NaN), withinMs: (after - before) / 2 };

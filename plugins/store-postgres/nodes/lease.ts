@@ -4,15 +4,18 @@ import type { Database, Values } from "../pool.ts";
 
 /** After a failure, the next attempt follows soon. */
 const retryMs = 1_000;
-/** Parts of the lease. Two renewals may fail before this node gives up its duties, and that is before others may take them (`schema/`). */
+/**
+ * Parts of the lease. Two renewals may fail before this node gives up its duties, and that is before others may take
+ * them (`schema/`).
+ */
 const renewPart = 2 / 15;
 const dutyPart = 1 / 3;
 
 export interface Lease {
   begin(): Promise<{ readonly fence: number; readonly resumed: number }>;
   /**
-   * The start of the gateway that holds the node's name now; 0 if there is none. Rejects with `database_version` if a newer version of the
-   * program has excluded this one.
+   * The start of the gateway that holds the node's name now; 0 if there is none. Rejects with `database_version` if a
+   * newer version of the program has excluded this one.
    */
   current(): Promise<number>;
   /** The first values of each call that needs the lease. */
@@ -104,19 +107,19 @@ export function createLease(database: Database, { node, running, onWork, onLost 
       return begun;
     },
     async current() {
-      const [row] = await database.query<{ incarnation: number }>("SELECT incarnation FROM @nodes WHERE node = $1", [node]);
+      const [row] = await database.query<{ incarnation: number }>("SELECT incarnation FROM @nodes WHERE node = $1", [
+        node,
+      ]);
       if (row === undefined) await requireVersion(database);
       return row?.incarnation ?? 0;
     },
     values: (): Values & readonly [string, number | null] => [node, incarnation],
     async renew() {
       const sentAt = performance.now();
-      const [row] = await database.call<{ held: boolean; renewed: boolean; lanes: readonly string[] }>("renew_lease", () => [
-        node,
-        incarnation,
-        leaseSeconds,
-        running(),
-      ]);
+      const [row] = await database.call<{ held: boolean; renewed: boolean; lanes: readonly string[] }>(
+        "renew_lease",
+        () => [node, incarnation, leaseSeconds, running()],
+      );
       if (row?.renewed === false) lose("lease");
       // Otherwise another process took the node's name: this one has no lease to renew any more.
       if (row?.held === true) {

@@ -1,4 +1,7 @@
-/** The one connection that waits for notifications. Behind a pooler that hands out connections by transaction, it receives none. */
+/**
+ * The one connection that waits for notifications. Behind a pooler that hands out connections by transaction, it
+ * receives none.
+ */
 import pg from "pg";
 import { onEvent, onMessage } from "service-gateway/sdk/store";
 
@@ -17,10 +20,14 @@ const channelOf = (notification: unknown): string | undefined => {
 };
 
 /**
- * Calls the function of a channel when something is sent to it. Connects again by itself. What is sent meanwhile is lost. The server shows
- * the schema behind the statement, so that the check can count the gateways of one schema.
+ * Calls the function of a channel when something is sent to it. Connects again by itself. What is sent meanwhile is
+ * lost. The server shows the schema behind the statement, so that the check can count the gateways of one schema.
  */
-export function listen(connection: pg.ClientConfig, schema: string, channels: ReadonlyMap<string, () => void>): Listening {
+export function listen(
+  connection: pg.ClientConfig,
+  schema: string,
+  channels: ReadonlyMap<string, () => void>,
+): Listening {
   const source = "the database";
   const statements = [...channels.keys()].map((channel) => `LISTEN ${channel}`);
   const text = `${statements.join("; ")} ${schemaMark}${schema.replaceAll(/[\r\n]/g, " ")}`;

@@ -1,4 +1,6 @@
-/** Looks in the database when a notification asks for it. Notifications may be forged and many, so looks are bounded. */
+/**
+ * Looks in the database when a notification asks for it. Notifications may be forged and many, so looks are bounded.
+ */
 
 /** Between two looks. It doubles while they find nothing, because then another role sends the notifications. */
 const shortestMs = 20;

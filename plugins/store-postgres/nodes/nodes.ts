@@ -1,4 +1,7 @@
-/** What this node hears of the others: work that it did not accept itself, and notes. Notifications and a poll say when to look for them. */
+/**
+ * What this node hears of the others: work that it did not accept itself, and notes. Notifications and a poll say when
+ * to look for them.
+ */
 import type { NodeReport, Nodes, NodeWatcher } from "service-gateway/sdk/store";
 import type { Database } from "../pool.ts";
 import { wakeChannel } from "../schema/lease.ts";
@@ -43,7 +46,8 @@ export function createNodes(database: Database, { node, now, clock, lease }: Nod
     if (lanes.length > 0) watcher?.work(lanes);
   };
 
-  const lanesOf = (rows: readonly Readonly<Record<string, string>>[]): readonly string[] => rows.flatMap((row) => Object.values(row));
+  const lanesOf = (rows: readonly Readonly<Record<string, string>>[]): readonly string[] =>
+    rows.flatMap((row) => Object.values(row));
 
   /** Lanes whose head is due and in which nothing runs. */
   async function lookForWork(): Promise<boolean> {

@@ -1,4 +1,7 @@
-/** Notes of the nodes to each other. They are rows of a table, which needs rights; a notification only asks to look there. */
+/**
+ * Notes of the nodes to each other. They are rows of a table, which needs rights; a notification only asks to look
+ * there.
+ */
 import type { NodeNote } from "service-gateway/sdk/store";
 import type { Database } from "../pool.ts";
 
@@ -8,7 +11,9 @@ const forgetEveryMs = 30_000;
 
 export interface Notes {
   send(note: NodeNote): Promise<void>;
-  /** Hands the notes of other nodes since the last look to `hear`, in their order. Resolves with whether there were any. */
+  /**
+   * Hands the notes of other nodes since the last look to `hear`, in their order. Resolves with whether there were any.
+   */
   look(hear: (note: NodeNote) => void): Promise<boolean>;
 }
 

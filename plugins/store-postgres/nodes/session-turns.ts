@@ -18,8 +18,8 @@ export interface SessionTurns {
 }
 
 /**
- * A turn that goes on running leaves its session, which the trigger for turns that end does not see. A statement and no function of the
- * schema, so that a database which an earlier version has set up needs no migration.
+ * A turn that goes on running leaves its session, which the trigger for turns that end does not see. A statement and no
+ * function of the schema, so that a database which an earlier version has set up needs no migration.
  */
 const leaving = `WITH runs AS (SELECT id, turn_session, turn_number FROM @running_unit($1, $2, $3)),
 left_session AS (UPDATE @units u SET turn_session = NULL, turn_number = NULL FROM runs WHERE u.id = runs.id),
@@ -68,7 +68,11 @@ export function createSessionTurns(database: Database, lease: () => Lease): Sess
     end: look.end,
     async enter(unitId, { sessionKey, signal, onWait }) {
       for (let ms = firstLookMs; !signal.aborted; ms = Math.min(2 * ms, longestLookMs)) {
-        const [row] = await database.call<{ enter_session: boolean }>("enter_session", [...lease().values(), unitId, sessionKey]);
+        const [row] = await database.call<{ enter_session: boolean }>("enter_session", [
+          ...lease().values(),
+          unitId,
+          sessionKey,
+        ]);
         if (row?.enter_session === true) {
           hasEntered = true;
           return true;

@@ -9,7 +9,8 @@ const adjustedMs = 5_000;
 export const claimFunctions = [
   // The newest event with the head's key sets the time for all of them if it extends the wait.
   part(
-    `due_of(p_lane text, p_key text, p_stage text, p_accepted_at double precision, p_due double precision, p_not_before double precision,
+    `due_of(p_lane text, p_key text, p_stage text, p_accepted_at double precision, p_due double precision,
+    p_not_before double precision,
       p_now double precision, OUT due double precision, OUT extended boolean)`,
     `DECLARE
   accepted double precision := p_accepted_at;
@@ -19,7 +20,8 @@ BEGIN
   extended := false;
   IF p_key IS NOT NULL AND p_stage IS DISTINCT FROM 'delivery' THEN
     SELECT i.accepted_at, i.due, i.extend INTO newest FROM inbox i
-      WHERE i.state = 2 AND i.lane = p_lane AND i.gather_key = p_key AND i.due IS NOT NULL ORDER BY i.sequence DESC LIMIT 1;
+      WHERE i.state = 2 AND i.lane = p_lane AND i.gather_key = p_key AND i.due IS NOT NULL ORDER BY i.sequence DESC
+        LIMIT 1;
     IF newest.extend THEN
       accepted := newest.accepted_at;
       due := newest.due;
@@ -58,7 +60,8 @@ BEGIN
   ELSE
     -- The limit may leave one of its former events out this time.
     UPDATE inbox SET unit = NULL WHERE unit = known AND sequence <> ALL (p_members);
-    UPDATE units SET state = 1, event_id = leader, not_before = 0, fence = p_fence, began_at = clock_timestamp(), token = p_token,
+    UPDATE units SET state = 1, event_id = leader, not_before = 0, fence = p_fence, began_at = clock_timestamp(),
+      token = p_token,
       lost = false WHERE id = known;
   END IF;
   UPDATE inbox SET state = 3, attempts = attempts + 1, unit = known WHERE sequence = ANY (p_members);
@@ -68,7 +71,8 @@ END`,
 
   // The events that belong to the next unit, in its order.
   part(
-    `members_of(p_lane text, p_head bigint, p_key text, p_unit bigint, p_stage text, p_now double precision, p_limit integer)
+    `members_of(p_lane text, p_head bigint, p_key text, p_unit bigint, p_stage text, p_now double precision,
+    p_limit integer)
     RETURNS bigint[]`,
     `BEGIN
   IF p_stage = 'delivery' THEN
@@ -85,7 +89,8 @@ END`,
   // Also returns the unit if an earlier call with the same token took it, because the result of that call was lost.
   entry(
     `claim(p_node text, p_incarnation bigint, p_token text, p_lane text, p_now double precision, p_limit integer,
-      OUT due double precision, OUT stage text, OUT preview json, OUT ending json, OUT left_out bigint, OUT others boolean,
+      OUT due double precision, OUT stage text, OUT preview json, OUT ending json, OUT left_out bigint,
+        OUT others boolean,
       OUT events json)`,
     `#variable_conflict use_column
 DECLARE
@@ -111,7 +116,8 @@ BEGIN
       RETURN;
     END IF;
     opened := open_unit(
-      p_lane, members_of(p_lane, head.sequence, head.gather_key, head.unit, head.stage, p_now, p_limit), lease, p_token);
+      p_lane, members_of(p_lane, head.sequence, head.gather_key, head.unit, head.stage, p_now, p_limit), lease,
+        p_token);
     SELECT * INTO runs FROM units u WHERE u.id = opened;
   END IF;
   stage := runs.stage;

@@ -1,7 +1,10 @@
 /** Duties: what one node at a time does, such as receiving for an account. */
 import { entry, part, withoutFlush } from "./define.ts";
 
-/** A duty is free for others if its node did not renew its lease for this part of it. The node itself stops earlier (`lease.ts`). */
+/**
+ * A duty is free for others if its node did not renew its lease for this part of it. The node itself stops earlier
+ * (`lease.ts`).
+ */
 const freeAfterPart = 0.4;
 
 export const dutyFunctions = [
@@ -21,13 +24,15 @@ END`,
 BEGIN
   ${withoutFlush}
   INSERT INTO duties AS d (name, node, fence) VALUES (p_name, p_node, mine)
-    ON CONFLICT (name) DO UPDATE SET node = excluded.node, fence = excluded.fence WHERE d.node = p_node OR NOT is_fulfilled(d);
+    ON CONFLICT (name) DO UPDATE SET node = excluded.node, fence = excluded.fence WHERE d.node = p_node
+      OR NOT is_fulfilled(d);
   RETURN FOUND;
 END`,
   ),
 
   entry(
-    `node_reports() RETURNS TABLE (node text, since double precision, silent_ms double precision, alive boolean, duties text[], running bigint)`,
+    "node_reports() RETURNS TABLE (node text, since double precision, silent_ms double precision, alive " +
+      "boolean, duties text[], running bigint)",
     `#variable_conflict use_column
 BEGIN
   RETURN QUERY

@@ -10,8 +10,11 @@ export function unpackedEvent(row: string): string {
     .join(", ")})`;
 }
 
-/** Selects events `i` that a unit took from a queue. Events of a unit that their own queue leads have the leader's key. */
+/**
+ * Selects events `i` that a unit took from a queue. Events of a unit that their own queue leads have the leader's key.
+ */
 export function takenByUnit(unit: string): string {
-  return `i.unit = ${unit} AND i.state = 3 AND starts_with(i.gather_key, '${queuePrefix}') AND i.gather_key IS DISTINCT FROM
+  return `i.unit = ${unit} AND i.state = 3 AND starts_with(i.gather_key, '${queuePrefix}')
+    AND i.gather_key IS DISTINCT FROM
     (SELECT leader.gather_key FROM units u JOIN inbox leader ON leader.id = u.event_id WHERE u.id = i.unit)`;
 }

@@ -3,7 +3,8 @@ import { entry, withoutFlush } from "./define.ts";
 
 export const keyValueFunctions = [
   entry(
-    "set_value(p_namespace text, p_key text, p_value text, p_expires_at double precision, p_durable boolean) RETURNS void",
+    "set_value(p_namespace text, p_key text, p_value text, p_expires_at double precision, p_durable " +
+      "boolean) RETURNS void",
     `BEGIN
   IF NOT p_durable THEN ${withoutFlush} END IF;
   INSERT INTO kv (namespace, key, value, expires_at) VALUES (p_namespace, p_key, p_value, p_expires_at)
@@ -22,9 +23,11 @@ BEGIN
 END`,
   ),
 
-  // Stores `p_next` if the value is `p_expected`; either may be absent. An expired value is absent. Otherwise returns what it found.
+  // Stores `p_next` if the value is `p_expected`; either may be absent. An expired value is absent. Otherwise returns
+  // what it found.
   entry(
-    `swap_value(p_namespace text, p_key text, p_expected text, p_next text, p_expires_at double precision, p_now double precision,
+    `swap_value(p_namespace text, p_key text, p_expected text, p_next text, p_expires_at double precision,
+    p_now double precision,
       OUT done boolean, OUT current text)`,
     `#variable_conflict use_column
 DECLARE
@@ -43,7 +46,8 @@ BEGIN
     UPDATE kv SET value = p_next, expires_at = coalesce(p_expires_at, CASE WHEN live THEN entry.expires_at END)
       WHERE namespace = p_namespace AND key = p_key;
   ELSE
-    INSERT INTO kv (namespace, key, value, expires_at) VALUES (p_namespace, p_key, p_next, p_expires_at) ON CONFLICT DO NOTHING;
+    INSERT INTO kv (namespace, key, value, expires_at) VALUES (p_namespace, p_key, p_next, p_expires_at)
+      ON CONFLICT DO NOTHING;
     done := FOUND;
     -- Another writer was faster.
     IF NOT done THEN SELECT value INTO current FROM kv WHERE namespace = p_namespace AND key = p_key; END IF;

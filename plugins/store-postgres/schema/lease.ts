@@ -43,7 +43,8 @@ END`,
 END`,
   ),
 
-  // A unit whose lease is gone waits again. A writer that holds the unit's row is waited for, and the row is looked at again.
+  // A unit whose lease is gone waits again. A writer that holds the unit's row is waited for, and the row is looked at
+  // again.
   part(
     "hand_back_lost() RETURNS SETOF text",
     `DECLARE
@@ -56,8 +57,10 @@ BEGIN
   LOOP
     PERFORM hand_back_unit(gone, 0, 0, true);
     PERFORM append_decisions(gone.id, json_build_array(json_build_object(
-      'at', floor(extract(epoch FROM clock_timestamp()) * 1000), 'station', 'settled', 'plugin', 'core', 'verdict', 'retry',
-      'code', 'lease_lost', 'detail', 'its node ' || coalesce((SELECT node || ' ' FROM nodes WHERE fence = gone.fence), '')
+      'at', floor(extract(epoch FROM clock_timestamp()) * 1000), 'station', 'settled', 'plugin', 'core', 'verdict',
+      'retry',
+      'code', 'lease_lost', 'detail', 'its node ' || coalesce((SELECT node || ' ' FROM nodes
+      WHERE fence = gone.fence), '')
         || 'did not renew its lease, or was started again')), NULL, NULL);
     RETURN NEXT gone.lane;
   END LOOP;
@@ -71,9 +74,11 @@ END`,
     "begin_node(p_node text, p_seconds double precision, OUT fence bigint, OUT resumed bigint)",
     `BEGIN
   fence := nextval('fences');
-  INSERT INTO nodes AS n (node, incarnation, fence, begun_at, lease_until) VALUES (p_node, fence, fence, clock_timestamp(), ${lease})
+  INSERT INTO nodes AS n (node, incarnation, fence, begun_at, lease_until) VALUES (p_node, fence, fence,
+    clock_timestamp(), ${lease})
     ON CONFLICT (node) DO UPDATE
-    SET incarnation = excluded.incarnation, fence = excluded.fence, begun_at = excluded.begun_at, renewed_at = clock_timestamp(),
+    SET incarnation = excluded.incarnation, fence = excluded.fence, begun_at = excluded.begun_at,
+      renewed_at = clock_timestamp(),
       lease_until = excluded.lease_until;
   SELECT count(*) INTO resumed FROM hand_back_lost();
 END`,
@@ -103,7 +108,8 @@ END`,
 END`,
   ),
 
-  // Lanes whose head is due and in which nothing runs, found lane by lane so that a long lane costs no more than a short one.
+  // Lanes whose head is due and in which nothing runs, found lane by lane so that a long lane costs no more than a
+  // short one.
   entry(
     "idle_lanes(p_node text, p_now double precision, p_limit integer) RETURNS SETOF text",
     `BEGIN
@@ -111,7 +117,8 @@ END`,
   WITH RECURSIVE lanes (lane) AS (
     (SELECT i.lane FROM inbox i WHERE i.state = 2 AND i.due IS NOT NULL ORDER BY i.lane LIMIT 1)
     UNION ALL
-    SELECT (SELECT i.lane FROM inbox i WHERE i.state = 2 AND i.due IS NOT NULL AND i.lane > lanes.lane ORDER BY i.lane LIMIT 1)
+    SELECT (SELECT i.lane FROM inbox i WHERE i.state = 2 AND i.due IS NOT NULL AND i.lane > lanes.lane
+      ORDER BY i.lane LIMIT 1)
     FROM lanes WHERE lanes.lane IS NOT NULL
   )
   SELECT lanes.lane FROM lanes

@@ -2,7 +2,10 @@
 import { entry, part, withoutFlush } from "./define.ts";
 import { noteChannel, wakeChannel } from "./lease.ts";
 
-/** The channel of NOTIFY that asks to look for notes. Earlier versions read JSON from `noteChannel`, so it is another one. */
+/**
+ * The channel of NOTIFY that asks to look for notes. Earlier versions read JSON from `noteChannel`, so it is another
+ * one.
+ */
 export const lookChannel = "service_gateway_look";
 /** The first version that reads notes from the table. */
 const version = 5;
@@ -27,7 +30,8 @@ export const notes = [
 END`,
   ),
 
-  // Nodes of earlier versions hear of the note as these versions send it. Without such a node, nothing of it is in a notification.
+  // Nodes of earlier versions hear of the note as these versions send it. Without such a node, nothing of it is in a
+  // notification.
   entry(
     "send_note(p_node text, p_topic text, p_body json) RETURNS void",
     `BEGIN
@@ -37,7 +41,8 @@ END`,
   PERFORM forget_notes();
   INSERT INTO notes (node, topic, body) VALUES (p_node, p_topic, p_body);
   PERFORM pg_notify('${lookChannel}', '');
-  IF EXISTS (SELECT FROM nodes n WHERE n.version < ${version} AND n.lease_until > clock_timestamp()) AND octet_length(p_body::text) < 7000 THEN
+  IF EXISTS (SELECT FROM nodes n WHERE n.version < ${version} AND n.lease_until > clock_timestamp())
+    AND octet_length(p_body::text) < 7000 THEN
     PERFORM pg_notify('${noteChannel}', json_build_object('schema', '"' || replace(current_schema(), '"', '""') || '"',
       'from', p_node, 'topic', p_topic, 'body', p_body)::text);
   END IF;
@@ -48,7 +53,8 @@ END`,
     "read_notes(p_node text, p_after bigint, p_limit integer) RETURNS TABLE (id bigint, topic text, body json)",
     `#variable_conflict use_column
 BEGIN
-  RETURN QUERY SELECT n.id, n.topic, n.body FROM notes n WHERE n.id > p_after AND n.node <> p_node ORDER BY n.id LIMIT p_limit;
+  RETURN QUERY SELECT n.id, n.topic, n.body FROM notes n WHERE n.id > p_after AND n.node <> p_node ORDER BY n.id
+    LIMIT p_limit;
 END`,
   ),
 

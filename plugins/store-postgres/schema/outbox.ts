@@ -9,7 +9,8 @@ export const outboxFunctions = [
   fence bigint := current_fence(p_node, p_incarnation);
   owner record;
 BEGIN
-  SELECT u.state, u.fence, u.lost INTO owner FROM outbox o JOIN units u ON u.id = o.unit WHERE o.id = p_row FOR UPDATE OF u;
+  SELECT u.state, u.fence, u.lost INTO owner FROM outbox o JOIN units u ON u.id = o.unit WHERE o.id = p_row
+    FOR UPDATE OF u;
   IF owner.lost OR (owner.state = 1 AND owner.fence <> fence) THEN
     RAISE EXCEPTION 'another node has taken over the unit' USING ERRCODE = '${raised.leaseLost}';
   END IF;
@@ -21,7 +22,8 @@ END`,
     `DECLARE
   ended outbox;
 BEGIN
-  UPDATE outbox SET state = 2, ended_at = p_at, message_ids = p_message_ids WHERE id = p_row AND state < 2 RETURNING * INTO ended;
+  UPDATE outbox SET state = 2, ended_at = p_at, message_ids = p_message_ids WHERE id = p_row AND state < 2
+    RETURNING * INTO ended;
   IF NOT FOUND OR ended.operation <> 'send' THEN RETURN; END IF;
   INSERT INTO sent (message_id, chat, account, channel, thread, unit_id, at)
     SELECT DISTINCT message_id, ended.chat, ended.account, ended.channel, ended.thread, ended.unit_id, p_at
@@ -48,9 +50,12 @@ END`,
 
   // A repetition of the call finds the rows as they are.
   entry(
-    `say(p_node text, p_incarnation bigint, p_unit_id text, p_token text, p_ending json, p_channels text[], p_accounts text[],
-      p_chats text[], p_threads text[], p_operations text[], p_parts text[], p_first_sends boolean, p_taken text, p_session_key text,
-      p_roles text[], p_contents text[], p_message_ats double precision[], p_writers text[], p_entries json, p_senders text[],
+    `say(p_node text, p_incarnation bigint, p_unit_id text, p_token text, p_ending json, p_channels text[],
+    p_accounts text[],
+      p_chats text[], p_threads text[], p_operations text[], p_parts text[], p_first_sends boolean, p_taken text,
+        p_session_key text,
+      p_roles text[], p_contents text[], p_message_ats double precision[], p_writers text[], p_entries json,
+        p_senders text[],
       p_usage json) RETURNS TABLE (id bigint, "position" integer)`,
     `#variable_conflict use_column
 DECLARE
@@ -59,7 +64,8 @@ DECLARE
 BEGIN
   SELECT coalesce(max(o.position) + 1, 0) INTO before FROM outbox o WHERE o.unit = runs.id;
   IF runs.token = p_token THEN
-    RETURN QUERY SELECT o.id, o.position FROM outbox o WHERE o.unit = runs.id AND o.position >= before - cardinality(p_parts)
+    RETURN QUERY SELECT o.id, o.position FROM outbox o WHERE o.unit = runs.id
+      AND o.position >= before - cardinality(p_parts)
       ORDER BY o.position;
     RETURN;
   END IF;
@@ -99,7 +105,8 @@ END`,
   ),
 
   entry(
-    "doubted(p_node text, p_incarnation bigint, p_row bigint, p_entries json, p_senders text[], p_usage json) RETURNS void",
+    "doubted(p_node text, p_incarnation bigint, p_row bigint, p_entries json, p_senders text[], p_usage " +
+      "json) RETURNS void",
     `DECLARE
   owner bigint;
 BEGIN
@@ -110,7 +117,8 @@ END`,
   ),
 
   entry(
-    `sent(p_node text, p_incarnation bigint, p_row bigint, p_message_ids text[], p_at double precision, p_next bigint) RETURNS void`,
+    "sent(p_node text, p_incarnation bigint, p_row bigint, p_message_ids text[], p_at double precision, " +
+      "p_next bigint) RETURNS void",
     `BEGIN
   PERFORM own_row(p_node, p_incarnation, p_row);
   PERFORM record_sent(p_row, p_message_ids, p_at);

@@ -13,7 +13,9 @@ const maxCharacters = 20_000;
 /** After this many attempts, an event is no longer taken along with a unit of another lane. */
 const maxAttempts = 3;
 
-const hint = "More events waited than one turn takes. Send fewer, or let heartbeats run more often (agents.defaults.heartbeat.every).";
+const hint =
+  "More events waited than one turn takes. Send fewer, or let heartbeats run more often " +
+  "(agents.defaults.heartbeat.every).";
 
 /** Waiting events of a queue, except those whose turn is done, which belong to their unit. */
 const waitingInQueue = `i.state = 2 AND i.lane = p_lane AND i.gather_key = p_key
@@ -41,7 +43,8 @@ BEGIN
   IF coalesce(left_out, 0) = 0 THEN RETURN 0; END IF;
   former := ARRAY(SELECT DISTINCT unit FROM inbox WHERE sequence = ANY (p_sequences) AND unit IS NOT NULL);
   INSERT INTO units (event_id, lane, state, outcome, reason, settled_at)
-    SELECT id, p_lane, 2, 'silent', 'left_out', p_at FROM inbox WHERE sequence = ANY (p_sequences) ORDER BY sequence LIMIT 1
+    SELECT id, p_lane, 2, 'silent', 'left_out', p_at FROM inbox WHERE sequence = ANY (p_sequences) ORDER BY sequence
+      LIMIT 1
     RETURNING id INTO ended;
   UPDATE inbox SET state = 5, unit = ended WHERE sequence = ANY (p_sequences);
   PERFORM remove_empty_unit(unit) FROM unnest(former) AS unit;
@@ -97,7 +100,8 @@ END`,
   part(
     "bound_queue(p_lane text, p_key text, p_at double precision) RETURNS void",
     `BEGIN
-  IF (SELECT count(*) FROM inbox WHERE state = 2 AND lane = p_lane AND gather_key = p_key) <= ${maxWaiting} THEN RETURN; END IF;
+  IF (SELECT count(*) FROM inbox WHERE state = 2 AND lane = p_lane
+    AND gather_key = p_key) <= ${maxWaiting} THEN RETURN; END IF;
   PERFORM leave_out(p_lane, p_key, ARRAY(
     SELECT i.sequence FROM inbox i WHERE ${waitingInQueue} ORDER BY i.sequence DESC OFFSET ${roomMade}), p_at);
 END`,

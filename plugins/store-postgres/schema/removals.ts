@@ -20,7 +20,8 @@ END`,
 
   // Looks at the next events, the oldest first. The first p_excess settled ones are removed whatever their age.
   entry(
-    `prune_events(p_before double precision, p_excess bigint, p_after bigint, p_step integer, OUT removed bigint, OUT next bigint)`,
+    "prune_events(p_before double precision, p_excess bigint, p_after bigint, p_step integer, OUT removed " +
+      "bigint, OUT next bigint)",
     `DECLARE
   looked bigint[];
   old bigint[];
@@ -30,7 +31,8 @@ BEGIN
   looked := ARRAY(SELECT sequence FROM inbox WHERE sequence > p_after AND state >= 4 ORDER BY sequence LIMIT p_step);
   old := ARRAY(
     SELECT i.sequence FROM (
-      SELECT e.sequence, e.accepted_at, e.unit, row_number() OVER (ORDER BY e.sequence) AS place FROM inbox e WHERE e.sequence = ANY (looked)
+      SELECT e.sequence, e.accepted_at, e.unit, row_number() OVER (ORDER BY e.sequence) AS place FROM inbox e
+        WHERE e.sequence = ANY (looked)
     ) i LEFT JOIN units u ON u.id = i.unit
     WHERE i.place <= p_excess OR coalesce(u.settled_at, i.accepted_at) < p_before);
   PERFORM delete_events(old);
@@ -50,13 +52,16 @@ END`,
 BEGIN
   ${withoutFlush}
   IF p_subject = 'dedupe' THEN
-    DELETE FROM dedupe WHERE key IN (SELECT key FROM dedupe WHERE until <= p_before ORDER BY until LIMIT p_step FOR UPDATE SKIP LOCKED);
+    DELETE FROM dedupe WHERE key IN (SELECT key FROM dedupe WHERE until <= p_before ORDER BY until LIMIT p_step
+      FOR UPDATE SKIP LOCKED);
   ELSIF p_subject = 'kv' THEN
     DELETE FROM kv WHERE (namespace, key) IN
-      (SELECT namespace, key FROM kv WHERE expires_at <= p_before ORDER BY expires_at LIMIT p_step FOR UPDATE SKIP LOCKED);
+      (SELECT namespace, key FROM kv WHERE expires_at <= p_before ORDER BY expires_at LIMIT p_step
+      FOR UPDATE SKIP LOCKED);
   ELSE
     DELETE FROM sent WHERE (message_id, chat, account, channel) IN
-      (SELECT message_id, chat, account, channel FROM sent WHERE at < p_before ORDER BY at LIMIT p_step FOR UPDATE SKIP LOCKED);
+      (SELECT message_id, chat, account, channel FROM sent WHERE at < p_before ORDER BY at LIMIT p_step
+      FOR UPDATE SKIP LOCKED);
   END IF;
   GET DIAGNOSTICS removed = ROW_COUNT;
   RETURN removed;
@@ -67,7 +72,8 @@ END`,
     "remove_events(p_ids text[]) RETURNS bigint",
     `DECLARE
   gone bigint[] := ARRAY(SELECT sequence FROM inbox WHERE id = ANY (p_ids) AND state >= 4 ORDER BY sequence FOR UPDATE);
-  led bigint[] := ARRAY(SELECT u.id FROM inbox i JOIN units u ON u.id = i.unit AND u.event_id = i.id WHERE i.sequence = ANY (gone));
+  led bigint[] := ARRAY(SELECT u.id FROM inbox i JOIN units u ON u.id = i.unit AND u.event_id = i.id
+    WHERE i.sequence = ANY (gone));
 BEGIN
   -- The decisions and the reply of a unit concern the event that led it, even if the unit contained others.
   UPDATE units SET reply = NULL WHERE id = ANY (led);
@@ -85,7 +91,8 @@ END`,
   GET DIAGNOSTICS parts = ROW_COUNT;
   DELETE FROM sent WHERE channel = p_channel AND chat = p_chat;
   GET DIAGNOSTICS message_ids = ROW_COUNT;
-  UPDATE sessions SET last_recipient = NULL WHERE last_recipient->>'channel' = p_channel AND last_recipient->>'chat' = p_chat;
+  UPDATE sessions SET last_recipient = NULL WHERE last_recipient->>'channel' = p_channel
+    AND last_recipient->>'chat' = p_chat;
   GET DIAGNOSTICS recipients = ROW_COUNT;
 END`,
   ),

@@ -4,7 +4,10 @@ import { entry, withoutFlush } from "./define.ts";
 /** The channel of NOTIFY. Its payload is the unit whose turn may run now. */
 export const turnChannel = "service_gateway_turns";
 
-/** First the columns of a unit whose turn waits for its session or runs in it: the session, and the place in the order of its turns. */
+/**
+ * First the columns of a unit whose turn waits for its session or runs in it: the session, and the place in the order
+ * of its turns.
+ */
 export const sessionTurns = [
   `ALTER TABLE units ADD COLUMN turn_session text COLLATE "C", ADD COLUMN turn_number bigint;
 CREATE SEQUENCE turn_numbers;
@@ -31,7 +34,8 @@ BEGIN
 END`,
   ),
 
-  // Whatever ends the turn of a unit also ends its place, so that no call can forget it. An older version of the program does so too.
+  // Whatever ends the turn of a unit also ends its place, so that no call can forget it. An older version of the
+  // program does so too.
   entry(
     "leave_session() RETURNS trigger",
     `DECLARE

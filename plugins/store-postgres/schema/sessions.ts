@@ -4,21 +4,25 @@ import { entry, part, withoutFlush } from "./define.ts";
 export const sessionFunctions = [
   // Appends to the current generation. A unit that runs again replaces its earlier messages.
   part(
-    `write_transcript(p_unit_id text, p_session_key text, p_roles text[], p_contents text[], p_ats double precision[], p_writers text[],
+    `write_transcript(p_unit_id text, p_session_key text, p_roles text[], p_contents text[],
+    p_ats double precision[], p_writers text[],
       p_again boolean) RETURNS void`,
     `DECLARE
   own bigint;
   now_generation integer;
 BEGIN
   IF p_again THEN
-    DELETE FROM messages m USING transcripts t WHERE t.session_key = p_session_key AND m.transcript = t.id AND m.unit_id = p_unit_id;
-    DELETE FROM transcripts t WHERE t.session_key = p_session_key AND NOT EXISTS (SELECT FROM messages m WHERE m.transcript = t.id);
+    DELETE FROM messages m USING transcripts t WHERE t.session_key = p_session_key AND m.transcript = t.id
+      AND m.unit_id = p_unit_id;
+    DELETE FROM transcripts t WHERE t.session_key = p_session_key AND NOT EXISTS (SELECT FROM messages m
+      WHERE m.transcript = t.id);
   END IF;
   IF cardinality(p_roles) = 0 THEN RETURN; END IF;
   now_generation := coalesce((SELECT generation FROM sessions WHERE key = p_session_key), 0);
   SELECT id INTO own FROM transcripts WHERE session_key = p_session_key AND generation = now_generation FOR KEY SHARE;
   WHILE own IS NULL LOOP
-    -- Another unit of the session may create it at the same moment. The constraint is deferrable, so a conflict is looked for by hand.
+    -- Another unit of the session may create it at the same moment. The constraint is deferrable,
+    -- so a conflict is looked for by hand.
     PERFORM pg_advisory_xact_lock(1735745401, hashtext(p_session_key));
     SELECT id INTO own FROM transcripts WHERE session_key = p_session_key AND generation = now_generation FOR KEY SHARE;
     IF own IS NULL THEN
@@ -26,13 +30,16 @@ BEGIN
     END IF;
   END LOOP;
   INSERT INTO messages (transcript, position, unit_id, role, at, content)
-    SELECT own, nextval(pg_get_serial_sequence('messages', 'id')), coalesce(t.writer, p_unit_id), t.role, t.at, t.content
-    FROM unnest(p_roles, p_contents, p_ats, p_writers) WITH ORDINALITY AS t (role, content, at, writer, ord) ORDER BY t.ord;
+    SELECT own, nextval(pg_get_serial_sequence('messages', 'id')), coalesce(t.writer, p_unit_id), t.role, t.at,
+      t.content
+    FROM unnest(p_roles, p_contents, p_ats, p_writers) WITH ORDINALITY AS t (role, content, at, writer, ord)
+      ORDER BY t.ord;
 END`,
   ),
 
   entry(
-    `update_session(p_key text, p_agent_id text, p_at double precision, p_settings jsonb, p_removed text[], p_last_recipient jsonb,
+    `update_session(p_key text, p_agent_id text, p_at double precision, p_settings jsonb, p_removed text[],
+    p_last_recipient jsonb,
       p_new_generation integer) RETURNS void`,
     `BEGIN
   ${withoutFlush}

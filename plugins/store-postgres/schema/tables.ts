@@ -1,8 +1,8 @@
 /** The tables. Times are epoch milliseconds of the caller's clock; only leases use the clock of the database. */
 
 /**
- * Values of `inbox.state`: 2 waiting, 3 running, and the outcomes. Values of `units.state`: 0 handed back, 1 running, 2 settled. Values of
- * `outbox.state`: 0 waiting, 1 sending, 2 sent, 3 failed.
+ * Values of `inbox.state`: 2 waiting, 3 running, and the outcomes. Values of `units.state`: 0 handed back, 1 running, 2
+ * settled. Values of `outbox.state`: 0 waiting, 1 sending, 2 sent, 3 failed.
  */
 export const outcomeStates = { answered: 4, silent: 5, refused: 6, failed: 7 } as const;
 
@@ -19,7 +19,8 @@ CREATE TABLE nodes (
 );
 CREATE SEQUENCE fences;
 
--- What one node at a time does. A duty ends with the lease of its node, and is free earlier if the node does not renew that.
+-- What one node at a time does. A duty ends with the lease of its node,
+-- and is free earlier if the node does not renew that.
 CREATE TABLE duties (
   name text COLLATE "C" PRIMARY KEY,
   node text COLLATE "C" NOT NULL,
@@ -78,7 +79,8 @@ CREATE TABLE units (
   lost boolean NOT NULL DEFAULT false,
   stage text NOT NULL DEFAULT 'turn',
   not_before double precision NOT NULL DEFAULT 0,
-  -- Names the last call that changed the stage or the state. A repetition of that call, whose first result was lost, changes nothing.
+  -- Names the last call that changed the stage or the state. A repetition of that call, whose first result was lost,
+  -- changes nothing.
   token text,
   preview json,
   ending json,

@@ -10,7 +10,8 @@ export const unitFunctions = [
   IF p_usage IS NOT NULL THEN
     INSERT INTO usage (unit, at, model, input_tokens, output_tokens)
       SELECT p_unit, at, model, "inputTokens", "outputTokens"
-      FROM json_to_recordset(p_usage) AS t (at double precision, model text, "inputTokens" bigint, "outputTokens" bigint);
+      FROM json_to_recordset(p_usage) AS t (at double precision, model text, "inputTokens" bigint,
+        "outputTokens" bigint);
   END IF;
 END`,
   ),
@@ -21,7 +22,8 @@ END`,
     `DECLARE
   led units;
 BEGIN
-  SELECT u.* INTO led FROM inbox i JOIN units u ON u.id = i.unit WHERE i.id = p_unit_id AND u.event_id = i.id FOR UPDATE OF u;
+  SELECT u.* INTO led FROM inbox i JOIN units u ON u.id = i.unit WHERE i.id = p_unit_id AND u.event_id = i.id
+    FOR UPDATE OF u;
   IF led.lost OR (led.state = 1 AND led.fence <> p_fence) THEN
     RAISE EXCEPTION 'another node has taken over the unit' USING ERRCODE = '${raised.leaseLost}';
   END IF;
@@ -50,7 +52,8 @@ END`,
   ),
 
   entry(
-    `hand_back(p_node text, p_incarnation bigint, p_unit_id text, p_token text, p_due double precision, p_uncounted integer, p_entries json,
+    `hand_back(p_node text, p_incarnation bigint, p_unit_id text, p_token text, p_due double precision,
+    p_uncounted integer, p_entries json,
       p_senders text[], p_usage json) RETURNS void`,
     `DECLARE
   runs units;
@@ -66,7 +69,8 @@ END`,
   ),
 
   entry(
-    `settle(p_node text, p_incarnation bigint, p_unit_id text, p_token text, p_at double precision, p_outcome text, p_state smallint, p_reason text,
+    `settle(p_node text, p_incarnation bigint, p_unit_id text, p_token text, p_at double precision, p_outcome text,
+    p_state smallint, p_reason text,
       p_session_key text, p_agent_id text, p_reply text, p_unread boolean, p_sent_row bigint, p_message_ids text[],
       p_sent_at double precision, p_entries json, p_senders text[], p_usage json, OUT settled boolean, OUT lane text)`,
     `DECLARE
@@ -79,19 +83,23 @@ BEGIN
   settled := led.state IS NOT DISTINCT FROM 1 OR coalesce(led.token = p_token, false);
   IF led.state IS DISTINCT FROM 1 THEN RETURN; END IF;
   IF p_unread THEN PERFORM give_back_taken(led.id, 1); END IF;
-  UPDATE units SET state = 2, token = p_token, outcome = p_outcome, reason = p_reason, settled_at = p_at, session_key = p_session_key,
+  UPDATE units SET state = 2, token = p_token, outcome = p_outcome, reason = p_reason, settled_at = p_at,
+    session_key = p_session_key,
     agent_id = p_agent_id, reply = p_reply, preview = NULL, ending = NULL WHERE id = led.id;
   UPDATE inbox SET state = p_state WHERE unit = led.id AND state = 3;
   IF led.stage = 'delivery' THEN PERFORM end_unsent(led.id, p_at); END IF;
   PERFORM append_decisions(led.id, p_entries, p_senders, p_usage);
   -- Another node may have accepted what waits behind the unit.
-  IF EXISTS (SELECT FROM inbox i WHERE i.lane = led.lane AND i.state = 2 AND i.due IS NOT NULL) THEN lane := led.lane; END IF;
+  IF EXISTS (SELECT FROM inbox i WHERE i.lane = led.lane AND i.state = 2
+    AND i.due IS NOT NULL) THEN lane := led.lane; END IF;
 END`,
   ),
 
   entry(
-    `requeue(p_node text, p_incarnation bigint, p_unit_id text, p_token text, p_at double precision, p_outcome text, p_state smallint, p_reason text,
-      p_sent_row bigint, p_message_ids text[], p_sent_at double precision, p_entries json, p_senders text[], p_usage json) RETURNS void`,
+    `requeue(p_node text, p_incarnation bigint, p_unit_id text, p_token text, p_at double precision, p_outcome text,
+    p_state smallint, p_reason text,
+      p_sent_row bigint, p_message_ids text[], p_sent_at double precision, p_entries json, p_senders text[],
+        p_usage json) RETURNS void`,
     `DECLARE
   runs units;
   leader text;
@@ -103,11 +111,13 @@ BEGIN
   PERFORM append_decisions(runs.id, p_entries, p_senders, p_usage);
   SELECT id INTO leader FROM inbox WHERE unit = runs.id AND state = 3 ORDER BY sequence LIMIT 1;
   IF leader IS NULL THEN
-    UPDATE units SET state = 0, token = p_token, stage = 'turn', not_before = 0, preview = NULL, ending = NULL WHERE id = runs.id;
+    UPDATE units SET state = 0, token = p_token, stage = 'turn', not_before = 0, preview = NULL, ending = NULL
+      WHERE id = runs.id;
   ELSE
     UPDATE inbox SET unit = NULL WHERE unit = runs.id AND state = 2;
     UPDATE inbox SET state = p_state WHERE unit = runs.id AND state = 3;
-    UPDATE units SET state = 2, token = p_token, event_id = leader, outcome = p_outcome, reason = p_reason, settled_at = p_at, preview = NULL, ending = NULL
+    UPDATE units SET state = 2, token = p_token, event_id = leader, outcome = p_outcome, reason = p_reason,
+      settled_at = p_at, preview = NULL, ending = NULL
       WHERE id = runs.id;
   END IF;
 END`,
@@ -162,7 +172,8 @@ BEGIN
       INSERT INTO units (event_id, lane, state) VALUES (old.id, old.lane, 0) RETURNING units.id INTO row;
       UPDATE inbox SET unit = row WHERE sequence = old.sequence;
     END IF;
-    UPDATE units SET state = 2, outcome = 'failed', reason = 'waited_too_long', settled_at = p_now, preview = NULL, ending = NULL
+    UPDATE units SET state = 2, outcome = 'failed', reason = 'waited_too_long', settled_at = p_now, preview = NULL,
+      ending = NULL
       WHERE id = row;
     UPDATE inbox SET state = 7 WHERE unit = row AND state = 2;
     GET DIAGNOSTICS count = ROW_COUNT;

@@ -23,7 +23,8 @@ END`,
   INSERT INTO nodes AS n (node, incarnation, fence, begun_at, lease_until, version)
     VALUES (p_node, fence, fence, clock_timestamp(), clock_timestamp() + make_interval(secs => p_seconds), p_version)
     ON CONFLICT (node) DO UPDATE
-    SET incarnation = excluded.incarnation, fence = excluded.fence, begun_at = excluded.begun_at, renewed_at = clock_timestamp(),
+    SET incarnation = excluded.incarnation, fence = excluded.fence, begun_at = excluded.begun_at,
+      renewed_at = clock_timestamp(),
       lease_until = excluded.lease_until, version = excluded.version;
   PERFORM require_version(p_version);
   SELECT count(*) INTO resumed FROM hand_back_lost();

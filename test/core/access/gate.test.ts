@@ -65,10 +65,15 @@ function gateFor({
   return { ...gate, invalid };
 }
 
-const inGroup = (text: string, more: Partial<Inbound> = {}) => message(text, { chat: { id: "-5", kind: "group" }, ...more });
+const inGroup = (text: string, more: Partial<Inbound> = {}) =>
+  message(text, { chat: { id: "-5", kind: "group" }, ...more });
 
 async function approve(account: string, senderId: string, owner = false): Promise<void> {
-  const request = await pairing.request({ address: { channel: "irc", account, chat: senderId }, senderId, unit: `of-${senderId}` });
+  const request = await pairing.request({
+    address: { channel: "irc", account, chat: senderId },
+    senderId,
+    unit: `of-${senderId}`,
+  });
   expect(await pairing.approve("irc", request?.code ?? "", { owner })).toMatchObject({ ok: true });
 }
 
@@ -101,14 +106,21 @@ describe("an access check", () => {
     const channels = { irc: { dmPolicy: "disabled", accounts: { work: { groupPolicy: "disabled" } } } };
     const gate = gateFor({ access: { dmPolicy: "disabled", groupPolicy: "disabled" }, channels });
     expect(await gate.check(message("hello", { account: "work" }))).toMatchObject({ path: "channels.irc.dmPolicy" });
-    expect(await gate.check(inGroup("hello", { account: "work" }))).toMatchObject({ path: "channels.irc.accounts.work.groupPolicy" });
+    expect(await gate.check(inGroup("hello", { account: "work" }))).toMatchObject({
+      path: "channels.irc.accounts.work.groupPolicy",
+    });
   });
 
   test("rejects messages of a removed account and accepts input that no person sent", async () => {
     const gate = gateFor({ access: { dmPolicy: "disabled" } });
     expect(await gate.check(message("hello", { account: "gone" }))).toMatchObject({ code: "account_gone" });
     for (const authority of ["hook", "operator"] as const) {
-      const inbound = message("hello", { authority, account: "gone", channel: "hooks", chat: { id: "x", kind: "system" } });
+      const inbound = message("hello", {
+        authority,
+        account: "gone",
+        channel: "hooks",
+        chat: { id: "x", kind: "system" },
+      });
       const visit = new Visit();
       expect(await gate.check(inbound, visit)).toBeUndefined();
       expect(visit.get(passedBy)?.code).toBe(authority === "hook" ? "authenticated" : "operator");
@@ -132,14 +144,20 @@ describe("a pairing offer", () => {
 
   test("is sent to the thread of the message, by the account that received it", async () => {
     const gate = gateFor({});
-    const offered = await offerTo(gate, message("x", { account: "work", chat: { id: "42", kind: "direct", thread: "7" } }));
+    const offered = await offerTo(
+      gate,
+      message("x", { account: "work", chat: { id: "42", kind: "direct", thread: "7" } }),
+    );
     expect(offered?.notice).toMatch(/pairing approve irc [A-Z2-9]{8} --account work/);
-    expect(await pairing.pending("irc", "work")).toMatchObject([{ address: { chat: "42", thread: "7", account: "work" } }]);
+    expect(await pairing.pending("irc", "work")).toMatchObject([
+      { address: { chat: "42", thread: "7", account: "work" } },
+    ]);
   });
 
   test("is withheld while a hundred other requests are recent, and the operator reads why", async () => {
     const gate = gateFor({});
-    for (let id = 1; id <= 100; id += 1) await offerTo(gate, message("x", { id: String(id), sender: { id: String(id) } }));
+    for (let id = 1; id <= 100; id += 1)
+      await offerTo(gate, message("x", { id: String(id), sender: { id: String(id) } }));
     const next = await offerTo(gate, message("x", { id: "next", sender: { id: "next" } }));
     expect(next).toMatchObject({
       code: "pairing_full",
@@ -160,7 +178,8 @@ describe("a pairing offer", () => {
 });
 
 describe("the owners of an account", () => {
-  const isOwner = (gate: Gate, id: string, more: Partial<Inbound> = {}) => gate.isOwner(message("x", { sender: { id }, ...more }));
+  const isOwner = (gate: Gate, id: string, more: Partial<Inbound> = {}) =>
+    gate.isOwner(message("x", { sender: { id }, ...more }));
 
   test("are exactly those in commands.ownerAllowFrom once it is set", async () => {
     await approve("default", "9", true);
@@ -200,7 +219,9 @@ describe("a command", () => {
       hint: 'Add "8" to channels.irc.allowFrom.',
       notice: expect.stringMatching(/only the owner/i),
     });
-    expect(await check(gateFor({ ownerAllowFrom: ["7"] }), "owner", { id: "8" })).toMatchObject({ path: "commands.ownerAllowFrom" });
+    expect(await check(gateFor({ ownerAllowFrom: ["7"] }), "owner", { id: "8" })).toMatchObject({
+      path: "commands.ownerAllowFrom",
+    });
     expect(await check(gate, "allowed", { id: "8" })).toBeUndefined();
   });
 
@@ -215,7 +236,8 @@ describe("a command", () => {
 
 describe("mention patterns", () => {
   const access: AccountAccess = { groupPolicy: "open" };
-  const heard = async (setting: Setting, text: string) => (await gateFor({ access, ...setting }).check(inGroup(text))) === undefined;
+  const heard = async (setting: Setting, text: string) =>
+    (await gateFor({ access, ...setting }).check(inGroup(text))) === undefined;
 
   test("come from the agent, else from messages, else from the agent's name", async () => {
     const own = [{ id: "main", name: "Robo", groupChat: { mentionPatterns: ["own"] } }];

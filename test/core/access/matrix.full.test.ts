@@ -1,4 +1,6 @@
-/** Every kind of policy, override, sender and way in, against each other, held against a second reading of the rules. */
+/**
+ * Every kind of policy, override, sender and way in, against each other, held against a second reading of the rules.
+ */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { identityRule } from "../../../core/access/identity.ts";
@@ -52,7 +54,16 @@ const posts: typeof ways = [
   { entry: "post", addressed: "entity" },
 ];
 
-const lists = [undefined, [], ["7"], [7], ["*"], ["ada", "@ada", "-100", "x:7"], [" TG:7 "], ["Botchat: 7", "9"]] as const;
+const lists = [
+  undefined,
+  [],
+  ["7"],
+  [7],
+  ["*"],
+  ["ada", "@ada", "-100", "x:7"],
+  [" TG:7 "],
+  ["Botchat: 7", "9"],
+] as const;
 const dmPolicies = [undefined, "pairing", "allowlist", "open", "disabled"] as const;
 const groupPolicies = [undefined, "open", "allowlist", "disabled"] as const;
 
@@ -114,7 +125,9 @@ async function found(one: Case): Promise<Expected & { readonly hint?: string | u
 }
 
 /** The first few that differ, in words. */
-async function differences(cases: Iterable<Case>): Promise<{ readonly count: number; readonly wrong: readonly string[] }> {
+async function differences(
+  cases: Iterable<Case>,
+): Promise<{ readonly count: number; readonly wrong: readonly string[] }> {
   const wrong: string[] = [];
   let count = 0;
   for (const one of cases) {
@@ -123,7 +136,8 @@ async function differences(cases: Iterable<Case>): Promise<{ readonly count: num
     const should = expected(one.situation);
     const same = is.verdict === should.verdict && is.code === should.code && is.path === should.path;
     const told =
-      is.verdict === "in" || hint?.includes(should.path !== "" ? account : one.situation.bot ? "mention" : "/activation") === true;
+      is.verdict === "in" ||
+      hint?.includes(should.path !== "" ? account : one.situation.bot ? "mention" : "/activation") === true;
     if (same && told) continue;
     wrong.push(`${JSON.stringify(one)}: ${JSON.stringify({ ...is, hint })} instead of ${JSON.stringify(should)}`);
     if (wrong.length === 5) break;
@@ -139,12 +153,25 @@ function* directCases(): Generator<Case> {
       for (const groups of unrelated) {
         const options = withoutUndefined({ dmPolicy, allowFrom, ...groups });
         for (const who of Object.values(senders))
-          for (const way of ways) for (const thread of [undefined, "5"]) yield caseOf(options, "direct", who, way, thread);
+          for (const way of ways)
+            for (const thread of [undefined, "5"]) yield caseOf(options, "direct", who, way, thread);
       }
 }
 
-const entries = [undefined, {}, { enabled: false }, { groupPolicy: "open", requireMention: false }, { allowFrom: ["7"] }] as const;
-const topicEntries = [undefined, { enabled: false }, { groupPolicy: "disabled" }, { groupPolicy: "open" }, { allowFrom: [] }] as const;
+const entries = [
+  undefined,
+  {},
+  { enabled: false },
+  { groupPolicy: "open", requireMention: false },
+  { allowFrom: ["7"] },
+] as const;
+const topicEntries = [
+  undefined,
+  { enabled: false },
+  { groupPolicy: "disabled" },
+  { groupPolicy: "open" },
+  { allowFrom: [] },
+] as const;
 
 function* groupCases(groupPolicy: (typeof groupPolicies)[number]): Generator<Case> {
   const places = [...placesOf()];
@@ -167,7 +194,8 @@ function* groupCases(groupPolicy: (typeof groupPolicies)[number]): Generator<Cas
     ]) {
       // What is said of direct chats has no bearing on a group, pairing included.
       const options = withoutUndefined({ dmPolicy: "open", groupPolicy, groupAllowFrom, allowFrom, groups });
-      for (const who of kinds) for (const way of ways) if (who !== undefined) yield caseOf(options, "group", who, way, thread);
+      for (const who of kinds)
+        for (const way of ways) if (who !== undefined) yield caseOf(options, "group", who, way, thread);
     }
 }
 
@@ -195,11 +223,14 @@ describe("access by the decision table", () => {
     expect(count).toBeGreaterThan(10_000);
   });
 
-  test.each(groupPolicies)("groups, policy %s: entries of *, group and topic x lists x senders x kinds of contact", async (groupPolicy) => {
-    const { count, wrong } = await differences(groupCases(groupPolicy));
-    expect(wrong).toEqual([]);
-    expect(count).toBeGreaterThan(50_000);
-  });
+  test.each(groupPolicies)(
+    "groups, policy %s: entries of *, group and topic x lists x senders x kinds of contact",
+    async (groupPolicy) => {
+      const { count, wrong } = await differences(groupCases(groupPolicy));
+      expect(wrong).toEqual([]);
+      expect(count).toBeGreaterThan(50_000);
+    },
+  );
 
   test("channel posts follow the group rules, and no list can allow their sender", async () => {
     function* cases(): Generator<Case> {
@@ -207,7 +238,8 @@ describe("access by the decision table", () => {
         for (const groupAllowFrom of lists)
           for (const { groups } of placesOf()) {
             const options = withoutUndefined({ groupPolicy, groupAllowFrom, groups });
-            for (const way of posts) yield caseOf(options, "channel", { sender: { id: groupId, name: "News", anonymous: true } }, way);
+            for (const way of posts)
+              yield caseOf(options, "channel", { sender: { id: groupId, name: "News", anonymous: true } }, way);
           }
     }
     expect((await differences(cases())).wrong).toEqual([]);
@@ -221,7 +253,10 @@ describe("access by the decision table", () => {
       allowFrom: fc.constantFrom(...lists.slice(1)),
     };
     const topic = fc.record(place, { requiredKeys: [] });
-    const group = fc.record({ ...place, topics: fc.record({ "5": topic, "6": topic }, { requiredKeys: [] }) }, { requiredKeys: [] });
+    const group = fc.record(
+      { ...place, topics: fc.record({ "5": topic, "6": topic }, { requiredKeys: [] }) },
+      { requiredKeys: [] },
+    );
     const options = fc.record(
       {
         dmPolicy: fc.constantFrom(...dmPolicies.slice(1)),

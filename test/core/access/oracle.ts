@@ -1,6 +1,7 @@
 /**
- * A second reading of the access rules, to hold the first one against. It is written from the specification alone and in another
- * manner: a setting is looked for in the file by the dotted paths that may hold it, in the order in which they count.
+ * A second reading of the access rules, to hold the first one against. It is written from the specification alone and
+ * in another manner: a setting is looked for in the file by the dotted paths that may hold it, in the order in which
+ * they count.
  */
 
 /** Options of an account as they stand in the file. */
@@ -60,10 +61,13 @@ function ofDirect({ options, identity, approved, bot }: Situation): Expected {
 /** What lets everybody in lets no bot in. */
 function ofDirectBot(options: Options, identity: string | undefined, approved: boolean): Expected {
   if (options.dmPolicy === "disabled") return deny("dm_disabled", "dmPolicy");
-  if (options.dmPolicy === "open" && !contains(options.allowFrom, "*")) return deny("dm_open_without_star", "allowFrom");
+  if (options.dmPolicy === "open" && !contains(options.allowFrom, "*"))
+    return deny("dm_open_without_star", "allowFrom");
   if (contains(options.allowFrom, identity)) return allow("sender_allowed", "allowFrom");
   const pairs = options.dmPolicy === undefined || options.dmPolicy === "pairing";
-  return pairs && approved ? allow("sender_paired", "dmPolicy") : { verdict: "silent", code: "bot_not_listed", path: "allowFrom" };
+  return pairs && approved
+    ? allow("sender_paired", "dmPolicy")
+    : { verdict: "silent", code: "bot_not_listed", path: "allowFrom" };
 }
 
 function ofGroup(situation: Situation): Expected {
@@ -87,13 +91,17 @@ function ofGroup(situation: Situation): Expected {
   );
   if (groupSwitch?.value === false) return deny("group_disabled", groupSwitch.path);
 
-  if (options.groups !== undefined && firstSet(options, groupEntries) === undefined) return deny("group_not_listed", "groups");
+  if (options.groups !== undefined && firstSet(options, groupEntries) === undefined)
+    return deny("group_not_listed", "groups");
 
   const policy = anywhere("groupPolicy") ?? { path: "groupPolicy", value: options.groupPolicy ?? "allowlist" };
   if (policy.value === "disabled") return deny("group_policy_disabled", policy.path);
   const nobodyNamed = Array.isArray(options.allowFrom) ? options.allowFrom.length === 0 : true;
   const list = anywhere("allowFrom") ??
-    firstSet(options, nobodyNamed ? ["groupAllowFrom"] : ["groupAllowFrom", "allowFrom"]) ?? { path: "groupAllowFrom", value: [] };
+    firstSet(options, nobodyNamed ? ["groupAllowFrom"] : ["groupAllowFrom", "allowFrom"]) ?? {
+      path: "groupAllowFrom",
+      value: [],
+    };
   const listed = contains(list.value, "*") || contains(list.value, identity);
   let passed = allow("group_open", policy.path);
   if (policy.value === "allowlist") {
@@ -113,7 +121,8 @@ function ofGroup(situation: Situation): Expected {
   if (situation.activation === "mention") return { verdict: "silent", code: "mention_required", path: "" };
   const needed = anywhere("requireMention");
   if (situation.activation === "always" || needed?.value === false) return passed;
-  const narrowest = [...topicEntries, ...groupEntries].find((entry) => firstSet(options, [entry]) !== undefined) ?? "groups.*";
+  const narrowest =
+    [...topicEntries, ...groupEntries].find((entry) => firstSet(options, [entry]) !== undefined) ?? "groups.*";
   return { verdict: "silent", code: "mention_required", path: needed?.path ?? `${narrowest}.requireMention` };
 }
 
@@ -132,7 +141,10 @@ function contains(list: unknown, wanted: string | undefined): boolean {
 /** The keys of the dotted paths; the paths are few, the situations many. */
 const keysOf = new Map<string, readonly string[]>();
 
-function firstSet(options: Options, paths: readonly string[]): { readonly path: string; readonly value: unknown } | undefined {
+function firstSet(
+  options: Options,
+  paths: readonly string[],
+): { readonly path: string; readonly value: unknown } | undefined {
   for (const path of paths) {
     let value: unknown = options;
     const keys = keysOf.get(path) ?? path.split(".");

@@ -7,8 +7,14 @@ import { removeDirectory, temporaryDirectory } from "../../support/directory.ts"
 
 const now = () => Date.now();
 
-/** The state as a process leaves it that is killed behind the making of a code: the event waits again, its notice was never kept. */
-async function killedBehindTheCode(directory: string, { tellingUnit }: { readonly tellingUnit: string }): Promise<string> {
+/**
+ * The state as a process leaves it that is killed behind the making of a code: the event waits again, its notice was
+ * never kept.
+ */
+async function killedBehindTheCode(
+  directory: string,
+  { tellingUnit }: { readonly tellingUnit: string },
+): Promise<string> {
   const store = await openSqliteStore({ directory: join(directory, "state"), now });
   await store.begin(now());
   const inbound = {
@@ -21,7 +27,13 @@ async function killedBehindTheCode(directory: string, { tellingUnit }: { readonl
     timestamp: 0,
     messageId: "1",
   };
-  const place = { source: "loopback", kind: "update", account: "default", lane: "loopback:default:7", authority: "channel" } as const;
+  const place = {
+    source: "loopback",
+    kind: "update",
+    account: "default",
+    lane: "loopback:default:7",
+    authority: "channel",
+  } as const;
   await store.accept({ id: "the-event", at: now(), event: { ...place, body: inbound } });
   const address = { channel: "loopback", account: "default", chat: "7" };
   const offer = await createPairing({ store, now }).request({ address, senderId: "7", unit: tellingUnit });
@@ -32,13 +44,19 @@ async function killedBehindTheCode(directory: string, { tellingUnit }: { readonl
 test.each([
   ["the-event", "is told the code after the restart, the same one", true],
   ["an-event-before", "is not told it again within ten minutes, when another event told it", false],
-])("a stranger whose code was made by %s, and whose notice was lost when the process was killed, %s", async (tellingUnit, _rule, isTold) => {
-  const directory = temporaryDirectory();
-  const code = await killedBehindTheCode(directory, { tellingUnit });
-  const host = await createTestHost({ directory, config: { channels: { loopback: { dmPolicy: "pairing", allowFrom: [] } } } });
-  expect(await host.settled("the-event")).toMatchObject({ outcome: "refused", reason: "pairing_required" });
-  await host.close();
-  removeDirectory(directory);
-  const told = expect.stringContaining(isTold ? code : "I wait for the owner's approval");
-  expect(host.outbox()).toMatchObject([{ chat: "7", text: told }]);
-});
+])(
+  "a stranger whose code was made by %s, and whose notice was lost when the process was killed, %s",
+  async (tellingUnit, _rule, isTold) => {
+    const directory = temporaryDirectory();
+    const code = await killedBehindTheCode(directory, { tellingUnit });
+    const host = await createTestHost({
+      directory,
+      config: { channels: { loopback: { dmPolicy: "pairing", allowFrom: [] } } },
+    });
+    expect(await host.settled("the-event")).toMatchObject({ outcome: "refused", reason: "pairing_required" });
+    await host.close();
+    removeDirectory(directory);
+    const told = expect.stringContaining(isTold ? code : "I wait for the owner's approval");
+    expect(host.outbox()).toMatchObject([{ chat: "7", text: told }]);
+  },
+);

@@ -30,7 +30,8 @@ afterEach(async () => {
   removeDirectory(directory);
 });
 
-const codeOf = async (senderId: string, account?: string): Promise<string> => (await pairing.request(who(senderId, account)))?.code ?? "";
+const codeOf = async (senderId: string, account?: string): Promise<string> =>
+  (await pairing.request(who(senderId, account)))?.code ?? "";
 
 describe("pairing", () => {
   test("a code has eight characters that cannot be mistaken for others", async () => {
@@ -50,11 +51,21 @@ describe("pairing", () => {
     const first = await pairing.request(who("1", "default", "unit-a"));
     expect(first?.notify).toBe(true);
     expect(await pairing.request(who("1", "default", "unit-a"))).toEqual(first);
-    expect(await pairing.request(who("1", "default", "unit-b"))).toEqual({ code: first?.code, notify: false, waits: true });
-    expect(await pairing.request(who("1", "default", "unit-c")), "once").toEqual({ code: first?.code, notify: false });
+    expect(await pairing.request(who("1", "default", "unit-b"))).toEqual({
+      code: first?.code,
+      notify: false,
+      waits: true,
+    });
+    expect(await pairing.request(who("1", "default", "unit-c")), "once").toEqual({
+      code: first?.code,
+      notify: false,
+    });
     clock += 10 * minute;
     expect(await pairing.request(who("1", "default", "unit-b"))).toMatchObject({ notify: true });
-    expect(await pairing.request(who("1", "default", "unit-b")), "and so does the one that told it the second time").toMatchObject({
+    expect(
+      await pairing.request(who("1", "default", "unit-b")),
+      "and so does the one that told it the second time",
+    ).toMatchObject({
       notify: true,
     });
     expect(await pairing.request(who("1", "default", "unit-a"))).toMatchObject({ notify: false });
@@ -72,7 +83,10 @@ describe("pairing", () => {
     const fourth = await codeOf("4");
     expect(await pairing.approve("botchat", fourth)).toMatchObject({ ok: true, request: { senderId: "4" } });
     for (const [index, code] of codes.entries())
-      expect(await pairing.approve("botchat", code)).toMatchObject({ ok: true, request: { senderId: String(index + 1) } });
+      expect(await pairing.approve("botchat", code)).toMatchObject({
+        ok: true,
+        request: { senderId: String(index + 1) },
+      });
   });
 
   test("of a hundred waiting requests, the oldest is dropped, but not within ten minutes of its notice", async () => {
@@ -92,7 +106,10 @@ describe("pairing", () => {
 
   test("a code is accepted in any case, once, and for its own account only", async () => {
     const code = await codeOf("1");
-    expect(await pairing.approve("botchat", ` ${code.toLowerCase()} `)).toMatchObject({ ok: true, request: { senderId: "1" } });
+    expect(await pairing.approve("botchat", ` ${code.toLowerCase()} `)).toMatchObject({
+      ok: true,
+      request: { senderId: "1" },
+    });
     expect(await pairing.isPaired("botchat", "default", "1")).toBe(true);
     expect(await pairing.isPaired("botchat", "work", "1")).toBe(false);
     expect(await pairing.approve("botchat", code)).toEqual({ ok: false, reason: "unknown_code" });
@@ -112,8 +129,13 @@ describe("pairing", () => {
 
   test("if the configuration names an owner, the first approved sender is a guest unless the command says otherwise", async () => {
     const ownerNamed = () => true;
-    expect(await pairing.approve("botchat", await codeOf("1"), { ownerNamed })).toMatchObject({ ok: true, madeOwner: false });
-    expect(await pairing.approve("botchat", await codeOf("2"), { ownerNamed, owner: true })).toMatchObject({ madeOwner: true });
+    expect(await pairing.approve("botchat", await codeOf("1"), { ownerNamed })).toMatchObject({
+      ok: true,
+      madeOwner: false,
+    });
+    expect(await pairing.approve("botchat", await codeOf("2"), { ownerNamed, owner: true })).toMatchObject({
+      madeOwner: true,
+    });
     expect(await pairing.owners("botchat", "default")).toEqual(["2"]);
   });
 

@@ -67,8 +67,16 @@ describe("direct messages", () => {
 });
 
 describe("groups", () => {
-  const group = (change: Partial<Inbound> = {}): Partial<Inbound> => ({ chat: { id: "-100", kind: "group" }, mention: true, ...change });
-  const post: Partial<Inbound> = { chat: { id: "-9", kind: "channel" }, sender: { id: "-9", anonymous: true }, mention: true };
+  const group = (change: Partial<Inbound> = {}): Partial<Inbound> => ({
+    chat: { id: "-100", kind: "group" },
+    mention: true,
+    ...change,
+  });
+  const post: Partial<Inbound> = {
+    chat: { id: "-9", kind: "channel" },
+    sender: { id: "-9", anonymous: true },
+    mention: true,
+  };
   const topic = (thread: string): Partial<Inbound> => group({ chat: { id: "-100", kind: "group", thread } });
 
   test.each<[string, AccountAccess, Partial<Inbound>, string]>([
@@ -76,7 +84,12 @@ describe("groups", () => {
     ["pairing never counts in groups", {}, group(), "group_sender_not_allowed"],
     ["groupAllowFrom", { groupAllowFrom: ["7"] }, group(), "group_sender_allowed"],
     ["groupAllowFrom falls back to allowFrom", { allowFrom: ["7"] }, group(), "group_sender_allowed"],
-    ["an empty groupAllowFrom does not fall back", { allowFrom: ["7"], groupAllowFrom: [] }, group(), "group_sender_not_allowed"],
+    [
+      "an empty groupAllowFrom does not fall back",
+      { allowFrom: ["7"], groupAllowFrom: [] },
+      group(),
+      "group_sender_not_allowed",
+    ],
     ["open lets every sender in", { groupPolicy: "open" }, group(), "group_open"],
     ["disabled lets nobody in", { groupPolicy: "disabled", allowFrom: ["*"] }, group(), "group_policy_disabled"],
     ["groups is an allowlist of groups", { groupPolicy: "open", groups: { "-200": {} } }, group(), "group_not_listed"],
@@ -87,9 +100,24 @@ describe("groups", () => {
       group({ chat: { id: "constructor", kind: "group" } }),
       "group_not_listed",
     ],
-    ["a group that is switched off", { groupPolicy: "open", groups: { "-100": { enabled: false } } }, group(), "group_disabled"],
-    ["a group's own policy wins", { groupPolicy: "disabled", groups: { "-100": { groupPolicy: "open" } } }, group(), "group_open"],
-    ["a group's own list wins", { groupAllowFrom: ["7"], groups: { "-100": { allowFrom: ["8"] } } }, group(), "group_sender_not_allowed"],
+    [
+      "a group that is switched off",
+      { groupPolicy: "open", groups: { "-100": { enabled: false } } },
+      group(),
+      "group_disabled",
+    ],
+    [
+      "a group's own policy wins",
+      { groupPolicy: "disabled", groups: { "-100": { groupPolicy: "open" } } },
+      group(),
+      "group_open",
+    ],
+    [
+      "a group's own list wins",
+      { groupAllowFrom: ["7"], groups: { "-100": { allowFrom: ["8"] } } },
+      group(),
+      "group_sender_not_allowed",
+    ],
     [
       "a group takes the star's fields",
       { groups: { "*": { groupPolicy: "open" }, "-100": { requireMention: false } } },
@@ -102,7 +130,12 @@ describe("groups", () => {
       topic("5"),
       "group_policy_disabled",
     ],
-    ["a topic takes its group's fields", { groups: { "-100": { groupPolicy: "open", topics: { "5": {} } } } }, topic("5"), "group_open"],
+    [
+      "a topic takes its group's fields",
+      { groups: { "-100": { groupPolicy: "open", topics: { "5": {} } } } },
+      topic("5"),
+      "group_open",
+    ],
     [
       "a topic that is switched off",
       { groupPolicy: "open", groups: { "-100": { topics: { "5": { enabled: false } } } } },
@@ -110,9 +143,19 @@ describe("groups", () => {
       "topic_disabled",
     ],
     ["no mention, no answer", { groupPolicy: "open" }, group({ mention: false }), "mention_required"],
-    ["a pattern counts as a mention", { groupPolicy: "open" }, group({ mention: false, text: "hey robo" }), "group_open"],
+    [
+      "a pattern counts as a mention",
+      { groupPolicy: "open" },
+      group({ mention: false, text: "hey robo" }),
+      "group_open",
+    ],
     ["a reaction needs no mention", { groupPolicy: "open" }, group({ mention: false, kind: "reaction" }), "group_open"],
-    ["an edit needs one, as a message does", { groupPolicy: "open" }, group({ mention: false, kind: "edit" }), "mention_required"],
+    [
+      "an edit needs one, as a message does",
+      { groupPolicy: "open" },
+      group({ mention: false, kind: "edit" }),
+      "mention_required",
+    ],
     ["a press needs no mention", { groupPolicy: "open" }, group({ mention: false, kind: "press" }), "group_open"],
     [
       "requireMention false",
@@ -121,7 +164,12 @@ describe("groups", () => {
       "group_open",
     ],
     ["posts of a channel are judged as a group's", { groupPolicy: "open" }, post, "group_open"],
-    ["a channel's own id in a list lets nobody in", { groupAllowFrom: ["9", "-9", 9] }, post, "group_sender_not_allowed"],
+    [
+      "a channel's own id in a list lets nobody in",
+      { groupAllowFrom: ["9", "-9", 9] },
+      post,
+      "group_sender_not_allowed",
+    ],
     ["a star lets in who writes as a chat too", { groupAllowFrom: ["*"] }, post, "group_sender_allowed"],
     [
       "an anonymous administrator is nobody, whatever stands in the lists",
@@ -143,12 +191,32 @@ describe("groups", () => {
   test.each<[string, AccountAccess, Partial<Inbound>, string]>([
     ["nothing configured: the list to fill", {}, group(), "groupAllowFrom"],
     ["allowFrom, where it stands in for groupAllowFrom", { allowFrom: ["8"] }, group(), "allowFrom"],
-    ["the group that is switched off by *", { groups: { "*": { enabled: false }, "-100": {} } }, group(), "groups.*.enabled"],
-    ["the topic that is", { groups: { "-100": { topics: { "5": { enabled: false } } } } }, topic("5"), "groups.-100.topics.5.enabled"],
+    [
+      "the group that is switched off by *",
+      { groups: { "*": { enabled: false }, "-100": {} } },
+      group(),
+      "groups.*.enabled",
+    ],
+    [
+      "the topic that is",
+      { groups: { "-100": { topics: { "5": { enabled: false } } } } },
+      topic("5"),
+      "groups.-100.topics.5.enabled",
+    ],
     ["groups, when it names others", { groups: { "-200": {} } }, group(), "groups"],
     ["the account's policy", { groupPolicy: "disabled", groups: exact }, topic("5"), "groupPolicy"],
-    ["the group's own policy", { groups: { "-100": { groupPolicy: "disabled" } } }, topic("5"), "groups.-100.groupPolicy"],
-    ["a policy taken from *", { groups: { "*": { groupPolicy: "disabled" }, ...exact } }, topic("5"), "groups.*.groupPolicy"],
+    [
+      "the group's own policy",
+      { groups: { "-100": { groupPolicy: "disabled" } } },
+      topic("5"),
+      "groups.-100.groupPolicy",
+    ],
+    [
+      "a policy taken from *",
+      { groups: { "*": { groupPolicy: "disabled" }, ...exact } },
+      topic("5"),
+      "groups.*.groupPolicy",
+    ],
     [
       "the policy of a topic under *",
       { groups: { "*": { topics: { "5": { groupPolicy: "disabled" } } } } },
@@ -183,7 +251,10 @@ describe("groups", () => {
   test("each field of a topic is resolved separately from the group's entry and the * entry", async () => {
     const access: AccountAccess = {
       groupPolicy: "disabled",
-      groups: { "-100": { topics: { "5": { requireMention: false } } }, "*": { topics: { "5": { groupPolicy: "open" } } } },
+      groups: {
+        "-100": { topics: { "5": { requireMention: false } } },
+        "*": { topics: { "5": { groupPolicy: "open" } } },
+      },
     };
     expect(await judge(access, { ...topic("5"), mention: false })).toEqual({
       pass: true,
@@ -246,7 +317,8 @@ describe("allowlists and mention patterns", () => {
     async (pattern) => {
       const matcher = createMentionMatcher([pattern]);
       const texts = ["a".repeat(65_536), "ab".repeat(32_768), "abaababaabaab".repeat(5_041)].map((text) => `${text}!`);
-      for (const text of texts) expect(await leastCostOf(() => matcher.matches(text), { below: 50 }), text.slice(0, 20)).toBeLessThan(50);
+      for (const text of texts)
+        expect(await leastCostOf(() => matcher.matches(text), { below: 50 }), text.slice(0, 20)).toBeLessThan(50);
     },
   );
 

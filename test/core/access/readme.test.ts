@@ -24,7 +24,9 @@ test("the page's example works as the page describes", async () => {
     const inbound = message("hello", { chat: { id: chat, kind: "group", thread }, sender: { id: sender }, mention });
     const rule = identityRule("botchat", { pattern: "\\d+" });
     const path = "channels.botchat";
-    return (await authorize({ inbound, access: channels.botchat, rule, path, approved: () => true, mentioned: () => false })).pass;
+    return (
+      await authorize({ inbound, access: channels.botchat, rule, path, approved: () => true, mentioned: () => false })
+    ).pass;
   };
   const group = "-1001000000002";
   expect(await verdict("1002", group, "7", false)).toBe(true);

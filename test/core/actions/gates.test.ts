@@ -30,7 +30,11 @@ const open = (of: Gated): string => names.filter((name) => checkAction(name, of)
 describe("available actions", () => {
   test.each([
     [{}, "send edit delete react", "send edit delete react"],
-    [{ actions: { sticker: true } }, "send edit delete react sticker sticker-search", "send edit delete react sticker sticker-search"],
+    [
+      { actions: { sticker: true } },
+      "send edit delete react sticker sticker-search",
+      "send edit delete react sticker sticker-search",
+    ],
     [{ actions: { sendMessage: false } }, "edit delete react", "edit delete react"],
     [{ actions: { editMessage: false } }, "send delete react", "send delete react"],
     [{ actions: { deleteMessage: false } }, "send edit react", "send edit react"],
@@ -56,7 +60,11 @@ describe("available actions", () => {
     ["react", { actions: { reactions: false } }, "channels.chat.actions.reactions is false."],
     ["sticker", {}, "channels.chat.actions.sticker is false."],
     ["sticker-search", {}, "channels.chat.actions.sticker is false."],
-    ["react", { reactionLevel: "ack" }, 'channels.chat.reactionLevel is "ack": the agent reacts with minimal or extensive.'],
+    [
+      "react",
+      { reactionLevel: "ack" },
+      'channels.chat.reactionLevel is "ack": the agent reacts with minimal or extensive.',
+    ],
   ] as [ActionName, object, string][])("a refusal of %s with %o names the option", (action, options, error) => {
     expect(checkAction(action, gated(options))).toEqual({ ok: false, code: "action_off", error });
   });
@@ -81,7 +89,9 @@ describe("where buttons are allowed", () => {
   });
 
   test("the refusal names the option", () => {
-    expect(checkButtons({ action: "send", buttons }, gated({ capabilities: { inlineButtons: "dm" } }), "group")).toEqual({
+    expect(
+      checkButtons({ action: "send", buttons }, gated({ capabilities: { inlineButtons: "dm" } }), "group"),
+    ).toEqual({
       ok: false,
       code: "buttons_off",
       error: 'channels.chat.capabilities.inlineButtons is "dm", and this is a group chat.',

@@ -20,7 +20,10 @@ test("each action has its documented names, and model providers accept all of th
 
 test("a tool's schema shows only the primary parameter names and omits the account", () => {
   const schemas = actionSchemas.map((schema) => {
-    const { properties, required } = parametersOf(schema) as { readonly properties: object; readonly required: readonly string[] };
+    const { properties, required } = parametersOf(schema) as {
+      readonly properties: object;
+      readonly required: readonly string[];
+    };
     return `${schema.name}: ${Object.keys(properties).join(" ")}; ${required.join(" ")}`;
   });
   expect(schemas).toEqual([
@@ -35,8 +38,16 @@ test("a tool's schema shows only the primary parameter names and omits the accou
 
 describe("an action call", () => {
   test.each([
-    ["send", { to: 42, message: "hi", silent: "true", replyTo: null }, { action: "send", to: "42", text: "hi", silent: true }],
-    ["sendMessage", { chatId: " 42 ", content: "hi", replyToMessageId: 7 }, { action: "send", to: "42", text: "hi", replyTo: "7" }],
+    [
+      "send",
+      { to: 42, message: "hi", silent: "true", replyTo: null },
+      { action: "send", to: "42", text: "hi", silent: true },
+    ],
+    [
+      "sendMessage",
+      { chatId: " 42 ", content: "hi", replyToMessageId: 7 },
+      { action: "send", to: "42", text: "hi", replyTo: "7" },
+    ],
     ["sendMessage", { to: "42", message: "hi", threadId: 3 }, { action: "send", to: "42", text: "hi", thread: "3" }],
     [
       "sendMessage",
@@ -46,8 +57,16 @@ describe("an action call", () => {
     ["editMessage", { chatId: 1, messageId: 2, content: "x" }, { action: "edit", to: "1", messageId: "2", text: "x" }],
     ["deleteMessage", { chatId: 1, messageId: 2 }, { action: "delete", to: "1", messageId: "2" }],
     ["react", { chatId: 1, messageId: 2, emoji: "👍" }, { action: "react", to: "1", messageId: "2", emoji: "👍" }],
-    ["send", { to: "1", target: "1", media: "https://a.example/x" }, { action: "send", to: "1", media: "https://a.example/x" }],
-    ["edit", { to: "1", message_id: 2, text: "x", buttons: [] }, { action: "edit", to: "1", messageId: "2", text: "x", buttons: [] }],
+    [
+      "send",
+      { to: "1", target: "1", media: "https://a.example/x" },
+      { action: "send", to: "1", media: "https://a.example/x" },
+    ],
+    [
+      "edit",
+      { to: "1", message_id: 2, text: "x", buttons: [] },
+      { action: "edit", to: "1", messageId: "2", text: "x", buttons: [] },
+    ],
     [
       "send",
       { message: "x", buttons: [[], [{ text: "A", callback_data: "a", more: 1 }]] },
@@ -77,7 +96,12 @@ describe("an action call", () => {
     ["send", { message: "x", silent: "loud" }, "invalid_arguments", "silent must be true or false."],
     ["send", { message: "x".repeat(100_001) }, "invalid_arguments", "message has 100001 characters, at most 100000."],
     ["send", { message: "x", buttons: {} }, "invalid_arguments", "buttons must be a list of rows"],
-    ["send", { message: "x", buttons: [[{ text: "A" }]] }, "invalid_arguments", "buttons[0][0] needs a text and callback_data."],
+    [
+      "send",
+      { message: "x", buttons: [[{ text: "A" }]] },
+      "invalid_arguments",
+      "buttons[0][0] needs a text and callback_data.",
+    ],
     [
       "send",
       { message: "x", buttons: [[{ text: "A", callback_data: data }]] },
@@ -94,6 +118,10 @@ describe("an action call", () => {
     ["sticker-search", { query: "cat", limit: 0 }, "invalid_arguments", "limit must be a whole number from 1 to 50."],
     ["sticker-search", { query: "cat", limit: 51 }, "invalid_arguments", "limit must be a whole number"],
   ] as const)("%s with %o is rejected with the reason", (name, args, code, error) => {
-    expect(readAction(name, args as unknown as Json)).toEqual({ ok: false, code, error: expect.stringContaining(error) });
+    expect(readAction(name, args as unknown as Json)).toEqual({
+      ok: false,
+      code,
+      error: expect.stringContaining(error),
+    });
   });
 });

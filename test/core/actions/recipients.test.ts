@@ -35,7 +35,10 @@ const deps = (...open: readonly LiveAccount[]): RecipientDeps => ({
   isPaired: async (_channel, _account, id) => id === "77",
 });
 
-const agent = (inbound: Partial<Inbound> = {}, to: Address | null = { channel: "irc", account: "default", chat: "42" }): ActionCaller => ({
+const agent = (
+  inbound: Partial<Inbound> = {},
+  to: Address | null = { channel: "irc", account: "default", chat: "42" },
+): ActionCaller => ({
   by: "agent",
   inbound: message("hi", inbound),
   route: route({ to }),
@@ -45,7 +48,9 @@ const operator: ActionCaller = { by: "operator" };
 
 const goes = async (call: Partial<ActionCall>, caller: ActionCaller, live: LiveAccount) => {
   const found = await recipientFor({ action: "send", ...call }, caller, live, deps(live));
-  return "ok" in found ? `${found.code}: ${found.error}` : `${found.address.chat}/${found.address.thread ?? "-"} ${found.kind}`;
+  return "ok" in found
+    ? `${found.code}: ${found.error}`
+    : `${found.address.chat}/${found.address.thread ?? "-"} ${found.kind}`;
 };
 
 describe("an agent may write", () => {
@@ -72,9 +77,24 @@ describe("an agent may write", () => {
       agent(),
       "recipient_not_allowed: channels.irc.allowFrom does not name 56, and the sender is not paired",
     ],
-    ["to no group that only a star lists", { to: "-6" }, agent(), "recipient_not_allowed: channels.irc.groups does not name -6"],
-    ["to no group that is switched off", { to: "-8" }, agent(), "recipient_not_allowed: channels.irc.groups.-8.enabled is false."],
-    ["to no group that is closed", { to: "-9" }, agent(), 'recipient_not_allowed: channels.irc.groups.-9.groupPolicy is "disabled".'],
+    [
+      "to no group that only a star lists",
+      { to: "-6" },
+      agent(),
+      "recipient_not_allowed: channels.irc.groups does not name -6",
+    ],
+    [
+      "to no group that is switched off",
+      { to: "-8" },
+      agent(),
+      "recipient_not_allowed: channels.irc.groups.-8.enabled is false.",
+    ],
+    [
+      "to no group that is closed",
+      { to: "-9" },
+      agent(),
+      'recipient_not_allowed: channels.irc.groups.-9.groupPolicy is "disabled".',
+    ],
     ["to nobody whom the platform does not know", { to: "@gone" }, agent(), "chat_not_found: to: there is no @gone"],
   ] as const)("%s", async (_what, call, caller, expected) => {
     expect(await goes(call, caller, account(access))).toContain(expected);
@@ -84,7 +104,9 @@ describe("an agent may write", () => {
     expect(await goes({ to: "55" }, agent(), account({ ...access, dmPolicy: "disabled" }))).toContain(
       'channels.irc.dmPolicy is "disabled"',
     );
-    expect(await goes({ to: "77" }, agent(), account({ ...access, dmPolicy: "allowlist" }))).toContain("recipient_not_allowed");
+    expect(await goes({ to: "77" }, agent(), account({ ...access, dmPolicy: "allowlist" }))).toContain(
+      "recipient_not_allowed",
+    );
     expect(await goes({ to: "55" }, agent(), account({ ...access, dmPolicy: "allowlist" }))).toBe("55/- direct");
   });
 

@@ -117,7 +117,9 @@ describe("a message sent by an action", () => {
       code: "action_waits",
       error: expect.stringContaining("Event e1"),
     });
-    expect(said).toMatchObject([{ source: "operator", kind: "action", authority: "operator", lane: "action:irc:default:42\tcontrol" }]);
+    expect(said).toMatchObject([
+      { source: "operator", kind: "action", authority: "operator", lane: "action:irc:default:42\tcontrol" },
+    ]);
   });
 
   test("is deduplicated by the key of its call, whatever its text", async () => {

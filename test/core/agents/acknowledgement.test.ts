@@ -5,8 +5,14 @@ import { message, route } from "./inbound.ts";
 
 function open(config: { readonly ackReaction?: string; readonly identity?: object }, options: object = {}) {
   const warnings: unknown[] = [];
-  const messages = { ackReactionScope: "all", ...(config.ackReaction === undefined ? {} : { ackReaction: config.ackReaction }) };
-  const list = [{ id: "other" }, { id: "main", ...(config.identity === undefined ? {} : { identity: config.identity }) }];
+  const messages = {
+    ackReactionScope: "all",
+    ...(config.ackReaction === undefined ? {} : { ackReaction: config.ackReaction }),
+  };
+  const list = [
+    { id: "other" },
+    { id: "main", ...(config.identity === undefined ? {} : { identity: config.identity }) },
+  ];
   const refused = createRefusedAcknowledgements({
     config: () => ({ messages, agents: { list } }) as unknown as GatewayConfig,
     optionsOf: () => options as Readonly<Record<string, unknown>>,
@@ -22,9 +28,12 @@ test.each([
   [{ identity: { emoji: "🦉" } }, {}, "agents.list[1].identity.emoji", "🦉"],
   [{ ackReaction: "🦆", identity: { emoji: "🦉" } }, {}, "messages.ackReaction", "🦆"],
   [{ ackReaction: "🦆" }, { ackReaction: "🐌" }, "channels.irc.ackReaction", "🐌"],
-])("a reaction emoji that the platform refuses is reported once, with its path: %j %j", (config, options, path, emoji) => {
-  const { warnings, refuse } = open(config, options);
-  refuse();
-  refuse();
-  expect(warnings).toEqual([{ path, text: `irc does not accept ${emoji} as a reaction: choose another emoji` }]);
-});
+])(
+  "a reaction emoji that the platform refuses is reported once, with its path: %j %j",
+  (config, options, path, emoji) => {
+    const { warnings, refuse } = open(config, options);
+    refuse();
+    refuse();
+    expect(warnings).toEqual([{ path, text: `irc does not accept ${emoji} as a reaction: choose another emoji` }]);
+  },
+);

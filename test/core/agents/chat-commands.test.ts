@@ -51,7 +51,9 @@ describe("/activation", () => {
     const group = { chat: "-100", group: true };
     const before = file();
     expect(await say("hello", group)).toMatchObject({ outcome: "silent", reason: "mention_required" });
-    expect(await say("/activation always", { ...group, mention: true })).toMatchObject({ text: expect.stringContaining("every message") });
+    expect(await say("/activation always", { ...group, mention: true })).toMatchObject({
+      text: expect.stringContaining("every message"),
+    });
     expect(await say("hello", group)).toMatchObject({ outcome: "answered", text: "heard: hello" });
     expect(await say("hello", { chat: "-200", group: true })).toMatchObject({ reason: "mention_required" });
     expect((await say("/activation", group)).text).toContain("every message");
@@ -93,7 +95,9 @@ describe("/config", () => {
   test("sets and removes values in the file, and the changes take effect", async () => {
     const { say, file } = await open();
     const inForce = async () => (await say("/config get messages.groupChat.historyLimit")).text;
-    expect((await say("/config set messages.groupChat.historyLimit 7")).text).toContain("`messages.groupChat.historyLimit` is set.");
+    expect((await say("/config set messages.groupChat.historyLimit 7")).text).toContain(
+      "`messages.groupChat.historyLimit` is set.",
+    );
     expect(JSON.parse(file())).toMatchObject({ messages: { groupChat: { historyLimit: 7 } } });
     await expect.poll(inForce).toContain("7");
     expect((await say("/config set messages.groupChat.historyLimit 7")).text).toContain("already has this value");
@@ -157,7 +161,9 @@ describe("/config", () => {
       "/config unset commands.config",
       "/config unset channels.loopback",
     ]) {
-      expect((await say(text)).text, text).toContain("cannot be changed from a chat. Change it on the gateway's machine: ");
+      expect((await say(text)).text, text).toContain(
+        "cannot be changed from a chat. Change it on the gateway's machine: ",
+      );
     }
     expect(file()).toBe(before);
   });
@@ -168,7 +174,9 @@ describe("/config", () => {
     expect((await (await open({ commands: {} })).say("/config get")).text).toContain("commands.config: true");
     const closed = await open({ channels: { configWrites: false } });
     const before = closed.file();
-    expect((await closed.say("/config set messages.groupChat.historyLimit 7")).text).toContain("`channels.loopback.configWrites`");
+    expect((await closed.say("/config set messages.groupChat.historyLimit 7")).text).toContain(
+      "`channels.loopback.configWrites`",
+    );
     expect((await closed.say("/config unset commands.config")).text).toContain("configWrites");
     expect((await closed.say("/config get commands.config")).text).toContain("true");
     expect(closed.file()).toBe(before);

@@ -41,7 +41,13 @@ function setup(
     native: nativeCommands({
       config: () => config,
       store: {
-        session: async (key): Promise<SessionRecord> => ({ key, agentId: "main", generation: state.generation, settings, updatedAt: 0 }),
+        session: async (key): Promise<SessionRecord> => ({
+          key,
+          agentId: "main",
+          generation: state.generation,
+          settings,
+          updatedAt: 0,
+        }),
         updateSession: async (_key, change) => {
           if (change.newGeneration === true) state.generation += 1;
           for (const [key, value] of Object.entries(change.settings ?? {})) {
@@ -52,7 +58,10 @@ function setup(
         set: async (namespace, key, value) => void state.stops.push([namespace, key, value]),
       },
       standings: createModelStandings({
-        engines: { get: (id) => engines.find((engine) => engine.id === id), ids: () => engines.map((engine) => engine.id) },
+        engines: {
+          get: (id) => engines.find((engine) => engine.id === id),
+          ids: () => engines.map((engine) => engine.id),
+        },
         providers: () => ({ usable: {}, unusable: options.unusable ?? new Map() }),
         log: { warn() {} },
       }),
@@ -65,7 +74,12 @@ function setup(
       },
       isOwner: (inbound) => inbound.sender.id === "1",
       stopElsewhere: async () => state.elsewhere,
-      runningNow: createRunningOnNodes({ store: {}, turns: { running: () => state.running }, now: () => 60_000, onError() {} }).now,
+      runningNow: createRunningOnNodes({
+        store: {},
+        turns: { running: () => state.running },
+        now: () => 60_000,
+        onError() {},
+      }).now,
       forget: async ({ inbound }) => state.forgotten.push(inbound.text),
       waits: async () => state.waits,
       more: options.more ?? [],
@@ -81,7 +95,12 @@ function setup(
   return { commands, say, settings, state };
 }
 
-const hello: CommandDefinition = { name: "hello", summary: "Greets.", role: "allowed", run: (call) => `Hello ${call.args}` };
+const hello: CommandDefinition = {
+  name: "hello",
+  summary: "Greets.",
+  role: "allowed",
+  run: (call) => `Hello ${call.args}`,
+};
 
 describe("recognizing a command", () => {
   const cases: readonly [string, ReturnType<typeof parseCommand>][] = [
@@ -122,7 +141,10 @@ describe("recognizing a command", () => {
     expect(commands.match("/hello@other you", "mybot")).toBeUndefined();
     expect(commands.match("/hello@other you")).toMatchObject({ name: "hello" });
     for (const text of [" @MyBot /hello you", "@mybot, /hello you", "@my\\_bot:\n/hello you"])
-      expect(commands.match(text, text.includes("_") ? "My_Bot" : "MyBot"), text).toMatchObject({ name: "hello", args: "you" });
+      expect(commands.match(text, text.includes("_") ? "My_Bot" : "MyBot"), text).toMatchObject({
+        name: "hello",
+        args: "you",
+      });
     for (const text of ["@other /hello you", "@MyBot/hello you", "@MyBot see /hello you", "@MyBot /hello@other you"])
       expect(commands.match(text, "MyBot"), text).toBeUndefined();
   });
@@ -132,7 +154,15 @@ describe("recognizing a command", () => {
     commands.add("greeter", { ...hello, name: "quick", control: true });
     commands.add("greeter", hello);
     const control = commands.list().filter(({ definition }) => commands.match(`/${definition.name}`)?.control === true);
-    expect(control.map(({ definition }) => definition.name)).toEqual(["help", "commands", "status", "whoami", "stop", "tools", "quick"]);
+    expect(control.map(({ definition }) => definition.name)).toEqual([
+      "help",
+      "commands",
+      "status",
+      "whoami",
+      "stop",
+      "tools",
+      "quick",
+    ]);
   });
 
   test("with the built-in commands off, only plugin commands appear in the menu and lists and can be run", () => {
@@ -182,14 +212,19 @@ describe("commands of plugins", () => {
   test("fail with an error that names the plugin and the command", async () => {
     const { commands, say } = setup();
     commands.add("greeter", { ...hello, run: () => Promise.reject(new Error("no voice")) });
-    await expect(say("/hello")).rejects.toMatchObject({ plugin: "greeter", hook: "/hello", message: expect.stringContaining("no voice") });
+    await expect(say("/hello")).rejects.toMatchObject({
+      plugin: "greeter",
+      hook: "/hello",
+      message: expect.stringContaining("no voice"),
+    });
   });
 });
 
 describe("the native commands", () => {
   test("/help lists each command with its purpose", async () => {
     const help = await setup().say("/help");
-    for (const name of ["status", "whoami", "new", "stop", "model", "think", "reasoning"]) expect(help).toContain(`- /${name}`);
+    for (const name of ["status", "whoami", "new", "stop", "model", "think", "reasoning"])
+      expect(help).toContain(`- /${name}`);
   });
 
   test("/whoami shows the id to use in the configuration; a name cannot become markup", async () => {

@@ -40,9 +40,12 @@ describe("fields in a prompt", () => {
   });
 
   test("a field missing from the message is empty, and an unknown field name stays as written", () => {
-    expect(render("[{{Sticker.emoji}}{{MessageThreadId}}]{{IsForum}} {{Nobody}} {{constructor}} {{senderName}}", message("hi"))).toBe(
-      "[]false {{Nobody}} {{constructor}} {{senderName}}",
-    );
+    expect(
+      render(
+        "[{{Sticker.emoji}}{{MessageThreadId}}]{{IsForum}} {{Nobody}} {{constructor}} {{senderName}}",
+        message("hi"),
+      ),
+    ).toBe("[]false {{Nobody}} {{constructor}} {{senderName}}");
   });
 
   test("text chosen by a sender is one quoted line of at most 200 characters and is never expanded again", () => {
@@ -58,7 +61,8 @@ describe("fields in a prompt", () => {
 });
 
 describe("fields in text for people", () => {
-  const from = (name: string, title = "Workshop") => message("hi", { chat: { id: "-5", kind: "group", title }, sender: { id: "1", name } });
+  const from = (name: string, title = "Workshop") =>
+    message("hi", { chat: { id: "-5", kind: "group", title }, sender: { id: "1", name } });
   const shown = (template: string, inbound: Inbound) => parseMarkdown(renderShown(template, fields(inbound)));
 
   test("show text chosen by a sender literally, on one line of at most 200 characters", () => {
@@ -72,7 +76,9 @@ describe("fields in text for people", () => {
   });
 
   test("are inserted as Markdown in triple braces, stay inside code, and leave unknown names as written", () => {
-    expect(shown("{{{ChatTitle}}} `{{SenderName}}` {{Nobody}}", from("*a*`", "**ops**")).text).toBe("ops *a*` {{Nobody}}");
+    expect(shown("{{{ChatTitle}}} `{{SenderName}}` {{Nobody}}", from("*a*`", "**ops**")).text).toBe(
+      "ops *a*` {{Nobody}}",
+    );
   });
 });
 

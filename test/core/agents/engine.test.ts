@@ -64,7 +64,8 @@ function setup(
   const turns = createAgentTurns({
     config: () => config,
     store: {
-      session: async (key) => (settings === undefined ? null : { key, agentId: "main", generation: 1, settings, updatedAt: 0 }),
+      session: async (key) =>
+        settings === undefined ? null : { key, agentId: "main", generation: 1, settings, updatedAt: 0 },
       transcript: async (key, options) => {
         reads.push({ key, userTurns: options?.userTurns });
         return transcript;
@@ -109,8 +110,10 @@ async function failure(promise: Promise<unknown>) {
     () => undefined,
     (thrown: unknown) => thrown,
   );
-  if (error instanceof HostError) return { code: error.code as string, message: error.message, hint: error.hint, cause: error.cause };
-  if (error instanceof EngineError) return { code: error.reason, message: error.message, hint: error.hint, cause: error.cause };
+  if (error instanceof HostError)
+    return { code: error.code as string, message: error.message, hint: error.hint, cause: error.cause };
+  if (error instanceof EngineError)
+    return { code: error.reason, message: error.message, hint: error.hint, cause: error.cause };
   throw new Error(`neither of ours: ${String(error)}`);
 }
 
@@ -198,12 +201,22 @@ describe("what the engine receives", () => {
     const run = async (settings: Record<string, string> | undefined, request: object | undefined) => {
       const { definition, turns: handed } = recorder("m", true);
       const { turns } = setup([definition], { config, ...(settings === undefined ? {} : { settings }) });
-      await collect(await turns.turn(message("x", request === undefined ? {} : { request }), route(), never, new Visit()));
+      await collect(
+        await turns.turn(message("x", request === undefined ? {} : { request }), route(), never, new Visit()),
+      );
       const { model, fallbacks, thinking } = handed[0] as EngineTurn;
       return { model, fallbacks, thinking };
     };
-    expect(await run(undefined, undefined)).toEqual({ model: "a/one", fallbacks: ["b/two", "c/three"], thinking: "low" });
-    expect(await run({ model: "FAST", thinking: "high" }, undefined)).toEqual({ model: "b/two", fallbacks: ["c/three"], thinking: "high" });
+    expect(await run(undefined, undefined)).toEqual({
+      model: "a/one",
+      fallbacks: ["b/two", "c/three"],
+      thinking: "low",
+    });
+    expect(await run({ model: "FAST", thinking: "high" }, undefined)).toEqual({
+      model: "b/two",
+      fallbacks: ["c/three"],
+      thinking: "high",
+    });
     expect(await run({ model: "fast" }, { model: "d/four", thinking: "max" })).toEqual({
       model: "d/four",
       fallbacks: ["b/two", "c/three"],
@@ -223,8 +236,14 @@ test("a session's model that is no longer allowed is replaced by the default", a
 
 describe("a provider whose secret cannot be read", () => {
   const config = { agents: { defaults: { model: { primary: "local/small", fallbacks: ["spare/big"] } } } };
-  const unread = new HostError("secret_unavailable", { path: "models.providers.local.apiKey", reason: "the variable KEY is not set" });
-  const of = (unusable: readonly string[]) => () => ({ usable: {}, unusable: new Map(unusable.map((id) => [id, unread])) });
+  const unread = new HostError("secret_unavailable", {
+    path: "models.providers.local.apiKey",
+    reason: "the variable KEY is not set",
+  });
+  const of = (unusable: readonly string[]) => () => ({
+    usable: {},
+    unusable: new Map(unusable.map((id) => [id, unread])),
+  });
 
   test("is skipped if a fallback has another provider", async () => {
     const { definition, turns } = recorder("model", true);
@@ -275,7 +294,9 @@ describe("a turn", () => {
       { type: "text", delta: "x" },
       { type: "done" },
     ]);
-    expect(await collect(await setup([goesOn]).turns.turn(message(""), route(), never, new Visit()))).toEqual([{ type: "done" }]);
+    expect(await collect(await setup([goesOn]).turns.turn(message(""), route(), never, new Visit()))).toEqual([
+      { type: "done" },
+    ]);
   });
 
   test("passes text on as it arrives", async () => {
@@ -296,11 +317,15 @@ describe("a turn", () => {
   });
 
   // Tried again: the machine may do something else in such a moment.
-  test("is ended by /stop in its chat and thread within 200 ms, even if the engine ignores the signal", { retry: 5 }, async () => {
+  test("is ended by /stop in its chat and thread within 200 ms, even if the engine ignores the signal", {
+    retry: 5,
+  }, async () => {
     const { turns } = setup([deaf]);
     const here = { channel: "irc", account: "default", chat: "42" };
     const ends = failure(turns.turn(message(""), route(), never, new Visit()).then(collect));
-    const elsewhere = [{ chat: "43" }, { account: "second" }, { thread: "7" }].map((more) => route({ to: { ...here, ...more } }));
+    const elsewhere = [{ chat: "43" }, { account: "second" }, { thread: "7" }].map((more) =>
+      route({ to: { ...here, ...more } }),
+    );
     for (const [index, to] of elsewhere.entries())
       turns
         .turn(message("", { id: `event-${index + 2}` }), to, never, new Visit())
@@ -318,10 +343,15 @@ describe("a turn", () => {
 
   test("has its follow-up work aborted by /stop, and the result of that work is not sent", async () => {
     const { turns } = setup([deaf]);
-    const work = (signal: AbortSignal) => new Promise<string>((resolve) => signal.addEventListener("abort", () => resolve("cut")));
+    const work = (signal: AbortSignal) =>
+      new Promise<string>((resolve) => signal.addEventListener("abort", () => resolve("cut")));
     const here = turns.after(route(), never, work);
     const closing = new AbortController();
-    const elsewhere = turns.after(route({ to: { channel: "irc", account: "default", chat: "43" } }), closing.signal, work);
+    const elsewhere = turns.after(
+      route({ to: { channel: "irc", account: "default", chat: "43" } }),
+      closing.signal,
+      work,
+    );
     expect(turns.stop(route(), lastStop)).toBe(1);
     expect(await here).toBeNull();
     closing.abort();
@@ -333,7 +363,9 @@ describe("a turn", () => {
     const place = '["irc","default","42",null]';
     const { turns } = setup([recorder("one").definition], { stops: { [place]: { event: "event-5", at: 1 } } });
     for (const id of ["event-4", "event-5"])
-      expect((await failure(turns.turn(message("", { id }), route(), never, new Visit()).then(collect))).code).toBe("stopped");
+      expect((await failure(turns.turn(message("", { id }), route(), never, new Visit()).then(collect))).code).toBe(
+        "stopped",
+      );
     expect(await turns.turn(message("", { id: "event-6" }), route(), never, new Visit()).then(collect)).toHaveLength(2);
     // Neither a heartbeat nor another chat, whatever they share.
     const heartbeat = message("", { id: "event-4", request: { heartbeat: { events: ["x"], scheduled: false } } });
@@ -345,12 +377,16 @@ describe("a turn", () => {
     expect((await preparing).code).toBe("stopped");
     // A clock that was set back since makes ids that only look older.
     const later = setup([recorder("one").definition], { stops: { [place]: { event: "event-5", at: 2 } } });
-    expect(await later.turns.turn(message("", { id: "event-4" }), route(), never, new Visit()).then(collect)).toHaveLength(2);
+    expect(
+      await later.turns.turn(message("", { id: "event-4" }), route(), never, new Visit()).then(collect),
+    ).toHaveLength(2);
   });
 
   test("ends at its timeout, which a request may set", async () => {
     const { turns } = setup([deaf]);
-    const error = await failure(turns.turn(message("", { request: { timeoutSeconds: 0.05 } }), route(), never, new Visit()).then(collect));
+    const error = await failure(
+      turns.turn(message("", { request: { timeoutSeconds: 0.05 } }), route(), never, new Visit()).then(collect),
+    );
     expect(error.code).toBe("turn_timeout");
     expect(error.message).toContain("0.05 s");
     expect(error.hint).toBe("Raise timeoutSeconds of the webhook's request or mapping, or split the request.");
@@ -425,7 +461,9 @@ describe("an engine's reasoning", () => {
     const endless = engine("endless", async function* () {
       for (;;) yield { type: "text", delta: "x".repeat(10_000) };
     });
-    expect(await failure(setup([endless]).turns.turn(message("x"), route(), never, new Visit()).then(collect))).toMatchObject({
+    expect(
+      await failure(setup([endless]).turns.turn(message("x"), route(), never, new Visit()).then(collect)),
+    ).toMatchObject({
       code: "answer_too_long",
     });
   });

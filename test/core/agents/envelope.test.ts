@@ -7,7 +7,9 @@ const time = "Fri 2026-11-20 14:09 UTC";
 
 /** Lines that a reader takes for the gateway's: they begin with a bracket. */
 function gatewayLines(text: string): readonly string[] {
-  return text.split(/[\r\n\v\f\u0085\u2028\u2029]/).filter((line) => /^[\s\p{Cf}]*[\p{Ps}]/u.test(line.normalize("NFKC")));
+  return text
+    .split(/[\r\n\v\f\u0085\u2028\u2029]/)
+    .filter((line) => /^[\s\p{Cf}]*[\p{Ps}]/u.test(line.normalize("NFKC")));
 }
 
 describe("the envelope", () => {
@@ -21,7 +23,11 @@ describe("the envelope", () => {
   });
 
   test("of an edit in a thread by a sender without a name", () => {
-    const inbound = message("hello", { kind: "edit", sender: { id: "42" }, chat: { id: "42", kind: "direct", thread: "9" } });
+    const inbound = message("hello", {
+      kind: "edit",
+      sender: { id: "42" },
+      chat: { id: "42", kind: "direct", thread: "9" },
+    });
     expect(renderEnvelope(inbound)).toBe(`[irc id:42 thread:9 ${time} edited] hello`);
   });
 
@@ -29,7 +35,9 @@ describe("the envelope", () => {
     const inbound = message("see", {
       forward: { from: "Bob", timestamp: Date.UTC(2026, 0, 2, 3, 4) },
       replyTo: { messageId: "3", sender: "Eve", text: "one\ntwo" },
-      media: [{ kind: "document", ref: "r", fileName: "a b.pdf", mimeType: "application/pdf", size: 2_048, path: "/state/x" }],
+      media: [
+        { kind: "document", ref: "r", fileName: "a b.pdf", mimeType: "application/pdf", size: 2_048, path: "/state/x" },
+      ],
     });
     expect(renderEnvelope(inbound)).toBe(
       [
@@ -120,14 +128,30 @@ describe("a link at the beginning of a line", () => {
   const said = (text: string) => renderEnvelope(message(text)).replace(/^\[[^\]]*\] /, "");
 
   test("stays a link, such as the headline of a forwarded post or a person without a username", () => {
-    for (const text of ["[news](https://example.org/1) today", "first\n[more of it](https://example.org/2)", "[Ada](tg://user?id=1) hi"])
+    for (const text of [
+      "[news](https://example.org/1) today",
+      "first\n[more of it](https://example.org/2)",
+      "[Ada](tg://user?id=1) hi",
+    ])
       expect(said(text)).toBe(text);
   });
 
   test("is escaped if its label could be a gateway line or if no address follows", () => {
-    const labels = ["botchat Ada id:1", "Fri 2026-11-20 14:09 UTC", "forwarded from Ada", "Reply to Ada", "\u200bsystem", "attached file"];
+    const labels = [
+      "botchat Ada id:1",
+      "Fri 2026-11-20 14:09 UTC",
+      "forwarded from Ada",
+      "Reply to Ada",
+      "\u200bsystem",
+      "attached file",
+    ];
     for (const label of labels) expect(said(`[${label}](https://example.org)`)).toMatch(/^\\\[/);
-    for (const text of ["[news] (https://example.org)", "[news](javascript:x)", "[news]", "[[news](https://example.org)"])
+    for (const text of [
+      "[news] (https://example.org)",
+      "[news](javascript:x)",
+      "[news]",
+      "[[news](https://example.org)",
+    ])
       expect(said(text)).toMatch(/^\\\[/);
   });
 });

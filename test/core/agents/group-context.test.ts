@@ -5,7 +5,9 @@ import { message } from "./inbound.ts";
 const said = (text: string, more: object = {}) => message(text, { chat: { id: "-5", kind: "group" }, ...more });
 
 test("each message is a line with sender, id and time, and an edit is marked", () => {
-  expect(renderGroupContext([said("bread\nand milk"), said("oat milk", { kind: "edit", sender: { id: "8", isBot: true } })])).toBe(
+  expect(
+    renderGroupContext([said("bread\nand milk"), said("oat milk", { kind: "edit", sender: { id: "8", isBot: true } })]),
+  ).toBe(
     [
       "[context: said here since your last turn, and not addressed to you]",
       "[context Ada (@ada) id:42 message:7 Fri 2026-11-20 14:09 UTC] bread",

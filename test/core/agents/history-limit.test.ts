@@ -23,8 +23,14 @@ test("no channel limit bounds a group's conversation; historyLimit bounds the gr
 });
 
 test("a webhook session has the webhooks' limit, and a heartbeat has no channel limit", () => {
-  expect(limit(message("hi", { kind: "hook", chat: { id: "hook:x", kind: "system" }, authority: "hook" }), { historyLimit: 5 })).toBe(20);
-  expect(limit(message("hi", { chat: { id: "agent:main:main", kind: "system" }, authority: "operator" }), {})).toBeUndefined();
+  expect(
+    limit(message("hi", { kind: "hook", chat: { id: "hook:x", kind: "system" }, authority: "hook" }), {
+      historyLimit: 5,
+    }),
+  ).toBe(20);
+  expect(
+    limit(message("hi", { chat: { id: "agent:main:main", kind: "system" }, authority: "operator" }), {}),
+  ).toBeUndefined();
 });
 
 test("a conversation that only a plugin drives, such as a schedule's, keeps the last 20 turns", () => {

@@ -1,4 +1,14 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -44,7 +54,10 @@ describe("the files of a message", () => {
       return fetched(ref);
     };
     for (const options of [{ mediaMaxMb: 0.5 }, {}, { mediaMaxMb: "much" }, { mediaMaxMb: -1 }]) {
-      await completeMedia(message("", { media: [file("a")] }), { account: account(fetchMedia, options), signal: never });
+      await completeMedia(message("", { media: [file("a")] }), {
+        account: account(fetchMedia, options),
+        signal: never,
+      });
     }
     expect(limits).toEqual([524_288, 5_242_880, 5_242_880, 5_242_880]);
   });
@@ -71,8 +84,12 @@ describe("the files of a message", () => {
       return fetched(ref);
     };
     const media = [file("a", { kind: "sticker", sticker: { animated: true } }), file("b", { path: "/here" })];
-    expect((await completeMedia(message("", { media }), { account: account(fetchMedia), signal: never })).media).toEqual(media);
-    expect((await completeMedia(message("", { media }), { account: account(undefined), signal: never })).media).toEqual(media);
+    expect(
+      (await completeMedia(message("", { media }), { account: account(fetchMedia), signal: never })).media,
+    ).toEqual(media);
+    expect((await completeMedia(message("", { media }), { account: account(undefined), signal: never })).media).toEqual(
+      media,
+    );
     expect((await completeMedia(message("", { media }), { account: undefined, signal: never })).media).toEqual(media);
     expect(asked).toEqual([]);
   });
@@ -83,7 +100,10 @@ describe("the files of a message", () => {
       new Promise((_resolve, reject) => {
         signal.addEventListener("abort", () => reject(new ChannelError("aborted")));
       });
-    const running = completeMedia(message("", { media: [file("a")] }), { account: account(fetchMedia), signal: stop.signal });
+    const running = completeMedia(message("", { media: [file("a")] }), {
+      account: account(fetchMedia),
+      signal: stop.signal,
+    });
     stop.abort();
     expect((await running).media[0]?.unavailable).toMatch(/^The call was stopped/);
   });

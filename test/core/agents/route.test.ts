@@ -27,7 +27,8 @@ function open() {
     threads: () => false,
     now: Date.now,
   });
-  const write = async (id: string) => void (await router.route(message("hi", { sender: { id }, chat: { id, kind: "direct" } })));
+  const write = async (id: string) =>
+    void (await router.route(message("hi", { sender: { id }, chat: { id, kind: "direct" } })));
   return {
     write,
     last: async () => (await router.lastRecipient("main"))?.chat,

@@ -1,5 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { isHeartbeatAck, isNoReply, silenceReason, speakable, withoutTokens, withoutTokensSoFar } from "../../../core/reply/silence.ts";
+import {
+  isHeartbeatAck,
+  isNoReply,
+  silenceReason,
+  speakable,
+  withoutTokens,
+  withoutTokensSoFar,
+} from "../../../core/reply/silence.ts";
 import { leastCostOf } from "../../support/cost.ts";
 
 const words = (characters: number) => "x".repeat(characters);
@@ -82,12 +89,17 @@ test("no partial token is visible while a text grows", () => {
     ["**HEARTBEAT_OK** all is quiet", /^[^HEARTBOK_]*$/],
     ["The build is red. NO_REPLY", /^[^_]*$/],
   ] as const)
-    for (let length = 1; length <= text.length; length += 1) expect(withoutTokensSoFar(text.slice(0, length))).toMatch(seen);
+    for (let length = 1; length <= text.length; length += 1)
+      expect(withoutTokensSoFar(text.slice(0, length))).toMatch(seen);
   expect(withoutTokensSoFar("Nothing is new.")).toBe("Nothing is new.");
 });
 
 test("a reply with only a token is not sent; one with a file or other text is sent without the token", () => {
-  const reply = (text: string, files: number) => ({ text, media: Array.from({ length: files }, () => ({ path: "/a.png" })), buttons: [] });
+  const reply = (text: string, files: number) => ({
+    text,
+    media: Array.from({ length: files }, () => ({ path: "/a.png" })),
+    buttons: [],
+  });
   const spoken = (text: string, files = 0) => speakable(reply(text, files), { ackMaxChars: 10 }).text;
   expect(spoken("NO_REPLY")).toBe("NO_REPLY");
   expect(spoken("HEARTBEAT_OK fine")).toBe("HEARTBEAT_OK fine");
@@ -97,7 +109,11 @@ test("a reply with only a token is not sent; one with a file or other text is se
 });
 
 test("a long reply is checked in moments, not minutes", async () => {
-  const texts = [`${"<".repeat(200_000)}HEARTBEAT_OK`, "* ".repeat(200_000), `HEARTBEAT_OK ${"HEARTBEAT_OK ".repeat(20_000)}x`];
+  const texts = [
+    `${"<".repeat(200_000)}HEARTBEAT_OK`,
+    "* ".repeat(200_000),
+    `HEARTBEAT_OK ${"HEARTBEAT_OK ".repeat(20_000)}x`,
+  ];
   const all = () => texts.map((text) => [silenceReason(text, { ackMaxChars: 300 }), withoutTokensSoFar(text)]);
   expect(await leastCostOf(all, { below: 2_000 })).toBeLessThan(2_000);
 });

@@ -63,7 +63,10 @@ test("a skill with an unreadable file is reported once and available as soon as 
 });
 
 test.each([
-  ["its file is a link that leads out of the workspace", (outside: string, file: string) => symlinkSync(join(outside, "SKILL.md"), file)],
+  [
+    "its file is a link that leads out of the workspace",
+    (outside: string, file: string) => symlinkSync(join(outside, "SKILL.md"), file),
+  ],
   ["its file is a hard link", (outside: string, file: string) => linkSync(join(outside, "SKILL.md"), file)],
   [
     "its folder is a link that leads out of the workspace",
@@ -122,7 +125,10 @@ test("the model learns what each skill is for and reads its current text, but no
   expect(skillsHint(found)).toMatch(/read_skill[\s\S]*\n- bread: Bakes bread\.$/);
   put("bread", bread.replace("ten", "twenty"));
   const [tool] = skillTools(found);
-  expect(await tool?.run({ name: "bread" }, never, "key")).toMatchObject({ ok: true, text: expect.stringContaining("twenty minutes") });
+  expect(await tool?.run({ name: "bread" }, never, "key")).toMatchObject({
+    ok: true,
+    text: expect.stringContaining("twenty minutes"),
+  });
   expect(await tool?.run({ name: "tea" }, never, "key")).toMatchObject({ ok: false, code: "skill_unknown" });
   expect(await tool?.run(null, never, "key")).toMatchObject({ ok: false, code: "skill_unknown" });
   expect([skillsHint([]), skillTools([])]).toEqual([undefined, []]);

@@ -56,7 +56,7 @@ describe("reasoning", () => {
       key,
       agentId: "main",
       generation: 1,
-      settings: reasoning === undefined ? {} : { reasoning },
+      settings: (reasoning === undefined ? {} : { reasoning }) as Readonly<Record<string, string>>,
       updatedAt: 0,
     }),
   });

@@ -45,7 +45,10 @@ async function start(desk: Desk, config: object) {
   return {
     ...running,
     edit: (next: object) =>
-      writeFileSync(configFile, JSON.stringify({ gateway: { port: 0, drainSeconds: 2 }, state: { dir: "state" }, ...next })),
+      writeFileSync(
+        configFile,
+        JSON.stringify({ gateway: { port: 0, drainSeconds: 2 }, state: { dir: "state" }, ...next }),
+      ),
     async othersGoOn() {
       expect(await settled(await loopback.say("hi"))).toMatchObject({ outcome: "answered" });
     },
@@ -73,15 +76,26 @@ describe("an account whose close call", () => {
     await soon(() => expect(desk.life).toEqual(expect.arrayContaining(["start c", "close b"])));
     await soon(() => expect(desk.life.filter((step) => step === "start b")).toHaveLength(2));
     const [hanging] = desk.accounts;
-    const message = { kind: "message", chat: { id: "7", kind: "direct" }, sender: { id: "7" }, text: "hi", media: [], mention: false };
-    await expect(hanging?.receive(message, { id: "99", lane: "desk:a:7" })).rejects.toMatchObject({ code: "account_closed" });
+    const message = {
+      kind: "message",
+      chat: { id: "7", kind: "direct" },
+      sender: { id: "7" },
+      text: "hi",
+      media: [],
+      mention: false,
+    };
+    await expect(hanging?.receive(message, { id: "99", lane: "desk:a:7" })).rejects.toMatchObject({
+      code: "account_closed",
+    });
     expect(await hanging?.check(message)).toMatchObject({ allowed: false });
     hanging?.status({ state: "connected", detail: "I am still here" });
     expect(log()).not.toContain("was given up");
     edit(desks({ b: { token: "22" } }));
     await soon(() => expect(desk.life).toContain("close c"));
     vi.advanceTimersByTime(pluginDeadlines.close);
-    await logged(/"account":"a","plugin":"acme","error":"[^"]*did not answer at close of desk:a within 10 s".*was given up/);
+    await logged(
+      /"account":"a","plugin":"acme","error":"[^"]*did not answer at close of desk:a within 10 s".*was given up/,
+    );
     expect(log()).not.toContain("I am still here");
     await othersGoOn();
   });
@@ -140,7 +154,9 @@ describe("an account with a faulty start, pause, update or menu function", () =>
     await othersGoOn();
     if (fault === "returns junk") return;
     await logged(/acme [^"]*start of desk:a/);
-    const states = (await gateway.describe()).accounts.filter(({ channel }) => channel === "desk").map(({ status }) => status.state);
+    const states = (await gateway.describe()).accounts
+      .filter(({ channel }) => channel === "desk")
+      .map(({ status }) => status.state);
     expect(states).toEqual([fault === "throws" || fault === "rejects" ? "failed" : "connecting"]);
   });
 
@@ -157,14 +173,17 @@ describe("an account with a faulty start, pause, update or menu function", () =>
     await othersGoOn();
   });
 
-  test.each(["throws", "rejects"] as const)("update %s: the change is applied, and the log names the plugin", async (fault) => {
-    const desk = createDesk(() => ({ update: () => misbehave(fault, { ms: 0 }) as never }));
-    const { edit, othersGoOn } = await start(desk, desks({ a: { token: "1" } }));
-    edit(desks({ a: { token: "1", label: "second" } }));
-    await logged(/the configuration was reloaded/);
-    await logged(/"plugin":"acme","error":"[^"]*update of desk:a/);
-    await othersGoOn();
-  });
+  test.each(["throws", "rejects"] as const)(
+    "update %s: the change is applied, and the log names the plugin",
+    async (fault) => {
+      const desk = createDesk(() => ({ update: () => misbehave(fault, { ms: 0 }) as never }));
+      const { edit, othersGoOn } = await start(desk, desks({ a: { token: "1" } }));
+      edit(desks({ a: { token: "1", label: "second" } }));
+      await logged(/the configuration was reloaded/);
+      await logged(/"plugin":"acme","error":"[^"]*update of desk:a/);
+      await othersGoOn();
+    },
+  );
 });
 
 test.each(["throws", "rejects", "returns junk"] as const)(
@@ -174,9 +193,15 @@ test.each(["throws", "rejects", "returns junk"] as const)(
     const broken = {
       ...desk.plugin,
       setup: (host: Parameters<typeof desk.plugin.setup>[0]) =>
-        desk.plugin.setup({ ...host, channel: (one) => host.channel({ ...one, open: () => misbehave(fault, { ms: 0 }) as never }) }, {}),
+        desk.plugin.setup(
+          { ...host, channel: (one) => host.channel({ ...one, open: () => misbehave(fault, { ms: 0 }) as never }) },
+          {},
+        ),
     };
-    const { gateway, othersGoOn } = await start({ ...desk, plugin: broken as Desk["plugin"] }, desks({ a: { token: "1" } }));
+    const { gateway, othersGoOn } = await start(
+      { ...desk, plugin: broken as Desk["plugin"] },
+      desks({ a: { token: "1" } }),
+    );
     const failed = (await gateway.describe()).accounts.find(({ channel }) => channel === "desk");
     expect(failed?.status.state).toBe("failed");
     await logged(/"plugin":"acme","path":"channels.desk.accounts.a"/);

@@ -61,7 +61,8 @@ function createDesk(): Desk {
             if (inbound.text === "unreadable") throw new Error("what is this");
             return inbound;
           },
-          render: (reply) => (reply.text.includes("nothing") ? [] : [{ kind: "text", chars: reply.text.length, body: reply.text }]),
+          render: (reply) =>
+            reply.text.includes("nothing") ? [] : [{ kind: "text", chars: reply.text.length, body: reply.text }],
           async send(part) {
             sent.push(`${opened.options.label}: ${String(part.body)}`);
             return { messageId: String(sent.length) };
@@ -75,7 +76,15 @@ function createDesk(): Desk {
       updates += 1;
       const chat = { id: "7", kind: "direct" } as const;
       const sender = { id: "7" };
-      const inbound = { kind, chat, sender, text, media: [], mention: false, timestamp: account.now() } satisfies ChannelInbound;
+      const inbound = {
+        kind,
+        chat,
+        sender,
+        text,
+        media: [],
+        mention: false,
+        timestamp: account.now(),
+      } satisfies ChannelInbound;
       return (await account.receive(inbound as unknown as Json, { id: String(updates), lane: "desk:7" })).eventId;
     },
   };
@@ -194,18 +203,32 @@ test("only connection options restart an account; other changes are passed to it
       };
     },
   });
-  const { configFile, settled, ...rest } = await startGateway({ config: config(), plugins: [plugin, createEngine(() => "hello")] });
+  const { configFile, settled, ...rest } = await startGateway({
+    config: config(),
+    plugins: [plugin, createEngine(() => "hello")],
+  });
   running.push({ configFile, settled, ...rest });
   const edit = (options: object) =>
-    writeFileSync(configFile, JSON.stringify({ gateway: { port: 0, drainSeconds: 2 }, state: { dir: "state" }, ...config(options) }));
+    writeFileSync(
+      configFile,
+      JSON.stringify({ gateway: { port: 0, drainSeconds: 2 }, state: { dir: "state" }, ...config(options) }),
+    );
   const lifeIs = (wanted: readonly string[]) => expect.poll(() => life).toEqual(wanted);
   edit({ tone: "loud" });
   await lifeIs(["open a plain", "update loud"]);
-  const inbound = { kind: "message", chat: { id: "7", kind: "direct" }, sender: { id: "7" }, text: "hi", media: [], mention: false };
+  const inbound = {
+    kind: "message",
+    chat: { id: "7", kind: "direct" },
+    sender: { id: "7" },
+    text: "hi",
+    media: [],
+    mention: false,
+  };
   const accepted = await account?.receive({ ...inbound, timestamp: 1 }, { id: "1", lane: "desk:7" });
   await settled(accepted?.eventId ?? "");
   expect(answers).toEqual(["loud: hello"]);
-  // A report of something else leaves the bot's name and the last contact as they were; a call that was answered is a contact.
+  // A report of something else leaves the bot's name and the last contact as they were; a call that was answered is a
+  // contact.
   account?.calling()();
   account?.status({ state: "connected", detail: "the room is locked" });
   const [{ status } = { status: undefined }] = (await rest.gateway.describe()).accounts;

@@ -8,7 +8,14 @@ import { serverOptions } from "../../../core/sdk/server-options.ts";
 import botchat from "../../../plugins/botchat/index.ts";
 
 /** What a channel without credentials and rules of its own leaves out. */
-const plain = { secrets: [], secretFiles: {}, credentials: [], environment: {}, check: undefined, signsInAs: undefined } as object;
+const plain = {
+  secrets: [],
+  secretFiles: {},
+  credentials: [],
+  environment: {},
+  check: undefined,
+  signsInAs: undefined,
+} as object;
 
 async function problemsOf(section: object, environment: Readonly<Record<string, string>> = {}) {
   if (botchat.channel === undefined) throw new Error("the plugin declares no channel");
@@ -51,7 +58,9 @@ test.each([
     "channels.botchat.accounts.work.botToken: is the same as $BOTCHAT_BOT_TOKEN",
   ],
 ])("an account with %s is rejected in a sentence that names both places", async (_name, section, expected) => {
-  const environment = JSON.stringify(section).includes('"default":{},"work"') ? { BOTCHAT_BOT_TOKEN: "7:token-of-it" } : {};
+  const environment: Readonly<Record<string, string>> = JSON.stringify(section).includes('"default":{},"work"')
+    ? { BOTCHAT_BOT_TOKEN: "7:token-of-it" }
+    : {};
   const found = await problemsOf(section, environment);
   expect(found.map(({ severity, path, message }) => [severity, `${path}: ${message}`])).toEqual([["error", expected]]);
   expect(JSON.stringify(found)).not.toContain("token-");
@@ -60,7 +69,11 @@ test.each([
 test("an invalid token and a webhook without a secret are reported with their paths but without the token", async () => {
   const found = await problemsOf({
     webhookUrl: "https://example.org/hook",
-    accounts: { a: { botToken: "not-a-real-token" }, b: { botToken: "7:x" }, c: { botToken: "8:x", webhookSecret: "secret-of-the-test" } },
+    accounts: {
+      a: { botToken: "not-a-real-token" },
+      b: { botToken: "7:x" },
+      c: { botToken: "8:x", webhookSecret: "secret-of-the-test" },
+    },
   });
   expect(found.map(({ path, message }) => `${path}: ${message.split(" (")[0]}`)).toEqual([
     "channels.botchat.accounts.a.botToken: does not look like a bot token",
@@ -71,29 +84,42 @@ test("an invalid token and a webhook without a secret are reported with their pa
 });
 
 const listening = async (accounts: object, root: object = {}) =>
-  (await problemsOf({ webhookUrl: "https://example.org/hook", webhookSecret: "secret-of-the-test", ...root, accounts })).map(
-    ({ path, message, hint }) => [`${path}: ${message}`, hint],
-  );
+  (
+    await problemsOf({ webhookUrl: "https://example.org/hook", webhookSecret: "secret-of-the-test", ...root, accounts })
+  ).map(({ path, message, hint }) => [`${path}: ${message}`, hint]);
 
 test.each<[string, object, object, string]>([
   ["by default", { a: { botToken: "1:a" }, b: { botToken: "2:b" } }, {}, "accounts.b.webhookPort: is 8787"],
   ["by the root", { a: { botToken: "1:a" }, b: { botToken: "2:b" } }, { webhookPort: 9000 }, "webhookPort: is 9000"],
-  ["with paths that differ", { a: { botToken: "1:a", webhookPath: "/a" }, b: { botToken: "2:b" } }, {}, "accounts.b.webhookPort: is 8787"],
+  [
+    "with paths that differ",
+    { a: { botToken: "1:a", webhookPath: "/a" }, b: { botToken: "2:b" } },
+    {},
+    "accounts.b.webhookPort: is 8787",
+  ],
   [
     "one of them everywhere",
     { a: { botToken: "1:a" }, b: { botToken: "2:b", webhookHost: "0.0.0.0" } },
     {},
     "accounts.b.webhookPort: is 8787",
   ],
-  ["by another name", { a: { botToken: "1:a" }, b: { botToken: "2:b", webhookHost: "localhost" } }, {}, "accounts.b.webhookPort: is 8787"],
-])("of two accounts that listen on the same address, %s, the second is rejected with both paths", async (_name, accounts, root, expected) => {
-  expect(await listening(accounts, root)).toEqual([
-    [
-      `channels.botchat.${expected}, and channels.botchat.accounts.a listens there already`,
-      "Set channels.botchat.accounts.b.webhookPort to a port of its own, even if the paths differ.",
-    ],
-  ]);
-});
+  [
+    "by another name",
+    { a: { botToken: "1:a" }, b: { botToken: "2:b", webhookHost: "localhost" } },
+    {},
+    "accounts.b.webhookPort: is 8787",
+  ],
+])(
+  "of two accounts that listen on the same address, %s, the second is rejected with both paths",
+  async (_name, accounts, root, expected) => {
+    expect(await listening(accounts, root)).toEqual([
+      [
+        `channels.botchat.${expected}, and channels.botchat.accounts.a listens there already`,
+        "Set channels.botchat.accounts.b.webhookPort to a port of its own, even if the paths differ.",
+      ],
+    ]);
+  },
+);
 
 test("accounts may share a configuration if they poll, use different or automatic ports, or one is disabled", async () => {
   const a = { botToken: "1:a" };
@@ -117,7 +143,9 @@ test("a channel whose own check fails disables only its account, with the reason
   } as unknown as NonNullable<typeof botchat.channel>;
   const from = { secrets: createSecrets({ env: {}, directory: "/" }), environment: {} };
   const read = await readAccounts(channel, { accounts: { a: { botToken: "7:x" }, b: { botToken: "8:x" } } }, from);
-  expect(read.map(({ settings, problems }) => [settings !== undefined, problems.map(({ message }) => message)])).toEqual([
+  expect(
+    read.map(({ settings, problems }) => [settings !== undefined, problems.map(({ message }) => message)]),
+  ).toEqual([
     [false, ["cannot be checked by its channel: no idea"]],
     [true, []],
   ]);
@@ -125,40 +153,57 @@ test("a channel whose own check fails disables only its account, with the reason
 
 test.each([
   ["an option that is marked", {}, { server: "chat.example.org", tls: false, password: "secret" }, true],
-  ["one inside a list", {}, { server: "chat.example.org", tls: false, rooms: [{ name: "a" }, { name: "b", key: "secret" }] }, true],
+  [
+    "one inside a list",
+    {},
+    { server: "chat.example.org", tls: false, rooms: [{ name: "a" }, { name: "b", key: "secret" }] },
+    true,
+  ],
   ["one that the channel lists", { secrets: ["pin"] }, { server: "chat.example.org", tls: false, pin: "1234" }, true],
   ["none", {}, { server: "chat.example.org", tls: false, rooms: [{ name: "a" }] }, false],
   ["one that is encrypted", {}, { server: "chat.example.org", password: "secret" }, false],
   ["one that stays on this machine", {}, { server: "127.0.0.1", tls: false, password: "secret" }, false],
-  ["one for a server that only begins like this machine", {}, { server: "127.example.org", tls: false, password: "secret" }, true],
-])("a secret that would be sent unencrypted to another machine is rejected: %s", async (_, change, section, refused) => {
-  const options = Type.Object({
-    ...serverOptions({ port: 7000 }),
-    password: Type.Optional(secretText({ description: "Password." })),
-    pin: Type.Optional(Type.String()),
-    rooms: Type.Array(Type.Object({ name: Type.String(), key: Type.Optional(secretText({ description: "Key." })) }), { default: [] }),
-  });
-  const channel: CalledChannel = { ...(botchat.channel as ChannelDefinition), ...plain, options, ...change };
-  const from = { secrets: createSecrets({ env: {}, directory: "/" }), environment: {} };
-  const [account] = await readAccounts(channel, section, from);
-  expect({ problems: account?.problems, isOff: account?.settings === undefined }).toEqual({
-    problems: refused
-      ? [
-          {
-            severity: "error",
-            path: "channels.botchat.tls",
-            message: "is false, so the password would be sent unencrypted",
-            hint: "Set tls to true, or remove the password.",
-          },
-        ]
-      : [],
-    isOff: refused,
-  });
-});
+  [
+    "one for a server that only begins like this machine",
+    {},
+    { server: "127.example.org", tls: false, password: "secret" },
+    true,
+  ],
+])(
+  "a secret that would be sent unencrypted to another machine is rejected: %s",
+  async (_, change, section, refused) => {
+    const options = Type.Object({
+      ...serverOptions({ port: 7000 }),
+      password: Type.Optional(secretText({ description: "Password." })),
+      pin: Type.Optional(Type.String()),
+      rooms: Type.Array(Type.Object({ name: Type.String(), key: Type.Optional(secretText({ description: "Key." })) }), {
+        default: [],
+      }),
+    });
+    const channel: CalledChannel = { ...(botchat.channel as ChannelDefinition), ...plain, options, ...change };
+    const from = { secrets: createSecrets({ env: {}, directory: "/" }), environment: {} };
+    const [account] = await readAccounts(channel, section, from);
+    expect({ problems: account?.problems, isOff: account?.settings === undefined }).toEqual({
+      problems: refused
+        ? [
+            {
+              severity: "error",
+              path: "channels.botchat.tls",
+              message: "is false, so the password would be sent unencrypted",
+              hint: "Set tls to true, or remove the password.",
+            },
+          ]
+        : [],
+      isOff: refused,
+    });
+  },
+);
 
 test("different bots and disabled accounts are not reported as duplicates", async () => {
   expect(
-    await problemsOf({ accounts: { a: { botToken: "7:x" }, b: { botToken: "77:x" }, c: { botToken: "7:x", enabled: false } } }),
+    await problemsOf({
+      accounts: { a: { botToken: "7:x" }, b: { botToken: "77:x" }, c: { botToken: "7:x", enabled: false } },
+    }),
   ).toEqual([]);
 });
 
@@ -168,16 +213,24 @@ test("accounts are checked in parallel; those after a faulty account are checked
   const all = Promise.withResolvers<void>();
   const asked: string[] = [];
   const check: CalledChannel["check"] = async (_options, { path, before }) => {
-    asked.push(`${path.split(".").at(-1)} after ${before.map((other) => other.path.split(".").at(-1)).join(" and ") || "none"}`);
+    asked.push(
+      `${path.split(".").at(-1)} after ${before.map((other) => other.path.split(".").at(-1)).join(" and ") || "none"}`,
+    );
     if (asked.length === accounts.length) all.resolve();
     // One after the other, none would ever be answered.
     await all.promise;
     return path.endsWith("first") ? [{ option: "apiRoot", message: "is closed", hint: "Open it." }] : [];
   };
   const from = { secrets: createSecrets({ env: {}, directory: "/" }), environment: {} };
-  const section = { accounts: Object.fromEntries(accounts.map((name, index) => [name, { botToken: `${index + 1}:token-of-it` }])) };
+  const section = {
+    accounts: Object.fromEntries(accounts.map((name, index) => [name, { botToken: `${index + 1}:token-of-it` }])),
+  };
   const read = await readAccounts({ ...channel, check }, section, from);
-  expect(read.map(({ id, settings }) => `${id} ${settings === undefined ? "off" : "on"}`)).toEqual(["first off", "second on", "third on"]);
+  expect(read.map(({ id, settings }) => `${id} ${settings === undefined ? "off" : "on"}`)).toEqual([
+    "first off",
+    "second on",
+    "third on",
+  ]);
   expect(asked).toEqual([
     "first after none",
     "second after first",
@@ -223,6 +276,9 @@ test.each([
     secrets: ["token"],
     secretFiles: { tokenFile: "token" },
   } as unknown as CalledChannel;
-  const found = await readAccounts(definition, section, { secrets: createSecrets({ env: {}, directory: "/" }), environment: {} });
+  const found = await readAccounts(definition, section, {
+    secrets: createSecrets({ env: {}, directory: "/" }),
+    environment: {},
+  });
   expect(found.flatMap(({ problems }) => problems.map((problem) => problem.path))).toEqual([path]);
 });

@@ -28,7 +28,10 @@ async function optionsOf(channel: object, environment: Record<string, string> = 
     options: Type.Object({
       token: Type.Optional(Type.String()),
       tokenFile: Type.Optional(Type.String()),
-      polling: Type.Object({ seconds: Type.Integer({ default: 30 }), stall: Type.Integer({ default: 120 }) }, { default: {} }),
+      polling: Type.Object(
+        { seconds: Type.Integer({ default: 30 }), stall: Type.Integer({ default: 120 }) },
+        { default: {} },
+      ),
     }),
     secrets: ["token"],
     credentials: ["token", "tokenFile"],
@@ -47,29 +50,48 @@ async function optionsOf(channel: object, environment: Record<string, string> = 
     },
     open(account) {
       handed = account.options as Record<string, unknown>;
-      return { start: async () => {}, parse: () => null, render: () => [], send: async () => ({ messageId: "1" }), close: async () => {} };
+      return {
+        start: async () => {},
+        parse: () => null,
+        render: () => [],
+        send: async () => ({ messageId: "1" }),
+        close: async () => {},
+      };
     },
   });
-  running = await startGateway({ directory, config: { channels: { probe: channel } }, plugins: [probe], gateway: { environment } });
+  running = await startGateway({
+    directory,
+    config: { channels: { probe: channel } },
+    plugins: [probe],
+    gateway: { environment },
+  });
   return handed;
 }
 
 describe("a channel receives its options", () => {
   test("with the defaults that a partly filled object leaves out", async () => {
-    expect(await optionsOf({ token: "a-token", polling: { seconds: 5 } })).toMatchObject({ polling: { seconds: 5, stall: 120 } });
+    expect(await optionsOf({ token: "a-token", polling: { seconds: 5 } })).toMatchObject({
+      polling: { seconds: 5, stall: 120 },
+    });
   });
 
   test("with secrets resolved", async () => {
-    expect(await optionsOf({ token: { env: "PROBE_TOKEN" } }, { PROBE_TOKEN: "from-outside" })).toMatchObject({ token: "from-outside" });
+    expect(await optionsOf({ token: { env: "PROBE_TOKEN" } }, { PROBE_TOKEN: "from-outside" })).toMatchObject({
+      token: "from-outside",
+    });
   });
 
   test("together with the gateway's own options and their defaults", async () => {
-    expect(await optionsOf({ token: "a-token", dmPolicy: "disabled" })).toMatchObject({ dmPolicy: "disabled", configWrites: true });
+    expect(await optionsOf({ token: "a-token", dmPolicy: "disabled" })).toMatchObject({
+      dmPolicy: "disabled",
+      configWrites: true,
+    });
   });
 });
 
 describe("the source of a credential", () => {
-  const opened = async (channel: object, environment?: Record<string, string>) => (await optionsOf(channel, environment)).token;
+  const opened = async (channel: object, environment?: Record<string, string>) =>
+    (await optionsOf(channel, environment)).token;
 
   test("a file beside the configuration takes precedence over the option", async () => {
     writeFileSync(join(directory, "token"), "from-the-file\n");
@@ -95,7 +117,9 @@ describe("the source of a credential", () => {
   });
 
   test("a named account ignores the root and the environment; the account default prefers its own value", async () => {
-    expect(await opened({ token: "of-the-root", accounts: { work: {} } }, { PROBE_DEFAULT_TOKEN: "from-outside" })).toBeUndefined();
+    expect(
+      await opened({ token: "of-the-root", accounts: { work: {} } }, { PROBE_DEFAULT_TOKEN: "from-outside" }),
+    ).toBeUndefined();
     await running?.gateway.close();
     writeFileSync(join(directory, "token"), "file-of-the-root");
     expect(await opened({ tokenFile: "token", accounts: { Default: { token: "its-own" } } })).toBe("its-own");

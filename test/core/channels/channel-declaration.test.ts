@@ -22,14 +22,30 @@ const capabilities = {
   typing: false,
   menu: false,
 } as const;
-const irc = { id: "irc", version: "1.0.0", host: "^0.1.0", options: Type.Object({}), capabilities, open: () => connection };
+const irc = {
+  id: "irc",
+  version: "1.0.0",
+  host: "^0.1.0",
+  options: Type.Object({}),
+  capabilities,
+  open: () => connection,
+};
 const declare = (change: object) => defineChannel({ ...irc, ...change } as unknown as ChannelDefinition);
 
 test.each([
   [{ capabilities: undefined }, "its channel has no capabilities"],
-  [{ capabilities: { ...capabilities, maxChars: undefined } }, "capabilities.maxChars of its channel must be a whole number above 0"],
-  [{ capabilities: { ...capabilities, maxChars: 0 } }, "capabilities.maxChars of its channel must be a whole number above 0"],
-  [{ capabilities: { ...capabilities, markup: "html" } }, 'capabilities.markup of its channel must be "plain" or "rich"'],
+  [
+    { capabilities: { ...capabilities, maxChars: undefined } },
+    "capabilities.maxChars of its channel must be a whole number above 0",
+  ],
+  [
+    { capabilities: { ...capabilities, maxChars: 0 } },
+    "capabilities.maxChars of its channel must be a whole number above 0",
+  ],
+  [
+    { capabilities: { ...capabilities, markup: "html" } },
+    'capabilities.markup of its channel must be "plain" or "rich"',
+  ],
   [
     { capabilities: { ...capabilities, messageIds: { pattern: "(", description: "a number" } } },
     "capabilities.messageIds of its channel needs a pattern, which is a regular expression, and a description",
@@ -38,7 +54,9 @@ test.each([
   [{ open: undefined }, "its channel has no open function"],
   [{ options: undefined }, "the options of its channel must be a TypeBox object, Type.Object({}) where there are none"],
 ])("a channel declared with %j is rejected before any of its code runs, with the reason", (change, reason) => {
-  expect(() => checkDeclaration("irc", declare(change))).toThrow(`The declaration of the plugin irc is invalid: ${reason}.`);
+  expect(() => checkDeclaration("irc", declare(change))).toThrow(
+    `The declaration of the plugin irc is invalid: ${reason}.`,
+  );
 });
 
 test("a complete channel declaration is accepted", () => {
@@ -48,14 +66,17 @@ test("a complete channel declaration is accepted", () => {
 test.each([
   ["lacks functions", { ...connection, render: undefined, close: undefined }, "render, close is not a function there"],
   ["is nothing", undefined, "start, parse, render, send, close is not a function there"],
-])("a connection that %s fails its account at startup, naming the functions, instead of at the first message", async (_name, opened, reason) => {
-  await using host = await createTestHost({
-    config: { channels: { irc: {} } },
-    plugins: [declare({ open: () => opened })],
-    allowErrors: [/open must return/],
-  });
-  expect(await host.accounts()).toContainEqual({
-    ...{ channel: "irc", account: "default", state: "failed" },
-    detail: `open must return start, parse, render, send, close: ${reason}`,
-  });
-});
+])(
+  "a connection that %s fails its account at startup, naming the functions, instead of at the first message",
+  async (_name, opened, reason) => {
+    await using host = await createTestHost({
+      config: { channels: { irc: {} } },
+      plugins: [declare({ open: () => opened })],
+      allowErrors: [/open must return/],
+    });
+    expect(await host.accounts()).toContainEqual({
+      ...{ channel: "irc", account: "default", state: "failed" },
+      detail: `open must return start, parse, render, send, close: ${reason}`,
+    });
+  },
+);

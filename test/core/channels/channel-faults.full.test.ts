@@ -2,7 +2,14 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { pluginDeadlines } from "../../../core/host/deadline.ts";
-import type { ChannelConnection, EngineTurn, Part, PluginDefinition, Reply, TurnEvent } from "../../../core/sdk/contract.ts";
+import type {
+  ChannelConnection,
+  EngineTurn,
+  Part,
+  PluginDefinition,
+  Reply,
+  TurnEvent,
+} from "../../../core/sdk/contract.ts";
 import { removeDirectory } from "../../support/directory.ts";
 import { createDesk, type Desk, faults, misbehave, platformAnswers, playTimers } from "../../support/faults.ts";
 import { createEngine, createLoopback, type Loopback, startGateway, type TestGateway } from "../../support/gateway.ts";
@@ -87,7 +94,9 @@ describe("render", () => {
     const { settled, calls } = await start(desk);
     const report = await settled(await desk.say("hi"));
     expect(report).toMatchObject({ outcome: "failed", reason: "render_failed", attempts: 1 });
-    expect(report.decisions).toContainEqual(expect.objectContaining({ station: "formatting", plugin: "acme", code: "render_failed" }));
+    expect(report.decisions).toContainEqual(
+      expect.objectContaining({ station: "formatting", plugin: "acme", code: "render_failed" }),
+    );
     expect(calls()).toBe(1);
     await logged("render");
     await expectOthersToGoOn();
@@ -105,19 +114,22 @@ describe("render", () => {
     expect(calls()).toBe(1);
   });
 
-  test.each(["throws", "rejects", "returns junk"] as const)("that %s on markup falls back to plain text", async (fault) => {
-    const render = ({ text }: Reply) =>
-      /(?<!\\)\*\*/.test(text)
-        ? misbehave(fault, { ms: 0, junk: [{ kind: "text", chars: 1, body: 10n }] })
-        : [{ kind: "text", chars: text.length, body: text.replaceAll("\\", "") }];
-    const desk = createDesk(() => ({ render: render as never }), { markup: "rich" });
-    const { settled, calls } = await start(desk);
-    const report = await settled(await desk.say("hi"));
-    expect(report).toMatchObject({ outcome: "answered", attempts: 1 });
-    expect(report.decisions).toContainEqual(expect.objectContaining({ plugin: "acme", code: "sent_as_text" }));
-    expect(desk.sent).toEqual(["**hello**"]);
-    expect(calls()).toBe(1);
-  });
+  test.each(["throws", "rejects", "returns junk"] as const)(
+    "that %s on markup falls back to plain text",
+    async (fault) => {
+      const render = ({ text }: Reply) =>
+        /(?<!\\)\*\*/.test(text)
+          ? misbehave(fault, { ms: 0, junk: [{ kind: "text", chars: 1, body: 10n }] })
+          : [{ kind: "text", chars: text.length, body: text.replaceAll("\\", "") }];
+      const desk = createDesk(() => ({ render: render as never }), { markup: "rich" });
+      const { settled, calls } = await start(desk);
+      const report = await settled(await desk.say("hi"));
+      expect(report).toMatchObject({ outcome: "answered", attempts: 1 });
+      expect(report.decisions).toContainEqual(expect.objectContaining({ plugin: "acme", code: "sent_as_text" }));
+      expect(desk.sent).toEqual(["**hello**"]);
+      expect(calls()).toBe(1);
+    },
+  );
 
   test("that fails on buttons falls back to the text with its markup", async () => {
     const render: ChannelConnection["render"] = ({ text, buttons }) => {
@@ -138,16 +150,19 @@ describe("render", () => {
 });
 
 describe("admit", () => {
-  test.each(faults)("that %s delays the reply no longer than its deadline, and the reply is sent once", async (fault) => {
-    const desk = createDesk(() => ({ admit: () => misbehave(fault, { ms: pluginDeadlines.admit }) as never }));
-    const { settled, calls } = await start(desk);
-    const report = await settled(await desk.say("hi"));
-    expect(report).toMatchObject({ outcome: "answered", attempts: 1 });
-    expect(report.decisions).toContainEqual(expect.objectContaining({ plugin: "acme", code: "admit_failed" }));
-    expect(desk.sent).toEqual(["**hello**"]);
-    expect(calls()).toBe(1);
-    await expectOthersToGoOn();
-  });
+  test.each(faults)(
+    "that %s delays the reply no longer than its deadline, and the reply is sent once",
+    async (fault) => {
+      const desk = createDesk(() => ({ admit: () => misbehave(fault, { ms: pluginDeadlines.admit }) as never }));
+      const { settled, calls } = await start(desk);
+      const report = await settled(await desk.say("hi"));
+      expect(report).toMatchObject({ outcome: "answered", attempts: 1 });
+      expect(report.decisions).toContainEqual(expect.objectContaining({ plugin: "acme", code: "admit_failed" }));
+      expect(desk.sent).toEqual(["**hello**"]);
+      expect(calls()).toBe(1);
+      await expectOthersToGoOn();
+    },
+  );
 });
 
 describe("send", () => {
@@ -160,12 +175,18 @@ describe("send", () => {
         return misbehave(fault, { ms: pluginDeadlines.send, good: { messageId: "1" } }) as never;
       };
       const desk = createDesk(() => ({ send }));
-      const { settled, calls } = await start(desk, { config: { channels: { desk: { ...openDesk, retry: quick }, loopback: openDesk } } });
+      const { settled, calls } = await start(desk, {
+        config: { channels: { desk: { ...openDesk, retry: quick }, loopback: openDesk } },
+      });
       platformAnswers(() => desk.accounts.at(-1)?.calling()());
       const report = await settled(await desk.say("hi"));
       expect(report).toMatchObject({ outcome: "failed", reason: "send_fate_unknown", attempts: 1 });
       expect(report.decisions.at(-1)).toMatchObject({ plugin: "acme", detail: expect.stringContaining("acme") });
-      expect(sends).toEqual(["**hello**", "**hello**", expect.stringContaining("cannot confirm that all of it arrived")]);
+      expect(sends).toEqual([
+        "**hello**",
+        "**hello**",
+        expect.stringContaining("cannot confirm that all of it arrived"),
+      ]);
       expect(calls()).toBe(1);
       await expectOthersToGoOn();
     },
@@ -222,35 +243,41 @@ describe("activity shown while a turn runs", () => {
     await expectOthersToGoOn();
   });
 
-  test.each(["throws", "returns junk"] as const)("a preview that %s shows nothing, and the reply is sent", async (fault) => {
-    const called = Promise.withResolvers<void>();
-    const preview = () => {
-      called.resolve();
-      return misbehave(fault, { ms: 0 }) as never;
-    };
-    const desk = createDesk(() => ({ preview }), { rich: true });
-    const { settled, calls } = await start(desk, { answer: () => growing(called.promise) });
-    expect(await settled(await desk.say("hi"))).toMatchObject({ outcome: "answered", attempts: 1 });
-    expect(desk.sent).toEqual(["**hello**"]);
-    expect(calls()).toBe(1);
-  });
+  test.each(["throws", "returns junk"] as const)(
+    "a preview that %s shows nothing, and the reply is sent",
+    async (fault) => {
+      const called = Promise.withResolvers<void>();
+      const preview = () => {
+        called.resolve();
+        return misbehave(fault, { ms: 0 }) as never;
+      };
+      const desk = createDesk(() => ({ preview }), { rich: true });
+      const { settled, calls } = await start(desk, { answer: () => growing(called.promise) });
+      expect(await settled(await desk.say("hi"))).toMatchObject({ outcome: "answered", attempts: 1 });
+      expect(desk.sent).toEqual(["**hello**"]);
+      expect(calls()).toBe(1);
+    },
+  );
 
-  test.each(faults)("a preview whose close call %s lets the reply replace the message that the preview named", async (fault) => {
-    const shown = Promise.withResolvers<void>();
-    const preview: ChannelConnection["preview"] = (_address, { onMessage }) => ({
-      update() {
-        onMessage(["p1"]);
-        shown.resolve();
-      },
-      close: () => misbehave(fault, { ms: pluginDeadlines.closePreview, good: ["p2"] }) as never,
-    });
-    const desk = createDesk(() => ({ preview }), { rich: true });
-    const { settled, calls } = await start(desk, { answer: () => growing(shown.promise) });
-    expect(await settled(await desk.say("hi"))).toMatchObject({ outcome: "answered", attempts: 1 });
-    expect(desk.sent).toEqual(["***hello**"]);
-    expect(calls()).toBe(1);
-    await logged("preview close");
-  });
+  test.each(faults)(
+    "a preview whose close call %s lets the reply replace the message that the preview named",
+    async (fault) => {
+      const shown = Promise.withResolvers<void>();
+      const preview: ChannelConnection["preview"] = (_address, { onMessage }) => ({
+        update() {
+          onMessage(["p1"]);
+          shown.resolve();
+        },
+        close: () => misbehave(fault, { ms: pluginDeadlines.closePreview, good: ["p2"] }) as never,
+      });
+      const desk = createDesk(() => ({ preview }), { rich: true });
+      const { settled, calls } = await start(desk, { answer: () => growing(shown.promise) });
+      expect(await settled(await desk.say("hi"))).toMatchObject({ outcome: "answered", attempts: 1 });
+      expect(desk.sent).toEqual(["***hello**"]);
+      expect(calls()).toBe(1);
+      await logged("preview close");
+    },
+  );
 
   test.each(faults)("a preview whose removal %s does not keep its event from ending", async (fault) => {
     const shown = Promise.withResolvers<void>();
@@ -296,9 +323,17 @@ describe("queries about people, chats and files", () => {
   };
 
   test.each(faults)("resolve that %s fails its event before the model is called, naming the plugin", async (fault) => {
-    const desk = createDesk(() => ({ resolve: () => misbehave(fault, { ms: pluginDeadlines.resolve, good: "7" }) as never }));
-    const { settled, calls } = await start(desk, { config: { ...hooks, channels: { desk: openDesk, loopback: openDesk } } });
-    const sent = await post("/hooks/agent", { message: "hi", channel: "desk", to: "@somebody" }, "a-token-that-is-long");
+    const desk = createDesk(() => ({
+      resolve: () => misbehave(fault, { ms: pluginDeadlines.resolve, good: "7" }) as never,
+    }));
+    const { settled, calls } = await start(desk, {
+      config: { ...hooks, channels: { desk: openDesk, loopback: openDesk } },
+    });
+    const sent = await post(
+      "/hooks/agent",
+      { message: "hi", channel: "desk", to: "@somebody" },
+      "a-token-that-is-long",
+    );
     const { runId } = (await sent.json()) as { readonly runId: string };
     const report = await settled(runId);
     expect(report).toMatchObject({ outcome: "failed", reason: "routing_failed", attempts: 1 });
@@ -343,8 +378,12 @@ describe("queries about people, chats and files", () => {
           ? (misbehave(fault, { ms: pluginDeadlines.members, good: {} }) as never)
           : Promise.resolve({ ok: true, detail: "member" }),
     }));
-    await start(desk, { config: { channels: { desk: { ...openDesk, groups: { "-1": {}, "-2": {} } }, loopback: openDesk } } });
-    const said = JSON.parse(await manage("probe", {})) as { readonly accounts: readonly { readonly channel: string }[] };
+    await start(desk, {
+      config: { channels: { desk: { ...openDesk, groups: { "-1": {}, "-2": {} } }, loopback: openDesk } },
+    });
+    const said = JSON.parse(await manage("probe", {})) as {
+      readonly accounts: readonly { readonly channel: string }[];
+    };
     expect(said.accounts.find(({ channel }) => channel === "desk")).toMatchObject({
       probe: { ok: true },
       groups: [
@@ -357,7 +396,9 @@ describe("queries about people, chats and files", () => {
   test.each(faults)("findMedia that %s is a refusal that names the plugin", async (fault) => {
     const findMedia = () => misbehave(fault, { ms: pluginDeadlines.findMedia, good: [] }) as never;
     const desk = createDesk(() => ({ findMedia }), { rich: true });
-    await start(desk, { config: { channels: { desk: { ...openDesk, actions: { sticker: true } }, loopback: openDesk } } });
+    await start(desk, {
+      config: { channels: { desk: { ...openDesk, actions: { sticker: true } }, loopback: openDesk } },
+    });
     const said = await manage("actions", { action: "sticker-search", channel: "desk", query: "cat" });
     expect(said).toContain("channel_failed");
     expect(said).toContain("acme");

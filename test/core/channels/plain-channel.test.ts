@@ -1,8 +1,18 @@
-/** A channel that says only what it knows: the gateway completes its events, reads its secrets and files, and explains its codes. */
+/**
+ * A channel that says only what it knows: the gateway completes its events, reads its secrets and files, and explains
+ * its codes.
+ */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Json, Type } from "service-gateway/sdk";
-import { type ChannelAccount, ChannelError, defineChannel, filePath, type Parsed, secretText } from "service-gateway/sdk/channel";
+import {
+  type ChannelAccount,
+  ChannelError,
+  defineChannel,
+  filePath,
+  type Parsed,
+  secretText,
+} from "service-gateway/sdk/channel";
 import { expect, onTestFinished, test } from "vitest";
 import { wholeSchema } from "../../../core/config/plugin-schemas.ts";
 import { redactConfig } from "../../../core/config/showing/redact.ts";
@@ -12,9 +22,12 @@ import { createEngine, startGateway } from "../../support/gateway.ts";
 import { run } from "../cli/command-runner.ts";
 
 const options = Type.Object({
-  proxies: Type.Array(Type.Object({ url: Type.String(), password: secretText({ description: "Password of the proxy." }) }), {
-    default: [],
-  }),
+  proxies: Type.Array(
+    Type.Object({ url: Type.String(), password: secretText({ description: "Password of the proxy." }) }),
+    {
+      default: [],
+    },
+  ),
   keyFile: Type.Optional(filePath({ description: "File with the bot's key." })),
 });
 
@@ -55,7 +68,9 @@ async function open({
       };
     },
   });
-  const heard = createEngine(({ inbound }) => `${inbound.kind} ${inbound.text}, ${inbound.mention ? "for the bot" : "for others"}`);
+  const heard = createEngine(
+    ({ inbound }) => `${inbound.kind} ${inbound.text}, ${inbound.mention ? "for the bot" : "for others"}`,
+  );
   const running = await startGateway({
     directory,
     plugins: [definition, heard],
@@ -72,7 +87,8 @@ async function open({
 
 const readLog = (directory: string) => readFileSync(join(directory, "state", "logs", "gateway.log"), "utf8");
 
-const said = (more: object) => ({ chat: { id: "7", kind: "direct" }, sender: { id: "7" }, text: "hi", ...more }) as unknown as Json;
+const said = (more: object) =>
+  ({ chat: { id: "7", kind: "direct" }, sender: { id: "7" }, text: "hi", ...more }) as unknown as Json;
 
 test("a message with only a chat, a sender and a text is answered", async () => {
   const { account, settled, sent } = await open();
@@ -121,7 +137,14 @@ test("an unreadable secret fails the account and is reported with its path", asy
   const running = await startGateway({
     config: { channels: { plain: { proxies: [{ url: "http://a", password: { env: "NOT_SET" } }] } } },
     plugins: [
-      defineChannel({ id: "plain", version: "1.0.0", host: "^0.1.0", options, capabilities: { maxChars: 1 }, open: () => ({}) as never }),
+      defineChannel({
+        id: "plain",
+        version: "1.0.0",
+        host: "^0.1.0",
+        options,
+        capabilities: { maxChars: 1 },
+        open: () => ({}) as never,
+      }),
     ],
   });
   onTestFinished(async () => {
@@ -129,7 +152,10 @@ test("an unreadable secret fails the account and is reported with its path", asy
     removeDirectory(running.directory);
   });
   const [{ status } = { status: undefined }] = (await running.gateway.describe()).accounts;
-  expect(status).toMatchObject({ state: "failed", detail: expect.stringContaining("channels.plain.proxies[0].password") });
+  expect(status).toMatchObject({
+    state: "failed",
+    detail: expect.stringContaining("channels.plain.proxies[0].password"),
+  });
 });
 
 test("a start that fails with one of the channel's codes shows the meaning and hint of the code", async () => {
@@ -195,7 +221,12 @@ test("gateway codes need no declaration, the channel's own code takes precedence
     hint: expect.stringContaining("The gateway tries again by itself."),
   });
   const error = new ChannelError("unauthorized", { retryable: true });
-  account.status({ state: "waiting", detail: error.message, code: error.reason, ...(error.hint && { hint: error.hint }) });
+  account.status({
+    state: "waiting",
+    detail: error.message,
+    code: error.reason,
+    ...(error.hint && { hint: error.hint }),
+  });
   expect(await state()).toMatchObject({ hint: expect.stringContaining("The gateway tries again by itself.") });
   account.status({ state: "failed", code: "unauthorized" });
   expect(await state()).toMatchObject({ detail, hint: "Set the account's current credentials." });
@@ -209,7 +240,9 @@ test("gateway codes need no declaration, the channel's own code takes precedence
   account.status({ state: "connected" });
   expect(await state()).toEqual({ state: "connected" });
   account.status({ state: "waiting", code: "wall_gone", detail: "The wall is gone" });
-  await expect.poll(() => readLog(directory)).toContain("the channel reports a code that is neither the gateway's nor declared");
+  await expect
+    .poll(() => readLog(directory))
+    .toContain("the channel reports a code that is neither the gateway's nor declared");
   expect(await state()).toEqual({ state: "waiting", code: "wall_gone", detail: "The wall is gone" });
 });
 
@@ -221,6 +254,9 @@ test("a send that fails with a code of the channel is logged with the code's hin
   });
   const { eventId } = await account.receive(said({}));
   const { decisions } = await settled(eventId);
-  expect(decisions.find(({ code }) => code === "door_shut")).toMatchObject({ detail: "Shut since noon", hint: "Knock." });
+  expect(decisions.find(({ code }) => code === "door_shut")).toMatchObject({
+    detail: "Shut since noon",
+    hint: "Knock.",
+  });
   await expect.poll(() => readLog(directory)).toMatch(/"detail":"Shut since noon","hint":"Knock\."/);
 });

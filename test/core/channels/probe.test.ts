@@ -9,7 +9,14 @@ afterEach(() => {
 
 function account(connection: Partial<ChannelConnection>, access: ProbedAccount["access"] = {}): ProbedAccount {
   const identity = identityRule("irc", { prefixes: ["i"], pattern: "\\d+", groupPattern: "-\\d+" });
-  return { channel: "irc", id: "default", path: "channels.irc", access, identity, connection: connection as ChannelConnection };
+  return {
+    channel: "irc",
+    id: "default",
+    path: "channels.irc",
+    access,
+    identity,
+    connection: connection as ChannelConnection,
+  };
 }
 
 const well = async () => ({ ok: true, detail: "there" });
@@ -46,7 +53,9 @@ describe("probing an account", () => {
   test("waits for only one timeout if the platform does not respond", async () => {
     vi.useFakeTimers();
     const members = vi.fn(() => new Promise<never>(() => {}));
-    const probing = probeAccount(account({ probe: well, members }, { groups: many, allowFrom: ["@ada"] }), { names: true });
+    const probing = probeAccount(account({ probe: well, members }, { groups: many, allowFrom: ["@ada"] }), {
+      names: true,
+    });
     await vi.advanceTimersByTimeAsync(15_000);
     const { groups, names } = await probing;
     expect(members).toHaveBeenCalledTimes(4);

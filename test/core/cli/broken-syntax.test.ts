@@ -1,4 +1,7 @@
-/** `config validate` on files whose syntax is broken: the fault is reported, and what can be read of the rest is checked. */
+/**
+ * `config validate` on files whose syntax is broken: the fault is reported, and what can be read of the rest is
+ * checked.
+ */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -7,7 +10,12 @@ import { run } from "./command-runner.ts";
 
 interface Validated {
   readonly ok: boolean;
-  readonly problems: readonly { readonly severity: string; readonly path: string; readonly message: string; readonly line?: number }[];
+  readonly problems: readonly {
+    readonly severity: string;
+    readonly path: string;
+    readonly message: string;
+    readonly line?: number;
+  }[];
 }
 
 async function validate(text: string): Promise<readonly string[]> {
@@ -50,7 +58,8 @@ test.each([
   ],
   [
     "a value without quotes",
-    `{\n "agents": { "list": [{ "id": helper }] },\n "bindings": [{ "agentId": "helper", "match": { "channel": "botchat" } }],\n "gateway": { "port": "often" }\n}`,
+    `{\n "agents": { "list": [{ "id": helper }] },\n "bindings": [{ "agentId": "helper", "match": { ` +
+      `"channel": "botchat" } }],\n "gateway": { "port": "often" }\n}`,
     ["2 error : this is not a value", "4 error gateway.port: "],
   ],
   [
@@ -70,7 +79,8 @@ test.each([
   ],
   [
     "a brace that is missing",
-    `{\n "log": { "level": "loud" },\n "gateway": { "port": "often",\n "hooks": { "enabled": true },\n "agents": { "defaults": { "engine": 7 } }\n}`,
+    `{\n "log": { "level": "loud" },\n "gateway": { "port": "often",\n "hooks": { "enabled": true },\n ` +
+      `"agents": { "defaults": { "engine": 7 } }\n}`,
     ["2 error log.level: ", "6 error : a closing brace } is missing"],
   ],
   [
@@ -83,10 +93,13 @@ test.each([
     `{\n "log": { "level": "loud" },\n "gateway": {} },\n "hooks": { "enabled": true }\n}`,
     ["2 error log.level: ", "3 error : the file should end here"],
   ],
-])("%s is reported together with problems in the intact parts but without follow-up errors", async (_, text, wanted) => {
-  const found = await validate(text);
-  expect(found).toEqual(wanted.map((start) => expect.stringContaining(start)));
-});
+])(
+  "%s is reported together with problems in the intact parts but without follow-up errors",
+  async (_, text, wanted) => {
+    const found = await validate(text);
+    expect(found).toEqual(wanted.map((start) => expect.stringContaining(start)));
+  },
+);
 
 test("a file that cannot be parsed at all yields exactly one problem", async () => {
   expect(await validate("[]")).toEqual(["1 error : the file must contain one object in braces"]);

@@ -64,6 +64,7 @@ process.on("message", async (line: CommandLine | { readonly signal: NodeJS.Signa
   // A command ends when nothing is left that its process would wait for.
   while (open() > before && !isOver) await wait(2);
   // A gateway that refuses to start leaves its listeners to the end of its process.
-  for (const event of ["SIGINT", "SIGTERM", "unhandledRejection", "uncaughtExceptionMonitor"]) process.removeAllListeners(event);
+  for (const event of ["SIGINT", "SIGTERM", "unhandledRejection", "uncaughtExceptionMonitor"])
+    process.removeAllListeners(event);
   process.send?.({ code, out, err });
 });

@@ -50,7 +50,8 @@ export const environmentOf = (home: string, more: Readonly<Record<string, string
 export function ask(child: ChildProcess, line: Omit<CommandLine, "isHeard">, heard?: Heard): Promise<Finished> {
   let printed: Printed = { out: "", err: "" };
   return new Promise((resolve, reject) => {
-    const ended = (code: number | null) => reject(new Error(`the process ended with ${code} in ${line.args.join(" ")}`));
+    const ended = (code: number | null) =>
+      reject(new Error(`the process ended with ${code} in ${line.args.join(" ")}`));
     child.once("exit", ended);
     child.on("message", function listen(message: Finished | { readonly said: Partial<Printed> }) {
       if ("said" in message) {
@@ -65,7 +66,9 @@ export function ask(child: ChildProcess, line: Omit<CommandLine, "isHeard">, hea
   });
 }
 
-/** Like `run` of `command.ts`, for commands that look, change something and end; what they print and return is the same. */
+/**
+ * Like `run` of `command.ts`, for commands that look, change something and end; what they print and return is the same.
+ */
 export async function run(
   args: readonly string[],
   options: {
@@ -73,7 +76,10 @@ export async function run(
     readonly env?: Readonly<Record<string, string>>;
     /** Called with everything that the command has printed so far, each time that it prints. */
     readonly heard?: Heard;
-    /** The process that runs it; default 0. A command that waits for something needs another one, or all others wait for it. */
+    /**
+     * The process that runs it; default 0. A command that waits for something needs another one, or all others wait for
+     * it.
+     */
     readonly slot?: number;
   },
 ): Promise<Finished> {

@@ -10,9 +10,9 @@ const source = join(import.meta.dirname, "..", "..", "..", main);
 export const bundled = process.env.TEST_PROGRAM === undefined ? source : join(process.env.TEST_PROGRAM, main);
 
 /**
- * What the processes of the tests inherit. Where Node keeps compiled code: a command switches that cache on for its main thread; by this
- * name its worker threads use it too, and need not load what strips types. In a run with another store, what puts it in the place of the
- * embedded one.
+ * What the processes of the tests inherit. Where Node keeps compiled code: a command switches that cache on for its
+ * main thread; by this name its worker threads use it too, and need not load what strips types. In a run with another
+ * store, what puts it in the place of the embedded one.
  */
 const handedOn =
   process.env.SERVICE_TEST_STORE === undefined
@@ -25,7 +25,10 @@ export const inherited: Readonly<Record<string, string>> = Object.fromEntries(
   }),
 );
 
-/** A gateway starts its process again for these flags, unless it has them: a sixth of each start. Tests of the flags set `nodeArgs`. */
+/**
+ * A gateway starts its process again for these flags, unless it has them: a sixth of each start. Tests of the flags set
+ * `nodeArgs`.
+ */
 export const ownFlags = ["--max-semi-space-size=8", `--v8-pool-size=${Math.min(4, availableParallelism())}`];
 
 export interface Finished {
@@ -65,7 +68,10 @@ export function start(
     readonly atEnd?: AtEnd;
   },
 ): Started {
-  const { main: file = options.nodeArgs === undefined ? bundled : source, nodeArgs = file === bundled ? ownFlags : [] } = options;
+  const {
+    main: file = options.nodeArgs === undefined ? bundled : source,
+    nodeArgs = file === bundled ? ownFlags : [],
+  } = options;
   const { atEnd = onTestFinished } = options;
   const child = spawn(process.execPath, [...nodeArgs, file, ...args], {
     env: { PATH: process.env.PATH, HOME: options.home, NO_COLOR: "1", TZ: "UTC", ...inherited, ...options.env },
@@ -113,7 +119,9 @@ export function createOutput() {
         watchers.add(look);
         look();
       });
-      const ended = finished.then(({ code }) => Promise.reject(new Error(`ended with ${code} before ${pattern}:\n${said}`)));
+      const ended = finished.then(({ code }) =>
+        Promise.reject(new Error(`ended with ${code} before ${pattern}:\n${said}`)),
+      );
       return await Promise.race([matched, ended]);
     },
   };

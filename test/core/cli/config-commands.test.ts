@@ -42,7 +42,10 @@ describe("config", () => {
 
   test("set and unset change the file and keep its comments", async () => {
     const { home, file } = homeWith('{\n  // ours\n  "gateway": { "port": 1 }, // the port\n}\n');
-    expect(await run(["config", "set", "gateway.port", "18800"], { home })).toMatchObject({ code: 0, out: "gateway.port is set.\n" });
+    expect(await run(["config", "set", "gateway.port", "18800"], { home })).toMatchObject({
+      code: 0,
+      out: "gateway.port is set.\n",
+    });
     expect(readFileSync(file, "utf8")).toBe('{\n  // ours\n  "gateway": { "port": 18800 }, // the port\n}\n');
     expect((await run(["config", "get", "gateway.port"], { home })).out).toBe("18800\n");
     expect(await run(["config", "unset", "gateway.port"], { home })).toMatchObject({ code: 0 });
@@ -86,7 +89,9 @@ describe("config", () => {
     const { home } = homeWith(JSON.stringify({ hooks: { presets: ["gmial"], mappings: [broken] } }));
     const { code, out } = await run(["config", "validate"], { home });
     expect(code).toBe(1);
-    expect(out).toMatch(/config\.jsonc:1:\d+ hooks\.mappings\[0\]\.messageTemplate: .* hooks\.mappings\[0\] is off until then\./);
+    expect(out).toMatch(
+      /config\.jsonc:1:\d+ hooks\.mappings\[0\]\.messageTemplate: .* hooks\.mappings\[0\] is off until then\./,
+    );
     expect(out).toMatch(/hooks\.presets\[0\]: is "gmial".*Did you mean gmail\?/);
     const set = await run(["config", "set", "hooks.mappings[0].messageTemplate", "{{ shut"], {
       home: homeWith('{ "hooks": { "mappings": [{ "match": { "path": "a" }, "messageTemplate": "x" }] } }').home,
@@ -103,19 +108,26 @@ describe("config", () => {
       "channels": { "botchat": { "botToken": { "env": "BOT_TOKEN" }, "allowFrom": ["1"] } },
     }`);
     const problems = async () =>
-      (JSON.parse((await run(["config", "validate", "--json"], { home })).out) as { readonly problems: readonly { path: string }[] })
-        .problems;
+      (
+        JSON.parse((await run(["config", "validate", "--json"], { home })).out) as {
+          readonly problems: readonly { path: string }[];
+        }
+      ).problems;
     expect((await problems()).map(({ path }) => path)).toEqual(["channels.botchat.botToken"]);
   });
 
   test("validate finds two accounts that listen on the same address", async () => {
     const accounts = { home: { botToken: "1:a", webhookPath: "/one" }, work: { botToken: "2:b", webhookPath: "/two" } };
     const { home } = homeWith(
-      JSON.stringify({ channels: { botchat: { webhookUrl: "https://example.org/h", webhookSecret: "secret-of-the-test", accounts } } }),
+      JSON.stringify({
+        channels: { botchat: { webhookUrl: "https://example.org/h", webhookSecret: "secret-of-the-test", accounts } },
+      }),
     );
     const { code, out } = await run(["config", "validate"], { home });
     expect(code).toBe(1);
-    expect(out).toContain("channels.botchat.accounts.work.webhookPort: is 8787, and channels.botchat.accounts.home listens there already");
+    expect(out).toContain(
+      "channels.botchat.accounts.work.webhookPort: is 8787, and channels.botchat.accounts.home listens there already",
+    );
   });
 
   test.each([
@@ -124,7 +136,11 @@ describe("config", () => {
       "warning",
       /channels\.matrix: no enabled plugin provides this channel\. Load its plugin with plugins\.load\. Available channels: botchat\./,
     ],
-    ['{ "channels": { "botchta": {} } }', "warning", /channels\.botchta: no enabled plugin provides this channel\. Did you mean botchat\?/],
+    [
+      '{ "channels": { "botchta": {} } }',
+      "warning",
+      /channels\.botchta: no enabled plugin provides this channel\. Did you mean botchat\?/,
+    ],
     [
       '{ "channels": { "botchat": { "botToken": "1:a", "dmpolicy": "open" } } }',
       "warning",
@@ -136,7 +152,9 @@ describe("config", () => {
       /agents\.defaults\.model: is "gpt-4", which is neither an alias nor of the form provider\/model\. Write it as provider\/model\./,
     ],
     [
-      '{ "agents": { "list": [{ "id": "a", "model": { "primary": "local/x", "fallbacks": ["far/y"] } }] }, "models": { "providers": { "local": { "api": "openai-compatible", "apiKey": { "env": "NOT_SET" } } } } }',
+      '{ "agents": { "list": [{ "id": "a", "model": { "primary": "local/x", "fallbacks": ["far/y"] } }] }, ' +
+        '"models": { "providers": { "local": { "api": "openai-compatible", "apiKey": { "env": "NOT_SET" } } } ' +
+        "} }",
       "warning",
       /list\[0\]\.model\.fallbacks\[0\]: is "far\/y", and models\.providers has no "far"\. Add models\.providers\.far [\s\S]*models\.providers\.local\.apiKey: the secret cannot be read: the environment variable NOT_SET is not set\./,
     ],
@@ -150,26 +168,47 @@ describe("config", () => {
       "error",
       /gateway\.auth\.token: the secret cannot be read: .*not-there/,
     ],
-    ['{ "gateway": { "auth": { "token": "fifteen-letters" } } }', "warning", /gateway\.auth\.token: has fewer than 16 characters/],
-    ['{ "hooks": { "enabled": true, "token": "  padded-to-16  " } }', "warning", /hooks\.token: has fewer than 16 characters/],
-    ['{ "hooks": { "enabled": true, "token": " \\t " } }', "error", /hooks\.token: the secret cannot be read: it is blank\./],
-    ['{ "gateway": { "auth": { "token": " " } } }', "error", /gateway\.auth\.token: the secret cannot be read: it is blank\./],
     [
-      '{ "hooks": { "mappings": [{ "match": { "path": "a" }, "messageTemplate": "x", "signature": { "scheme": "github", "secret": "short-one" } }] } }',
+      '{ "gateway": { "auth": { "token": "fifteen-letters" } } }',
+      "warning",
+      /gateway\.auth\.token: has fewer than 16 characters/,
+    ],
+    [
+      '{ "hooks": { "enabled": true, "token": "  padded-to-16  " } }',
+      "warning",
+      /hooks\.token: has fewer than 16 characters/,
+    ],
+    [
+      '{ "hooks": { "enabled": true, "token": " \\t " } }',
+      "error",
+      /hooks\.token: the secret cannot be read: it is blank\./,
+    ],
+    [
+      '{ "gateway": { "auth": { "token": " " } } }',
+      "error",
+      /gateway\.auth\.token: the secret cannot be read: it is blank\./,
+    ],
+    [
+      '{ "hooks": { "mappings": [{ "match": { "path": "a" }, "messageTemplate": "x", "signature": { ' +
+        '"scheme": "github", "secret": "short-one" } }] } }',
       "warning",
       /signature\.secret: has fewer than 16 characters/,
     ],
     [
-      '{ "channels": { "botchat": { "botToken": "7:x", "webhookUrl": "https://example.org/h", "webhookSecret": "short-one" } } }',
+      '{ "channels": { "botchat": { "botToken": "7:x", "webhookUrl": "https://example.org/h", ' +
+        '"webhookSecret": "short-one" } } }',
       "warning",
       /channels\.botchat\.webhookSecret: has fewer than 16 characters/,
     ],
-  ])("validate reports problems that would otherwise show only as missing replies: %s", async (text, severity, said) => {
-    const { home } = homeWith(text);
-    const { code, out } = await run(["config", "validate"], { home });
-    expect(out).toMatch(said);
-    expect([code, out.includes("error:")]).toEqual(severity === "error" ? [1, true] : [0, false]);
-  });
+  ])(
+    "validate reports problems that would otherwise show only as missing replies: %s",
+    async (text, severity, said) => {
+      const { home } = homeWith(text);
+      const { code, out } = await run(["config", "validate"], { home });
+      expect(out).toMatch(said);
+      expect([code, out.includes("error:")]).toEqual(severity === "error" ? [1, true] : [0, false]);
+    },
+  );
 
   test("validate reports nothing for a disabled channel or a model given by its alias", async () => {
     const models = { "local/large-one": { alias: "big" } };
@@ -187,7 +226,9 @@ describe("config", () => {
     const own = { enabled: "yes", dmPolicy: "opne", streamMode: "loud", botToken: { env: "ABSENT" } };
     const { home, file } = homeWith(JSON.stringify({ channels: { botchat: own } }));
     const paths = async () => {
-      const { problems } = JSON.parse((await run(["config", "validate", "--json"], { home })).out) as { problems: { path: string }[] };
+      const { problems } = JSON.parse((await run(["config", "validate", "--json"], { home })).out) as {
+        problems: { path: string }[];
+      };
       return problems.map(({ path }) => path).sort();
     };
     const root = ["botToken", "dmPolicy", "enabled", "streamMode"].map((key) => `channels.botchat.${key}`);
@@ -195,7 +236,9 @@ describe("config", () => {
     const { botToken, ...rest } = own;
     writeFileSync(
       file,
-      JSON.stringify({ channels: { botchat: { ...rest, streamMode: "off", accounts: { a: { botToken, linkPreview: 1 } } } } }),
+      JSON.stringify({
+        channels: { botchat: { ...rest, streamMode: "off", accounts: { a: { botToken, linkPreview: 1 } } } },
+      }),
     );
     expect(await paths()).toEqual([
       "channels.botchat.accounts.a.botToken",
@@ -215,10 +258,13 @@ describe("config", () => {
     writeFileSync(join(home, ".service", "second", "index.js"), source);
     const { code, out } = await run(["config", "validate"], { home });
     expect(code).toBe(1);
-    const sentence = /Two plugins have the id echo: the bundled one \(\S+\) and \S+second\/index\.js\. Only the first is loaded/;
+    const sentence =
+      /Two plugins have the id echo: the bundled one \(\S+\) and \S+second\/index\.js\. Only the first is loaded/;
     expect(out).toMatch(sentence);
     expect(out).toContain("Remove one of the two from plugins.load, or change its id");
-    const listed = JSON.parse((await run(["plugins", "list", "--json"], { home })).out) as { plugins: { id: string; state: string }[] };
+    const listed = JSON.parse((await run(["plugins", "list", "--json"], { home })).out) as {
+      plugins: { id: string; state: string }[];
+    };
     expect(listed.plugins.filter(({ state }) => state === "failed")).toMatchObject([
       { id: "./second", reason: expect.stringMatching(sentence) },
     ]);
@@ -236,7 +282,11 @@ describe("config", () => {
     expect(out.split("\n")[0]).toMatch(new RegExp(`^error: ${file}:2:\\d+: `));
     const json = await run(["config", "validate", "--json"], { home });
     expect(json.code).toBe(1);
-    expect(JSON.parse(json.out)).toMatchObject({ file, ok: false, problems: [{ severity: "error", path: "", line: 2 }] });
+    expect(JSON.parse(json.out)).toMatchObject({
+      file,
+      ok: false,
+      problems: [{ severity: "error", path: "", line: 2 }],
+    });
   });
 
   test("schema prints JSON Schema", async () => {

@@ -35,7 +35,11 @@ afterAll(async () => rmSync((await killed) ?? "", { recursive: true, force: true
 async function makeKilled(): Promise<string> {
   const home = mkdtempSync(join(tmpdir(), "service-killed-"));
   mkdirSync(join(home, ".service"));
-  const config = { gateway: { port: 0 }, hooks: { enabled: true, token }, agents: { defaults: { heartbeat: { every: "0" } } } };
+  const config = {
+    gateway: { port: 0 },
+    hooks: { enabled: true, token },
+    agents: { defaults: { heartbeat: { every: "0" } } },
+  };
   writeFileSync(join(home, ".service", "config.jsonc"), JSON.stringify(config));
   const gateway = start(["gateway"], { home });
   const url = ready.exec(await gateway.until(ready))?.[1] ?? "";
@@ -94,13 +98,20 @@ function remove({ file }: Copy, ...names: readonly string[]): void {
 function makeOther({ file }: Copy): void {
   for (const part of ["", "-wal", "-shm"]) rmSync(file(`state.db${part}`), { force: true });
   const db = new DatabaseSync(file("state.db"));
-  db.exec("CREATE TABLE bookmarks (id INTEGER PRIMARY KEY, url TEXT); INSERT INTO bookmarks (url) VALUES ('x'); PRAGMA user_version = 3");
+  db.exec(
+    "CREATE TABLE bookmarks (id INTEGER PRIMARY KEY, url TEXT); INSERT INTO bookmarks (url) VALUES ('x'); " +
+      "PRAGMA user_version = 3",
+  );
   db.close();
 }
 
 const damages: readonly (readonly [what: string, damage: (copy: Copy) => void, said: RegExp])[] = [
   ["emptied", ({ file }) => truncateSync(file("state.db"), 0), /state\.db is empty, but a gateway has run on it/],
-  ["deleted, its log too", (copy) => remove(copy, "state.db", "state.db-wal", "state.db-shm"), /state\.db does not exist, but/],
+  [
+    "deleted, its log too",
+    (copy) => remove(copy, "state.db", "state.db-wal", "state.db-shm"),
+    /state\.db does not exist, but/,
+  ],
   [
     "deleted, in a directory that an earlier version used",
     (copy) => remove(copy, "state.db", "state.db-wal", "state.db-shm", "state.json"),
@@ -205,13 +216,16 @@ describe.concurrent("damaged state", () => {
     expect(err).toContain(`copy ${copy.file("state.db.monday")} over it, and delete state.db-wal and state.db-shm`);
     cpSync(copy.file("state.db.monday"), copy.file("state.db"));
     await (await startHere(copy)).close();
-    const status = JSON.parse((await run(["status", "--json"], { home: copy.home })).out) as { events: { waiting: number } };
+    const status = JSON.parse((await run(["status", "--json"], { home: copy.home })).out) as {
+      events: { waiting: number };
+    };
     expect(status.events.waiting).toBe(events);
   });
 
   test("another installation's database is refused and left intact", async () => {
     const [copy, other] = [await copyOfKilled(), await copyOfKilled()];
-    for (const name of ["state.db", "state.db-wal", "state.db-shm", "state.json", "gateway-token"]) rmSync(other.file(name));
+    for (const name of ["state.db", "state.db-wal", "state.db-shm", "state.json", "gateway-token"])
+      rmSync(other.file(name));
     await (await startHere(other)).close();
     for (const part of ["-wal", "-shm"]) rmSync(copy.file(`state.db${part}`));
     cpSync(other.file("state.db"), copy.file("state.db"));
@@ -286,7 +300,9 @@ describe.concurrent("a running gateway that loses its state", () => {
     rmSync(file("state.db"));
     const { code, err } = await gateway.finished;
     expect(code).toBe(1);
-    expect(err).toMatch(/error: The gateway has lost its state directory \S+: state\.db was removed or replaced while it ran\./);
+    expect(err).toMatch(
+      /error: The gateway has lost its state directory \S+: state\.db was removed or replaced while it ran\./,
+    );
   });
 
   const accepted = async (url: string, count: number) => {
@@ -314,7 +330,9 @@ describe.concurrent("a running gateway that loses its state", () => {
       await accepted(url, 2);
       const { code, err } = await gateway.finished;
       expect(code).toBe(1);
-      expect(err).toMatch(/error: The gateway has lost its state directory \S+: state\.db-wal was removed or replaced while it ran\./);
+      expect(err).toMatch(
+        /error: The gateway has lost its state directory \S+: state\.db-wal was removed or replaced while it ran\./,
+      );
       await startHere(copy);
       const status = JSON.parse((await run(["status", "--json"], { home })).out) as { events: { waiting: number } };
       expect(status.events.waiting).toBe(events + 8);
@@ -346,6 +364,9 @@ describe.concurrent("a running gateway that loses its state", () => {
     // So little that the number in state.json, which is up to a quarter of a second old, does not show it.
     truncateSync(file("state.db-wal"), statSync(file("state.db-wal")).size - page);
     for (let attempt = 0; attempt < 2; attempt += 1)
-      expect(await run(["gateway"], { home })).toMatchObject({ code: 1, err: expect.stringMatching(/of \d+ commits are missing/) });
+      expect(await run(["gateway"], { home })).toMatchObject({
+        code: 1,
+        err: expect.stringMatching(/of \d+ commits are missing/),
+      });
   });
 });

@@ -5,7 +5,10 @@ import type { EventReport } from "../../../core/state/report.ts";
 
 test("a wake that waits for a turn names that turn, and other events say that nothing is decided yet", () => {
   const lines: string[] = [];
-  const terminal = { line: (text = "") => void lines.push(text), style: (_: string, text: string) => text } as unknown as Terminal;
+  const terminal = {
+    line: (text = "") => void lines.push(text),
+    style: (_: string, text: string) => text,
+  } as unknown as Terminal;
   const report: EventReport = {
     id: "e",
     source: "hooks",

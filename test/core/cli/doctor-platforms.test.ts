@@ -20,13 +20,20 @@ test("two accounts without an identity in their options are found to be one bot 
   const probes = [report("a", "1"), report("b", "2"), report("c", "1")];
   const found = checkPlatforms({ probes, accounts: probes } as unknown as Patient);
   expect(found).toMatchObject([
-    { verdict: "fail", path: "channels.chat.accounts.c", reason: expect.stringContaining("chat:a and chat:c are the same bot (1)") },
+    {
+      verdict: "fail",
+      path: "channels.chat.accounts.c",
+      reason: expect.stringContaining("chat:a and chat:c are the same bot (1)"),
+    },
   ]);
 });
 
 test("a fix is one or two sentences, each with one full stop", () => {
   const details = ["it is away: check the network", "it is away: Check the network. It is tried again."];
-  const probes = details.map((detail, index) => ({ ...report(String(index), String(index)), probe: { ok: false, detail } }));
+  const probes = details.map((detail, index) => ({
+    ...report(String(index), String(index)),
+    probe: { ok: false, detail },
+  }));
   expect(checkPlatforms({ probes, accounts: probes } as unknown as Patient)).toMatchObject([
     { reason: "chat:0: it is away", fix: "Check the network." },
     { reason: "chat:1: it is away", fix: "Check the network. It is tried again." },
@@ -34,7 +41,12 @@ test("a fix is one or two sentences, each with one full stop", () => {
 });
 
 test("an account on standby is not a fault of its node, because another node receives for it", async () => {
-  const account = { channel: "chat", account: "a", path: "channels.chat", status: { state: "waiting", detail: "another node receives" } };
+  const account = {
+    channel: "chat",
+    account: "a",
+    path: "channels.chat",
+    status: { state: "waiting", detail: "another node receives" },
+  };
   const check = (accounts: readonly object[]) =>
     checkGateway({
       gateway: { pid: 1, url: "http://127.0.0.1:1" },

@@ -103,7 +103,11 @@ describe("doctor", () => {
     const answer = await doctor(home);
     expect(of(answer, "tokens")).toMatchObject([{ verdict: "warn", path: "gateway.auth.token" }]);
     expect(of(answer, "configuration")).toMatchObject([
-      { verdict: "fail", path: "hooks.token", reason: expect.stringContaining("fewer than 8 characters, so it is not used; hooks is off") },
+      {
+        verdict: "fail",
+        path: "hooks.token",
+        reason: expect.stringContaining("fewer than 8 characters, so it is not used; hooks is off"),
+      },
     ]);
     expect(JSON.stringify(answer)).not.toMatch(/hunter2|kurz/);
   });
@@ -117,7 +121,9 @@ describe("doctor", () => {
     db.exec("INSERT INTO kv (namespace, key, value) VALUES ('n', 'k', hex(zeroblob(10000000))); DELETE FROM kv");
     db.close();
     const told = of(await doctor(home), "disk");
-    expect(told).toContainEqual(expect.objectContaining({ verdict: "warn", reason: expect.stringMatching(/^state\.db contains 19 MB/) }));
+    expect(told).toContainEqual(
+      expect.objectContaining({ verdict: "warn", reason: expect.stringMatching(/^state\.db contains 19 MB/) }),
+    );
     const mended = of(await doctor(home, "--fix"), "disk");
     expect(mended).toContainEqual(expect.objectContaining({ repair: "rewrite state.db", mended: true }));
     expect(statSync(file).size).toBeLessThan(1_000_000);
@@ -125,7 +131,10 @@ describe("doctor", () => {
   });
 
   test("reports files that other users can read, and --fix makes them private; --dry-run only lists them", async () => {
-    const { home, file, state } = homeWith({ ...basics, hooks: { enabled: true, token: "Zx81-of-the-north-west-0042" } });
+    const { home, file, state } = homeWith({
+      ...basics,
+      hooks: { enabled: true, token: "Zx81-of-the-north-west-0042" },
+    });
     mkdirSync(state);
     writeFileSync(join(state, "gateway-token"), "x");
     for (const [path, mode] of [
@@ -134,7 +143,8 @@ describe("doctor", () => {
       [join(state, "gateway-token"), 0o644],
     ] as const)
       chmodSync(path, mode);
-    const modes = () => [file, state, join(state, "gateway-token")].map((path) => (statSync(path).mode & 0o777).toString(8));
+    const modes = () =>
+      [file, state, join(state, "gateway-token")].map((path) => (statSync(path).mode & 0o777).toString(8));
     const dry = await doctor(home, "--fix", "--dry-run");
     expect(dry.findings.filter(({ repair }) => repair !== undefined).map(({ path }) => path)).toEqual([
       file,
@@ -153,7 +163,10 @@ describe("doctor", () => {
     const { home } = homeWith({
       ...basics,
       messages: { groupChat: { mentionPatterns: ["fine", "(broken"] } },
-      agents: { defaults: { engine: "echo" }, list: [{ id: "a" }, { id: "b", groupChat: { mentionPatterns: ["[a-"] } }] },
+      agents: {
+        defaults: { engine: "echo" },
+        list: [{ id: "a" }, { id: "b", groupChat: { mentionPatterns: ["[a-"] } }],
+      },
       bindings: [{ agentId: "c", match: { channel: "botchat" } }],
     });
     const answer = await doctor(home);
@@ -162,7 +175,9 @@ describe("doctor", () => {
       ["warn", "agents.list[1].groupChat.mentionPatterns", '"[a-"'],
       ["warn", "bindings[0].match", "bindings[0]"],
     ]);
-    expect(of(answer, "configuration")).toMatchObject([{ path: "bindings[0].agentId", fix: expect.stringContaining("agents.list") }]);
+    expect(of(answer, "configuration")).toMatchObject([
+      { path: "bindings[0].agentId", fix: expect.stringContaining("agents.list") },
+    ]);
   });
 
   test("reports skills that no model is offered and skill names missing from every workspace, with their paths", async () => {
@@ -213,21 +228,31 @@ describe("doctor", () => {
       },
     });
     expect(of(await doctor(home), "agents")).toMatchObject([
-      { verdict: "fail", path: "agents.list[0].budget.perDayUsd", reason: "the price of local/small is unknown, so it is not called" },
+      {
+        verdict: "fail",
+        path: "agents.list[0].budget.perDayUsd",
+        reason: "the price of local/small is unknown, so it is not called",
+      },
     ]);
   });
 
   test("names the file and the fix, as stop does, if the running gateway's token is no longer in the file", async () => {
     const server = createHttpServer((_, response) => {
-      response.writeHead(401).end('{ "ok": false, "error": "The gateway token is missing or wrong.", "code": "unauthorized" }');
+      response
+        .writeHead(401)
+        .end('{ "ok": false, "error": "The gateway token is missing or wrong.", "code": "unauthorized" }');
     });
     await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
     onTestFinished(() => void server.close());
     const { home, state, file } = homeWith(basics);
     mkdirSync(state, { mode: 0o700 });
     const url = `http://127.0.0.1:${(server.address() as { readonly port: number }).port}`;
-    writeFileSync(join(state, "gateway.json"), JSON.stringify({ url, pid: process.pid, startedAt: 1 }), { mode: 0o600 });
-    const lost = `The file ${join(state, "gateway-token")} is missing or empty. End process ${process.pid} (SIGTERM) and start the gateway again`;
+    writeFileSync(join(state, "gateway.json"), JSON.stringify({ url, pid: process.pid, startedAt: 1 }), {
+      mode: 0o600,
+    });
+    const lost =
+      `The file ${join(state, "gateway-token")} is missing or empty. End process ${process.pid} ` +
+      "(SIGTERM) and start the gateway again";
     expect(of(await doctor(home), "gateway")).toMatchObject([
       {
         verdict: "fail",
@@ -235,7 +260,10 @@ describe("doctor", () => {
         fix: expect.stringContaining(lost),
       },
     ]);
-    expect(await run(["stop", "--config", file], { home })).toMatchObject({ code: 1, err: expect.stringContaining(lost) });
+    expect(await run(["stop", "--config", file], { home })).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(lost),
+    });
     writeFileSync(join(state, "gateway-token"), "another", { mode: 0o600 });
     const { err } = await run(["stop", "--config", file], { home });
     expect(err).toContain("gateway-token has another token than the running gateway.");
@@ -248,9 +276,13 @@ describe("doctor", () => {
     const { port } = server.address() as { readonly port: number };
     const { home, state } = homeWith({ ...basics, gateway: { port } });
     mkdirSync(state, { mode: 0o700 });
-    writeFileSync(join(state, "gateway.json"), JSON.stringify({ url: "http://127.0.0.1:1", pid: 2 ** 22 + 1, startedAt: 1 }), {
-      mode: 0o600,
-    });
+    writeFileSync(
+      join(state, "gateway.json"),
+      JSON.stringify({ url: "http://127.0.0.1:1", pid: 2 ** 22 + 1, startedAt: 1 }),
+      {
+        mode: 0o600,
+      },
+    );
     expect(of(await doctor(home), "gateway")).toMatchObject([
       { verdict: "fail", path: "gateway.port", reason: expect.stringContaining("is already in use") },
       { verdict: "warn", reason: expect.stringContaining("did not shut down properly") },
@@ -274,11 +306,16 @@ describe("doctor", () => {
 
   test("matches its documentation page, which has a row per check in the order of the report", async () => {
     const { home } = homeWith({ ...basics, agents: { defaults: { engine: "echo" } } });
-    const page = readFileSync(join(import.meta.dirname, "..", "..", "..", "core", "cli", "doctor", "README.md"), "utf8");
+    const page = readFileSync(
+      join(import.meta.dirname, "..", "..", "..", "core", "cli", "doctor", "README.md"),
+      "utf8",
+    );
     const rows = [...page.matchAll(/^\| `([a-z ]+)` \|/gm)].map(([, name]) => name);
     // These say nothing while there is nothing to look at.
     const quiet = ["configuration file", "old state", "transforms", "tools"];
-    expect(rows.filter((name) => !quiet.includes(String(name)))).toEqual((await doctor(home)).findings.map(({ check }) => check));
+    expect(rows.filter((name) => !quiet.includes(String(name)))).toEqual(
+      (await doctor(home)).findings.map(({ check }) => check),
+    );
   });
 
   test("warns of transforms that run without isolation", async () => {
@@ -286,7 +323,9 @@ describe("doctor", () => {
     const hooks = { enabled: true, token: "Zx81-of-the-north-west-0042", mappings };
     const findings = async (transforms: object) =>
       of(await doctor(homeWith({ ...basics, hooks: { ...hooks, transforms } }).home), "transforms");
-    expect(await findings({ runtime: "trusted" })).toMatchObject([{ verdict: "warn", path: "hooks.transforms.runtime" }]);
+    expect(await findings({ runtime: "trusted" })).toMatchObject([
+      { verdict: "warn", path: "hooks.transforms.runtime" },
+    ]);
     expect(await findings({})).toEqual([]);
   });
 

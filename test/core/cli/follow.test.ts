@@ -92,7 +92,8 @@ test("following continues after an event that is removed, such as by erasing its
     get: (_store, name) => {
       if (name === "event") return async (id: string) => (id === removed ? null : await store.event(id));
       if (name !== "events") return Reflect.get(store, name);
-      return async (filter: Parameters<Store["events"]>[0]) => (filter.newerThan === removed ? [] : await store.events(filter));
+      return async (filter: Parameters<Store["events"]>[0]) =>
+        filter.newerThan === removed ? [] : await store.events(filter);
     },
   });
   const { shown, terminal } = openTerminal();

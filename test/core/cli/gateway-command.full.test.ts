@@ -41,8 +41,12 @@ describe.concurrent("dev", () => {
     };
     const told = async (pattern: RegExp): Promise<string> => {
       for (;;) {
-        const { rooms } = (await (await fetch(`${page}/_playground/state`)).json()) as { rooms: { key: string; messages: Message[] }[] };
-        const texts = rooms.flatMap(({ messages }) => messages.flatMap(({ from, text = "" }) => (from.is_bot ? [text] : [])));
+        const { rooms } = (await (await fetch(`${page}/_playground/state`)).json()) as {
+          rooms: { key: string; messages: Message[] }[];
+        };
+        const texts = rooms.flatMap(({ messages }) =>
+          messages.flatMap(({ from, text = "" }) => (from.is_bot ? [text] : [])),
+        );
         const found = texts.find((text) => pattern.test(text));
         if (found !== undefined) return found;
         await wait(50);
@@ -108,7 +112,10 @@ describe.concurrent("gateway", () => {
   });
 
   test("continues when the reader of its output exits, such as a pager, and closes as usual", async () => {
-    const { home, state } = homeWith({ gateway: { port: 0 }, hooks: { enabled: true, token: "a-token-0123456789abcdef" } });
+    const { home, state } = homeWith({
+      gateway: { port: 0 },
+      hooks: { enabled: true, token: "a-token-0123456789abcdef" },
+    });
     const gateway = start(["gateway"], { home });
     const url = ready.exec(await gateway.until(ready))?.[1] ?? "";
     gateway.child.stdout?.destroy();
@@ -190,7 +197,9 @@ describe.concurrent("gateway", () => {
     expect(err).toContain("thrown from a timer");
     const lines = (await run(["logs", "--level", "error", "--json"], { home })).out.trimEnd().split("\n");
     // A line that is being written when the process ends may come behind its last line.
-    const byTime = lines.map((line) => JSON.parse(line) as { readonly time: number }).sort((one, other) => one.time - other.time);
+    const byTime = lines
+      .map((line) => JSON.parse(line) as { readonly time: number })
+      .sort((one, other) => one.time - other.time);
     expect(byTime).toMatchObject([
       { level: 50, error: { message: "forgotten" }, msg: "unhandled promise rejection" },
       { level: 60, error: { message: "thrown from a timer", stack: expect.stringContaining("stray/index.ts") } },
@@ -212,11 +221,14 @@ describe.concurrent("gateway", () => {
     // Who names a file means that one.
     const other = join(home, "other.jsonc");
     writeFileSync(other, JSON.stringify({ gateway: { port: 5 } }));
-    for (const named of [
+    const ways: readonly { readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> }[] = [
       { args: ["--config", other], env: {} },
       { args: [], env: { SERVICE_CONFIG: other } },
-    ]) {
-      expect((await run(["config", "get", "gateway.port", "--state", state, ...named.args], { home, env: named.env })).out).toBe("5\n");
+    ];
+    for (const named of ways) {
+      expect(
+        (await run(["config", "get", "gateway.port", "--state", state, ...named.args], { home, env: named.env })).out,
+      ).toBe("5\n");
     }
     gateway.child.kill("SIGTERM");
     expect((await gateway.finished).code).toBe(0);
@@ -238,7 +250,10 @@ describe.concurrent("gateway", () => {
     await first.until(ready);
     first.child.kill("SIGSTOP");
     const { code, err } = await run(["gateway"], { home });
-    expect([code, err]).toEqual([1, expect.stringContaining(`(process ${first.child.pid}) uses the state directory ${state}.`)]);
+    expect([code, err]).toEqual([
+      1,
+      expect.stringContaining(`(process ${first.child.pid}) uses the state directory ${state}.`),
+    ]);
     first.child.kill("SIGCONT");
     expect((await run(["status"], { home })).out).toMatch(/^gateway +ready/);
   });
@@ -275,9 +290,15 @@ describe.concurrent("gateway", () => {
     });
     await run(["config", "set", "gateway.port", "0"], { home });
     await run(["config", "set", "gateway.host", "192.0.2.1"], { home });
-    expect(await run(["restart"], { home })).toMatchObject({ code: 1, err: expect.stringContaining("Cannot listen on 192.0.2.1:0") });
+    expect(await run(["restart"], { home })).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("Cannot listen on 192.0.2.1:0"),
+    });
     writeFileSync(join(state, "config.jsonc"), "");
-    expect(await run(["restart"], { home })).toMatchObject({ code: 1, err: expect.stringContaining("contains no configuration") });
+    expect(await run(["restart"], { home })).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("contains no configuration"),
+    });
     expect(await run(["status"], { home })).toMatchObject({
       out: expect.stringMatching(new RegExp(`ready.*process ${gateway.child.pid}`)),
     });

@@ -1,4 +1,6 @@
-/** Starts gateways in processes that may have served others before: most of what a start costs is loading the program. */
+/**
+ * Starts gateways in processes that may have served others before: most of what a start costs is loading the program.
+ */
 import type { ChildProcess } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { onTestFinished } from "../../support/own-test.ts";
@@ -21,8 +23,8 @@ function takeIdle(): ChildProcess | undefined {
 export type GatewayProcess = Pick<ChildProcess, "pid" | "kill" | "signalCode">;
 
 /**
- * Like `start` of `command.ts`, for gateways that end by a signal or are killed; what they print and return is the same. For one that
- * starts its process again, or that is watched from outside, `start` is the right one.
+ * Like `start` of `command.ts`, for gateways that end by a signal or are killed; what they print and return is the
+ * same. For one that starts its process again, or that is watched from outside, `start` is the right one.
  */
 export function startGateway(
   args: readonly string[],

@@ -24,10 +24,25 @@ const config = {
         messageTemplate: "Push to {{ repo }} by {{ who }}",
         deliver: false,
       },
-      { id: "issue", match: { path: "git", where: { issue: { exists: true } } }, messageTemplate: "{{ issue.title }}", deliver: false },
-      { id: "shaped", match: { path: "shaped" }, transform: { module: "shape.ts" }, messageTemplate: "{{ a }}", deliver: false },
+      {
+        id: "issue",
+        match: { path: "git", where: { issue: { exists: true } } },
+        messageTemplate: "{{ issue.title }}",
+        deliver: false,
+      },
+      {
+        id: "shaped",
+        match: { path: "shaped" },
+        transform: { module: "shape.ts" },
+        messageTemplate: "{{ a }}",
+        deliver: false,
+      },
       { id: "each", match: { path: "each" }, forEach: "items", messageTemplate: "{{ items[0] }}", deliver: false },
-      { id: "late", match: { path: "git", where: { "issue.id": { exists: true }, issue: { exists: true } } }, messageTemplate: "x" },
+      {
+        id: "late",
+        match: { path: "git", where: { "issue.id": { exists: true }, issue: { exists: true } } },
+        messageTemplate: "x",
+      },
     ],
   },
 };
@@ -145,7 +160,8 @@ describe("hooks deliveries", () => {
     const { out } = await hooks("deliveries", "-n", "1");
     expect(out).toMatch(
       new RegExp(
-        `^when +delivery +hook +end +took +attempts\\n\\S+ \\S+ +${mapped.eventId} +push +silent \\(not_asked\\) +\\d+ m?s +1\\n$`,
+        `^when +delivery +hook +end +took +attempts\\n\\S+ \\S+ +${mapped.eventId} +push +silent ` +
+          `\\(not_asked\\) +\\d+ m?s +1\\n$`,
       ),
     );
   });
@@ -158,12 +174,21 @@ describe("hooks deliveries", () => {
       .poll(async () => (await json("deliveries", "--failed")).refused.at(-1))
       .toMatchObject({ code: "unauthorized", status: 401, subPath: "wake" });
     const { deliveries } = await json("deliveries", "--failed");
-    expect(deliveries[0]).toMatchObject({ hook: "shaped", path: "shaped", outcome: "failed", reason: "mapping_failed" });
-    expect(deliveries.every(({ outcome }: { outcome: string }) => outcome === "failed" || outcome === "refused")).toBe(true);
+    expect(deliveries[0]).toMatchObject({
+      hook: "shaped",
+      path: "shaped",
+      outcome: "failed",
+      reason: "mapping_failed",
+    });
+    expect(deliveries.every(({ outcome }: { outcome: string }) => outcome === "failed" || outcome === "refused")).toBe(
+      true,
+    );
     expect((await hooks("deliveries", "--failed")).out).toMatch(
       /\nRefused on arrival\n.*\n.* wake +127\.0\.0\.1 +401 unauthorized The hook token is missing or wrong\.\n$/,
     );
-    expect((await hooks("deliveries")).out).toMatch(/1 request was refused on arrival, .*`.* hooks deliveries --failed` lists them\./);
+    expect((await hooks("deliveries")).out).toMatch(
+      /1 request was refused on arrival, .*`.* hooks deliveries --failed` lists them\./,
+    );
   });
 
   test("rejects an out-of-range limit as wrong usage", async () => {
@@ -215,7 +240,10 @@ describe("hooks show", () => {
   });
 
   test("accepts only deliveries, and says so", async () => {
-    expect(await hooks("show", "nothing")).toMatchObject({ code: 1, err: expect.stringContaining("The delivery nothing does not exist.") });
+    expect(await hooks("show", "nothing")).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("The delivery nothing does not exist."),
+    });
   });
 });
 
@@ -238,7 +266,10 @@ describe("hooks replay", () => {
       writeFileSync(file, shape.replace("payload.fail", "false"));
       const replayed = await json("replay", "last");
       expect(replayed).toMatchObject({ mapping: "shaped", eventIds: [expect.any(String)], running: true });
-      expect(await host.settled(replayed.eventIds[0])).toMatchObject({ outcome: "silent", reply: "answer to shaped disk" });
+      expect(await host.settled(replayed.eventIds[0])).toMatchObject({
+        outcome: "silent",
+        reply: "answer to shaped disk",
+      });
     } finally {
       writeFileSync(file, shape);
     }
@@ -254,12 +285,18 @@ describe("hooks replay", () => {
 
   test("refuses --remap for a delivery to an endpoint and says what to do instead", async () => {
     const { eventId } = await send("agent", { message: "hello", deliver: false });
-    expect(await hooks("replay", eventId, "--remap")).toMatchObject({ code: 1, err: expect.stringContaining("no mapping handles") });
+    expect(await hooks("replay", eventId, "--remap")).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("no mapping handles"),
+    });
   });
 
   test("reports a delivery whose mapping requires no run", async () => {
     expect((await send("shaped", { skip: true })).status).toBe(204);
-    expect(await hooks("replay", "last")).toMatchObject({ code: 0, out: expect.stringContaining("which needed no run") });
+    expect(await hooks("replay", "last")).toMatchObject({
+      code: 0,
+      out: expect.stringContaining("which needed no run"),
+    });
   });
 });
 
@@ -328,7 +365,10 @@ describe("hooks test", () => {
 
   test("accepts a mapping id as the path, as hooks send does", async () => {
     const file = fileWith({ $delivery: 1, headers: { "X-Event": "push" }, payload: { repo: "svc", who: "Ann" } });
-    expect(await hooks("test", "push", file)).toMatchObject({ code: 0, out: expect.stringMatching(/^one agent run by push/) });
+    expect(await hooks("test", "push", file)).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^one agent run by push/),
+    });
   });
 
   test("shows each element of a list separately", async () => {
@@ -338,12 +378,18 @@ describe("hooks test", () => {
   });
 
   test("names a file that is not a delivery", async () => {
-    expect(await hooks("test", "git", fileWith("{"))).toMatchObject({ code: 1, err: expect.stringContaining("it is not valid JSON") });
+    expect(await hooks("test", "git", fileWith("{"))).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("it is not valid JSON"),
+    });
   });
 });
 
 describe("hooks record", () => {
-  const record = (name: string, { more = [], begin = startGateway }: { more?: readonly string[]; begin?: typeof startGateway } = {}) => {
+  const record = (
+    name: string,
+    { more = [], begin = startGateway }: { more?: readonly string[]; begin?: typeof startGateway } = {},
+  ) => {
     const home = temporaryHome();
     const file = join(home, "recorded.json");
     const started = begin(["hooks", "record", name, "--out", file, ...files(), ...more], { home });
@@ -383,7 +429,10 @@ describe("hooks record", () => {
     const { file, started } = record("git", { more: ["--timeout", "1"] });
     await started.until(/Waiting/);
     await fetch(`${host.url}/hooks/git`, { method: "POST", headers: { authorization: "Bearer wrong" }, body: "{}" });
-    expect(await started.finished).toMatchObject({ code: 1, err: expect.stringContaining("no delivery arrived at git within 1.0 s") });
+    expect(await started.finished).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("no delivery arrived at git within 1.0 s"),
+    });
     expect(existsSync(file)).toBe(false);
   });
 
@@ -391,7 +440,10 @@ describe("hooks record", () => {
     const { file, started } = record("git", { begin: start });
     await started.until(/Waiting/);
     started.child.kill("SIGINT");
-    expect(await started.finished).toMatchObject({ code: 1, err: expect.stringContaining("Nothing was recorded: it was interrupted") });
+    expect(await started.finished).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("Nothing was recorded: it was interrupted"),
+    });
     expect(existsSync(file)).toBe(false);
   });
 
@@ -420,7 +472,12 @@ test("a field missing from the payload is named in hooks test, hooks show and wh
   // Earlier deliveries of this file lacked it too.
   const lines = log.split("\n").filter((line) => line.includes("`who` is not in the payload"));
   expect(lines.map((line) => JSON.parse(line))).toEqual([
-    expect.objectContaining({ level: 30, hook: "push", path, msg: expect.stringContaining("a template names a field") }),
+    expect.objectContaining({
+      level: 30,
+      hook: "push",
+      path,
+      msg: expect.stringContaining("a template names a field"),
+    }),
   ]);
 });
 
@@ -440,5 +497,7 @@ test("hooks test shows a message without an agent as Markdown, as people see it,
   const tried = await run(["hooks", "test", "alert", payload, "--config", file], { home });
   expect(tried.out).toContain("message      **\\_\\_init\\_\\_.py \\[x\\](http://e.example)** *now*");
   expect(tried.out).toContain("people read\n  message  __init__.py [x](http://e.example) now");
-  expect(tried.out).toContain("with {{{ }}} in place of {{ }}, people would read\n  message  init.py x (http://e.example) now");
+  expect(tried.out).toContain(
+    "with {{{ }}} in place of {{ }}, people would read\n  message  init.py x (http://e.example) now",
+  );
 });

@@ -23,19 +23,26 @@ const probe = `data:text/javascript,${encodeURIComponent(`
   process.on("exit", () => writeSync(2, "\\nloaded: " + JSON.stringify(loaded.filter((url) => url.startsWith("file:"))) + "\\n"));
 `)}`;
 
-async function loadedBy(args: readonly string[], home: string): Promise<Finished & { readonly files: readonly string[] }> {
+async function loadedBy(
+  args: readonly string[],
+  home: string,
+): Promise<Finished & { readonly files: readonly string[] }> {
   const finished = await run(args, { home, nodeArgs: ["--import", probe] });
   return { ...finished, files: listsIn(finished.err).flat() };
 }
 
 /** The thread that writes to the database has a list of its own. */
-const listsIn = (err: string) => [...err.matchAll(/\nloaded: (.*)\n/g)].map(([, list = "[]"]) => JSON.parse(list) as readonly string[]);
+const listsIn = (err: string) =>
+  [...err.matchAll(/\nloaded: (.*)\n/g)].map(([, list = "[]"]) => JSON.parse(list) as readonly string[]);
 
 /** Names of the libraries, and the plugins. */
 const partsOf = (files: readonly string[]): readonly string[] => [
   ...new Set(
     files.flatMap(
-      (file) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1] ?? /^(?!.*\/core\/).*\/(plugins\/[^/]+)/.exec(file)?.[1] ?? [],
+      (file) =>
+        /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(file)?.[1] ??
+        /^(?!.*\/core\/).*\/(plugins\/[^/]+)/.exec(file)?.[1] ??
+        [],
     ),
   ),
 ];
@@ -67,7 +74,12 @@ describe.concurrent("plugin commands", () => {
         const definition = ((await import(pathToFileURL(file).href)) as { readonly default: PluginDefinition }).default;
         const { cli } = definition;
         const commands = cli?.commands.map(({ name }) => name);
-        const outline = cli && { name: cli.name, summary: cli.summary, commands, configuration: sectionsOf(definition) };
+        const outline = cli && {
+          name: cli.name,
+          summary: cli.summary,
+          commands,
+          configuration: sectionsOf(definition),
+        };
         return [dirname(file), outline, readOutline(file)] as const;
       }),
     );
@@ -100,16 +112,20 @@ describe.concurrent("plugin commands", () => {
     await store.begin(0);
     await store.close();
     expect(await runShared(["silent", "say"], { home })).toMatchObject({ code: 0, out: "silent said\n" });
-    expect(await runShared(["silnt", "say"], { home })).toMatchObject({ code: 2, err: expect.stringContaining("Did you mean silent?") });
+    expect(await runShared(["silnt", "say"], { home })).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("Did you mean silent?"),
+    });
   });
 });
 
 describe.concurrent("a command loads only what it needs", () => {
-  // Two files of each are the guard of handlers, which import nothing: no fault of a reader of the output ends a command.
+  // Two files of each are the guard of handlers, which import nothing: no fault of a reader of the output ends a
+  // command.
   test.each([
-    ["--version", ["commander"], 27],
-    ["--help", ["commander", "jsonc-parser"], 58],
-    ["gateway --help", ["commander"], 27],
+    ["--version", ["commander"], 29],
+    ["--help", ["commander", "jsonc-parser"], 60],
+    ["gateway --help", ["commander"], 29],
   ])("%s", async (line, parts, most) => {
     const home = homeWith({ gateway: { port: 0 } });
     const { code, files } = await loadedBy(line.split(" "), home);
@@ -143,6 +159,8 @@ test.concurrent("a gateway with the embedded store loads no other store, and of 
   const files = listsIn(err).flat();
   expect([code, files.some((file) => file.endsWith("/core/stores/open.ts"))]).toEqual([0, true]);
   const ofMcp = files.flatMap((file) => /(?:plugins\/|@ai-sdk\/)mcp\/.*/.exec(file)?.[0] ?? []);
-  expect(ofMcp.sort()).toEqual(["cli", "codes", "index", "routes", "section", "settings"].map((name) => `plugins/mcp/${name}.ts`));
+  expect(ofMcp.sort()).toEqual(
+    ["cli", "codes", "index", "routes", "section", "settings"].map((name) => `plugins/mcp/${name}.ts`),
+  );
   expect(files.filter((file) => /\/plugins\/store-|\/stores\/plugin-store|\/node_modules\/pg/.test(file))).toEqual([]);
 });

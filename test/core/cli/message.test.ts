@@ -38,14 +38,25 @@ beforeAll(async () => {
   };
 });
 
-const message = (...args: readonly string[]) => run(["message", ...args, "--config", join(directory, "config.jsonc")], { home: directory });
+const message = (...args: readonly string[]) =>
+  run(["message", ...args, "--config", join(directory, "config.jsonc")], { home: directory });
 const messages = (): readonly Message[] => [
   ...([...platform.world.rooms.values()].find((room) => room.chat.id === ada)?.messages.values() ?? []),
 ];
 
 test("the running gateway sends, edits, reacts to and deletes a message", async () => {
   const buttons = JSON.stringify([[{ text: "Yes", callback_data: "y" }]]);
-  const sent = await message("send", "--target", String(ada), "--message", "**Tea?**", "--buttons", buttons, "--silent", "--json");
+  const sent = await message(
+    "send",
+    "--target",
+    String(ada),
+    "--message",
+    "**Tea?**",
+    "--buttons",
+    buttons,
+    "--silent",
+    "--json",
+  );
   expect(sent.code).toBe(0);
   const { messageId, ...rest } = JSON.parse(sent.out) as { readonly messageId: string };
   expect(rest).toEqual({ ok: true, chatId: String(ada) });
@@ -73,7 +84,10 @@ test("a refusal is one sentence, or JSON for programs", async () => {
 
 test("a contradictory command line is wrong usage", async () => {
   expect(await message("send", "--message", "x")).toMatchObject({ code: 2, err: expect.stringContaining("--target") });
-  expect(await message("send", "--target", "1")).toMatchObject({ code: 2, err: expect.stringContaining("send needs message or media.") });
+  expect(await message("send", "--target", "1")).toMatchObject({
+    code: 2,
+    err: expect.stringContaining("send needs message or media."),
+  });
   expect(await message("send", "--target", "1", "--message", "x", "--buttons", "Yes")).toMatchObject({
     code: 2,
     err: expect.stringContaining("--buttons is not JSON"),
@@ -89,25 +103,44 @@ test("a dry run shows what would be sent, and a local file is sent under its own
   writeFileSync(file, "bread");
   const before = messages().length;
   const dry = await message("send", "--target", String(ada), "--media", file, "--message", "The list", "--dry-run");
-  expect(dry).toMatchObject({ code: 0, out: `Nothing was done. It would send in chat ${ada}.\n  document, 8 characters\n` });
+  expect(dry).toMatchObject({
+    code: 0,
+    out: `Nothing was done. It would send in chat ${ada}.\n  document, 8 characters\n`,
+  });
   expect(messages()).toHaveLength(before);
   for (const real of [[], ["--dry-run"]])
-    expect(await message("send", "--target", String(ada), "--media", join(directory, "none.txt"), ...real)).toMatchObject({
+    expect(
+      await message("send", "--target", String(ada), "--media", join(directory, "none.txt"), ...real),
+    ).toMatchObject({
       code: 2,
       err: expect.stringContaining("none.txt cannot be sent"),
     });
-  expect(await message("send", "--target", String(ada), "--media", file, "--message", "The list")).toMatchObject({ code: 0 });
+  expect(await message("send", "--target", String(ada), "--media", file, "--message", "The list")).toMatchObject({
+    code: 0,
+  });
   expect(messages().at(-1)).toMatchObject({ caption: "The list", document: { file_name: "list.txt" } });
   expect(readdirSync(join(directory, "state", "botchat", "default", "media"))).toHaveLength(1);
 });
 
 test("a dry run refuses a literal address that is not public, as the real send does", async () => {
-  for (const url of ["http://127.0.0.1/a.png", "http://0x7f.1/a.png", "http://[::1]:8080/a.png", "https://10.0.0.8/a.png"]) {
+  for (const url of [
+    "http://127.0.0.1/a.png",
+    "http://0x7f.1/a.png",
+    "http://[::1]:8080/a.png",
+    "https://10.0.0.8/a.png",
+  ]) {
     const { code, err } = await message("send", "--target", String(ada), "--media", url, "--dry-run");
     expect({ url, code }).toEqual({ url, code: 1 });
     expect(err).toContain("only public addresses are fetched");
   }
-  const named = await message("send", "--target", String(ada), "--media", "https://files.example.org/a.png", "--dry-run");
+  const named = await message(
+    "send",
+    "--target",
+    String(ada),
+    "--media",
+    "https://files.example.org/a.png",
+    "--dry-run",
+  );
   expect(named).toMatchObject({ code: 0, out: expect.stringContaining("Nothing was done") });
 });
 
@@ -118,7 +151,9 @@ test("the commands on the actions page do what the page says, tried as dry runs"
   const report = join(directory, "report.pdf");
   writeFileSync(report, "%PDF-1.4");
   for (const line of lines) {
-    const words = [...line.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(([, single, double, bare]) => single ?? double ?? bare ?? "");
+    const words = [...line.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(
+      ([, single, double, bare]) => single ?? double ?? bare ?? "",
+    );
     const args = words.map((word) => (word === "./report.pdf" ? report : word));
     const { code, err } = await message(...args, "--dry-run");
     // Stickers are off unless an account switches them on.
@@ -129,7 +164,10 @@ test("the commands on the actions page do what the page says, tried as dry runs"
 test("without a gateway, a message is stored for the next one, reading commands work, and others say what is missing", async () => {
   await halt();
   const stored = await message("send", "--target", String(ada), "--message", "later");
-  expect(stored).toMatchObject({ code: 0, out: expect.stringContaining("The message is stored, and sent when one runs") });
+  expect(stored).toMatchObject({
+    code: 0,
+    out: expect.stringContaining("The message is stored, and sent when one runs"),
+  });
   expect(await message("send", "--target", String(ada), "--message", "x", "--dry-run")).toMatchObject({ code: 0 });
   mkdirSync(join(directory, "state", "botchat"), { recursive: true });
   expect(await message("sticker-search", "--query", "cat")).toMatchObject({
@@ -175,7 +213,8 @@ test("a message stored by an earlier version is sent with its buttons, whose val
 });
 
 test("two topics in one command are rejected, with or without a gateway; the same topic twice is accepted", async () => {
-  const send = (thread: string) => message("send", "--target", "-5:topic:2", "--thread", thread, "--message", "x", "--dry-run");
+  const send = (thread: string) =>
+    message("send", "--target", "-5:topic:2", "--thread", thread, "--message", "x", "--dry-run");
   const refused = {
     code: 2,
     out: "",

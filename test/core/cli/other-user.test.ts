@@ -17,7 +17,8 @@ function deny(denied: string): void {
     syncBuiltinESMExports();
   };
   replace((path, mode) => {
-    if (path === denied) throw Object.assign(new Error(`EACCES: permission denied, access '${path}'`), { code: "EACCES" });
+    if (path === denied)
+      throw Object.assign(new Error(`EACCES: permission denied, access '${path}'`), { code: "EACCES" });
     accessSync(path, mode);
   });
   onTestFinished(() => replace(accessSync));
@@ -34,7 +35,10 @@ function foreign(path: (state: string) => string = (state) => state) {
   return createContext({ terminal, config, state, looks: true });
 }
 
-const forbidden = { code: "state_forbidden", message: expect.stringMatching(/^This user may not read the state directory .+\/state\.$/) };
+const forbidden = {
+  code: "state_forbidden",
+  message: expect.stringMatching(/^This user may not read the state directory .+\/state\.$/),
+};
 
 describe("the state of another user", () => {
   test.each([
@@ -56,10 +60,19 @@ describe("the state of another user", () => {
   test("is reported by doctor once, without claiming that no gateway runs", async () => {
     const context = foreign();
     const state = await context.gateway().catch((error: unknown) => error);
-    const patient = { context, state, stateDirectory: await context.stateDirectory(), gateway: null } as unknown as Patient;
+    const patient = {
+      context,
+      state,
+      stateDirectory: await context.stateDirectory(),
+      gateway: null,
+    } as unknown as Patient;
     expect([...checkState(patient), ...(await checkGateway(patient))]).toEqual([
       expect.objectContaining({
-        ...{ check: "state", verdict: "fail", reason: expect.stringMatching(/^This user may not read the state directory/) },
+        ...{
+          check: "state",
+          verdict: "fail",
+          reason: expect.stringMatching(/^This user may not read the state directory/),
+        },
         fix: expect.stringMatching(/^Run the command as the user of the gateway or as root/),
       }),
     ]);

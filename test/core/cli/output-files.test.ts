@@ -2,7 +2,10 @@
 import { expect, test } from "vitest";
 import { createOutputFiles } from "../../../core/cli/start/output-files.ts";
 
-/** Replaces the plugin for each change, `pauseMs` after the replacement before; returns what was recognized as an output, and when. */
+/**
+ * Replaces the plugin for each change, `pauseMs` after the replacement before; returns what was recognized as an
+ * output, and when.
+ */
 async function replace(changes: readonly (readonly string[])[], pauseMs: number) {
   let time = 0;
   const files = createOutputFiles(() => time);

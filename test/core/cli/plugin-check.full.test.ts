@@ -20,7 +20,8 @@ export default definePlugin({ id: "guest", version: "1.2.0", host: "^0.1.0", ${m
 
 test("a working plugin is shown with its hook points, and the trial leaves nothing behind", async () => {
   const { home, folder } = pluginThat(
-    `host.tap("settled", () => {}); host.route({ method: "GET", path: "counts", access: "gateway", handler: async () => ({ body: {} }) });`,
+    `host.tap("settled", () => {}); host.route({ method: "GET", path: "counts", access: "gateway", handler: ` +
+      "async () => ({ body: {} }) });",
   );
   const trials = () => readdirSync(tmpdir()).filter((name) => name.startsWith("service-plugin-"));
   const before = trials();
@@ -58,12 +59,24 @@ test("options are validated by the plugin's schema and passed to its setup", asy
   );
   const check = async (...more: readonly string[]) => await run(["plugins", "check", folder, ...more], { home });
   expect((await check()).out).toContain("plugins.entries.guest.options.size");
-  expect(await check("--options", '{ "size": 9 }')).toMatchObject({ code: 1, out: expect.stringContaining("larger than the room") });
+  expect(await check("--options", '{ "size": 9 }')).toMatchObject({
+    code: 1,
+    out: expect.stringContaining("larger than the room"),
+  });
   const { code, out } = await check("--options", '{ "size": 3 }', "--json");
   expect(code).toBe(0);
-  expect(JSON.parse(out)).toMatchObject({ ok: true, plugin: { id: "guest", version: "1.2.0", state: "up", taps: ["settled"] } });
-  expect(await check("--options", "size=3")).toMatchObject({ code: 2, err: expect.stringContaining("--options is not JSON") });
-  expect(await check("--options", "[]")).toMatchObject({ code: 2, err: expect.stringContaining("--options is not an object") });
+  expect(JSON.parse(out)).toMatchObject({
+    ok: true,
+    plugin: { id: "guest", version: "1.2.0", state: "up", taps: ["settled"] },
+  });
+  expect(await check("--options", "size=3")).toMatchObject({
+    code: 2,
+    err: expect.stringContaining("--options is not JSON"),
+  });
+  expect(await check("--options", "[]")).toMatchObject({
+    code: 2,
+    err: expect.stringContaining("--options is not an object"),
+  });
 });
 
 test("a missing path is reported in a sentence, and a module that is not a plugin is a finding with its line", async () => {
@@ -73,16 +86,29 @@ test("a missing path is reported in a sentence, and a module that is not a plugi
   expect(await check()).toMatchObject({
     ok: false,
     findings: [
-      { rule: "declaration-invalid", message: expect.stringContaining("version"), at: { file: join(folder, "index.ts"), line: 2 } },
+      {
+        rule: "declaration-invalid",
+        message: expect.stringContaining("version"),
+        at: { file: join(folder, "index.ts"), line: 2 },
+      },
     ],
   });
   writeFileSync(join(folder, "part.ts"), "export const size = 3;\n\nexport const = 4;\n");
   writeFileSync(join(folder, "index.ts"), 'import { size } from "./part.ts";\nexport default { id: "guest", size };\n');
-  expect(await check()).toMatchObject({ findings: [{ rule: "load-failed", at: { file: join(folder, "part.ts"), line: 3 } }] });
-  writeFileSync(join(folder, "index.ts"), 'import { join } from "node:path";\n\nthrow new Error("no token in " + join("a", "b"));\n');
+  expect(await check()).toMatchObject({
+    findings: [{ rule: "load-failed", at: { file: join(folder, "part.ts"), line: 3 } }],
+  });
+  writeFileSync(
+    join(folder, "index.ts"),
+    'import { join } from "node:path";\n\nthrow new Error("no token in " + join("a", "b"));\n',
+  );
   expect(await check()).toMatchObject({
     findings: [
-      { rule: "load-failed", message: expect.stringContaining("no token in a/b"), at: { file: join(folder, "index.ts"), line: 3 } },
+      {
+        rule: "load-failed",
+        message: expect.stringContaining("no token in a/b"),
+        at: { file: join(folder, "index.ts"), line: 3 },
+      },
     ],
   });
   expect(await run(["plugins", "check", "./nowhere"], { home })).toMatchObject({
@@ -94,7 +120,10 @@ test("a missing path is reported in a sentence, and a module that is not a plugi
 // The contract runs in a test runner of its own, which other work on the machine can hold up.
 describe("the package of a plugin", () => {
   /** A new plugin, changed by replacements of text in its files; `undefined` removes a file. */
-  async function packageWith(kind: "channel" | "preset", changes: Readonly<Record<string, ((text: string) => string) | undefined>>) {
+  async function packageWith(
+    kind: "channel" | "preset",
+    changes: Readonly<Record<string, ((text: string) => string) | undefined>>,
+  ) {
     const home = temporaryHome();
     const folder = join(home, "acme-chat");
     expect((await run(["plugins", "create", "acme-chat", "--kind", kind, "--dir", folder], { home })).code).toBe(0);
@@ -110,10 +139,15 @@ describe("the package of a plugin", () => {
     }
     const check = (...more: readonly string[]) => run(["plugins", "check", folder, ...more], { home });
     const found = async () => {
-      const { ok, findings } = JSON.parse((await check("--json")).out) as { readonly ok: boolean; readonly findings: readonly Found[] };
+      const { ok, findings } = JSON.parse((await check("--json")).out) as {
+        readonly ok: boolean;
+        readonly findings: readonly Found[];
+      };
       return {
         ok,
-        findings: findings.map(({ rule, at }) => `${rule} ${at === undefined ? "" : `${at.file.slice(folder.length + 1)}:${at.line}`}`),
+        findings: findings.map(
+          ({ rule, at }) => `${rule} ${at === undefined ? "" : `${at.file.slice(folder.length + 1)}:${at.line}`}`,
+        ),
       };
     };
     return { home, folder, check, found };
@@ -128,7 +162,7 @@ describe("the package of a plugin", () => {
   test("of a newly created channel has no findings and passes the contract without its platform", async () => {
     const { check } = await packageWith("channel", {});
     const { code, out } = await check("--strict");
-    expect(out).toMatch(/passes 2\d rules of the contract/);
+    expect(out).toMatch(/passes [23]\d rules of the contract/);
     expect([code, out]).toEqual([0, expect.stringMatching(/\n0 errors, 0 warnings\.\n$/)]);
   });
 
@@ -139,7 +173,8 @@ describe("the package of a plugin", () => {
           .replace("token: secretText(", "token: Type.String(")
           .replace(
             "const options = Type.Object({",
-            "const options = Type.Object({\n  allowFrom: Type.Optional(Type.String()),\n  retries: Type.Integer({ default: -1, minimum: 0, description: 'How often.' }),",
+            "const options = Type.Object({\n  allowFrom: Type.Optional(Type.String()),\n  retries: " +
+              "Type.Integer({ default: -1, minimum: 0, description: 'How often.' }),",
           ),
       // Without fixtures, only what is declared is judged.
       "test/fixtures.ts": undefined,
@@ -158,12 +193,16 @@ describe("the package of a plugin", () => {
   });
 
   test("gets a finding for each broken contract rule, in the words of the contract", async () => {
-    const { check } = await packageWith("channel", { "src/parse.ts": (text) => text.replace("if (from === bot) return null;", "") });
+    const { check } = await packageWith("channel", {
+      "src/parse.ts": (text) => text.replace("if (from === bot) return null;", ""),
+    });
     const { code, out } = await check("--json");
     expect(code).toBe(1);
     const { findings } = JSON.parse(out) as { readonly findings: readonly Found[] };
     expect(findings.map(({ rule, message }) => `${rule}: ${message}`)).toEqual([
-      expect.stringMatching(/^contract-broken: parse > events of the bot itself are silent: .*the bot would reply to itself/),
+      expect.stringMatching(
+        /^contract-broken: parse > events of the bot itself are silent: .*the bot would reply to itself/,
+      ),
     ]);
   });
 
@@ -172,7 +211,12 @@ describe("the package of a plugin", () => {
       "package.json": (text) => {
         const { peerDependencies: _, license: __, ...rest } = JSON.parse(text);
         return JSON.stringify(
-          { ...rest, version: "0.2.0", files: ["test", ".env.production"], dependencies: { strict: "1.0.0", free: "1.0.0" } },
+          {
+            ...rest,
+            version: "0.2.0",
+            files: ["test", ".env.production"],
+            dependencies: { strict: "1.0.0", free: "1.0.0" },
+          },
           null,
           2,
         );
@@ -184,7 +228,10 @@ describe("the package of a plugin", () => {
       ["free", "(MIT OR GPL-3.0)"],
     ] as const) {
       mkdirSync(join(folder, "node_modules", name), { recursive: true });
-      writeFileSync(join(folder, "node_modules", name, "package.json"), JSON.stringify({ name, version: "1.0.0", license }));
+      writeFileSync(
+        join(folder, "node_modules", name, "package.json"),
+        JSON.stringify({ name, version: "1.0.0", license }),
+      );
     }
     const { runs } = JSON.parse((await check("--sarif")).out);
     const { results, tool } = runs[0];
@@ -216,7 +263,8 @@ describe("the package of a plugin", () => {
   test("is not run if its code is written for another version", async () => {
     const { found, folder } = await packageWith("preset", {
       "package.json": (text) => text.replace(/("peerDependencies": \{ "service-gateway": )"[^"]+"/, '$1"^9.0.0"'),
-      "src/index.ts": (text) => `import { writeFileSync } from "node:fs";\nwriteFileSync(import.meta.dirname + "/ran", "");\n${text}`,
+      "src/index.ts": (text) =>
+        `import { writeFileSync } from "node:fs";\nwriteFileSync(import.meta.dirname + "/ran", "");\n${text}`,
     });
     expect(await found()).toEqual({ ok: false, findings: ["host-range package.json:16"] });
     expect(existsSync(join(folder, "src", "ran"))).toBe(false);

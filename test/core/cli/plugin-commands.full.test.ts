@@ -50,7 +50,8 @@ describe("a plugin in JavaScript", () => {
     return (...args: readonly string[]) => runShared([...args, "--config", join(home, "config.jsonc")], { home });
   }
   const withCommands = (id: string, commands: string) =>
-    `export default { id: "${id}", version: "1.0.0", host: "^0.1.0", setup() {}, cli: { name: "${id}", commands: ${commands} } };`;
+    `export default { id: "${id}", version: "1.0.0", host: "^0.1.0", setup() {}, cli: { name: "${id}", ` +
+    `commands: ${commands} } };`;
 
   test("with an invalid declaration does not hide other plugins' commands, and is named for an unknown command", async () => {
     const command = '{ name: "list", run: () => ({ lines: ["listed"] }) }';
@@ -61,10 +62,15 @@ describe("a plugin in JavaScript", () => {
     });
     expect(await call("fine", "list")).toEqual({ code: 0, out: "listed\n", err: "" });
     expect(await call("fine", "list", "--json")).toMatchObject({ code: 0, out: "null\n" });
-    expect(JSON.parse((await call("fine", "fail", "--json")).out)).toMatchObject({ ok: false, error: "The list is empty." });
+    expect(JSON.parse((await call("fine", "fail", "--json")).out)).toMatchObject({
+      ok: false,
+      error: "The list is empty.",
+    });
     const { code, err } = await call("twice", "list");
     expect(code).toBe(2);
-    expect(err).toContain("The declaration of the plugin twice is invalid: its cli twice has the command list twice.\n");
+    expect(err).toContain(
+      "The declaration of the plugin twice is invalid: its cli twice has the command list twice.\n",
+    );
     expect(err).toContain("Unknown command 'twice'");
   });
 
@@ -77,10 +83,16 @@ describe("a plugin in JavaScript", () => {
             run: ({ options }) => ({ lines: [JSON.stringify(options)], data: {} }) }]`,
       ),
     });
-    const says = (what: string) => expect.stringContaining(`The plugin odd returned an invalid value at ${programCommand} odd ${what}`);
+    const says = (what: string) =>
+      expect.stringContaining(`The plugin odd returned an invalid value at ${programCommand} odd ${what}`);
     expect(await call("odd", "text")).toMatchObject({ code: 1, err: says("text: a value of type string.") });
-    expect(await call("odd", "letters")).toMatchObject({ code: 1, err: says("letters: lines are not a list of texts and of rows.") });
-    expect((await call("odd", "options", "--no-cache", "5", "--no-wait")).out).toBe('{"no-cache":"5","no-wait":true}\n');
+    expect(await call("odd", "letters")).toMatchObject({
+      code: 1,
+      err: says("letters: lines are not a list of texts and of rows."),
+    });
+    expect((await call("odd", "options", "--no-cache", "5", "--no-wait")).out).toBe(
+      '{"no-cache":"5","no-wait":true}\n',
+    );
     expect((await call("odd", "options")).out).toBe("{}\n");
   });
 });

@@ -1,4 +1,7 @@
-/** `npm run dev` of a created channel, run as its script does, with the bundled program of the tests in place of an installed one. */
+/**
+ * `npm run dev` of a created channel, run as its script does, with the bundled program of the tests in place of an
+ * installed one.
+ */
 import { spawn } from "node:child_process";
 import { mkdirSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -33,7 +33,9 @@ describe("plugins create", () => {
     expect(read("README.md")).toMatch(/^# Acme chat\n/);
     expect(existsSync(join(folder, ".github", "workflows", "ci.yml"))).toBe(true);
     expect(read(".editorconfig")).toContain("indent_size = 2");
-    const all = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((path) => /\.\w+$/.test(path) && path !== ".github");
+    const all = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter(
+      (path) => /\.\w+$/.test(path) && path !== ".github",
+    );
     for (const path of all) expect(read(path)).not.toMatch(/\{\{[a-z]+\}\}/);
   });
 
@@ -41,7 +43,9 @@ describe("plugins create", () => {
     const { out } = await create("acme-chat", "--kind", "channel");
     expect(out).toMatch(/^Created the channel acme-chat in \S+made:\n/);
     // The tests run the program from its source, which a new package cannot install from the registry.
-    expect(out).toMatch(/\n {2}cd \S+\n {2}npm install --save-dev FILE\n {2}npm test\n\nFILE is what `npm pack` writes in \//);
+    expect(out).toMatch(
+      /\n {2}cd \S+\n {2}npm install --save-dev FILE\n {2}npm test\n\nFILE is what `npm pack` writes in \//,
+    );
     const { out: data, folder } = await create("acme-chat", "--kind", "plugin", "--json");
     expect(JSON.parse(data)).toMatchObject({
       id: "acme-chat",
@@ -65,7 +69,10 @@ describe("plugins create", () => {
     mkdirSync(copy, { recursive: true });
     expect(ownCopy(copy)).toBe("registry");
     const record = (resolved: string) =>
-      writeFileSync(join(modules, ".package-lock.json"), JSON.stringify({ packages: { "node_modules/service-gateway": { resolved } } }));
+      writeFileSync(
+        join(modules, ".package-lock.json"),
+        JSON.stringify({ packages: { "node_modules/service-gateway": { resolved } } }),
+      );
     record("https://registry.npmjs.org/service-gateway/-/service-gateway-0.1.0.tgz");
     expect(ownCopy(copy)).toBe("registry");
     record("file:service-gateway-0.1.0.tgz");
@@ -117,7 +124,10 @@ describe("plugins create", () => {
   });
 
   test("rejects an unknown or missing kind as wrong usage", async () => {
-    expect(await create("acme-chat", "--kind", "bot")).toMatchObject({ code: 2, err: expect.stringContaining("channel, engine, preset") });
+    expect(await create("acme-chat", "--kind", "bot")).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("channel, engine, preset"),
+    });
     expect(await create("acme-chat")).toMatchObject({ code: 2, err: expect.stringContaining("--kind") });
   });
 
@@ -142,7 +152,10 @@ describe("plugins create", () => {
     const home = temporaryHome();
     // A file where a folder is needed stops the superuser too.
     writeFileSync(join(home, "file"), "");
-    const { code, err } = await run(["plugins", "create", "acme-chat", "--kind", "plugin", "--dir", join(home, "file", "made")], { home });
+    const { code, err } = await run(
+      ["plugins", "create", "acme-chat", "--kind", "plugin", "--dir", join(home, "file", "made")],
+      { home },
+    );
     expect([code, err]).toEqual([1, expect.stringMatching(/^error: The plugin in \S+made was not created: /)]);
     expect(readdirSync(home)).toEqual(["file"]);
   });

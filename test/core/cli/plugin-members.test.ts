@@ -5,7 +5,10 @@ import { expect, test } from "vitest";
 import { temporaryHome } from "./command.ts";
 import { run } from "./command-runner.ts";
 
-async function findings(members: string, setup = "setup() {}"): Promise<readonly { readonly rule: string; readonly message: string }[]> {
+async function findings(
+  members: string,
+  setup = "setup() {}",
+): Promise<readonly { readonly rule: string; readonly message: string }[]> {
   const home = temporaryHome();
   const folder = join(home, "guest");
   mkdirSync(folder);
@@ -17,7 +20,9 @@ export default definePlugin({ id: "guest", version: "1.2.0", host: "^0.1.0", ${m
   writeFileSync(join(folder, "index.ts"), text);
   const { out, code } = await run(["plugins", "check", folder, "--json"], { home });
   const found = (
-    JSON.parse(out) as { readonly findings: readonly { readonly rule: string; readonly message: string; readonly severity: string }[] }
+    JSON.parse(out) as {
+      readonly findings: readonly { readonly rule: string; readonly message: string; readonly severity: string }[];
+    }
   ).findings;
   expect(code).toBe(found.some(({ severity }) => severity === "error") ? 1 : 0);
   return found.map(({ rule, message }) => ({ rule, message }));
@@ -26,18 +31,30 @@ export default definePlugin({ id: "guest", version: "1.2.0", host: "^0.1.0", ${m
 const one = (rule: string, message: string) => [{ rule, message: expect.stringContaining(message) }];
 
 test("a section that the plugin reads passes", async () => {
-  expect(await findings(`section: { key: "guests", schema: map },`, `setup(host) { host.section("guests"); }`)).toEqual([]);
+  expect(await findings(`section: { key: "guests", schema: map },`, `setup(host) { host.section("guests"); }`)).toEqual(
+    [],
+  );
 });
 
 test.each([
-  ["a section that is not read", `section: { key: "guests", schema: map },`, "section-unread", "does not read its section guests"],
+  [
+    "a section that is not read",
+    `section: { key: "guests", schema: map },`,
+    "section-unread",
+    "does not read its section guests",
+  ],
   [
     "settings of a preset that are not read",
     `presets: [{ id: "guest", path: "guest", mappings: empty, settings: map }],`,
     "section-unread",
     "does not read its settings in hooks.guest",
   ],
-  ["a member that the contract does not have", "sections: [],", "member-unknown", "The declaration has a member sections"],
+  [
+    "a member that the contract does not have",
+    "sections: [],",
+    "member-unknown",
+    "The declaration has a member sections",
+  ],
   [
     "one in a preset",
     `presets: [{ id: "guest", path: "guest", mappings: empty, schema: map }],`,
@@ -46,7 +63,8 @@ test.each([
   ],
   [
     "one in a command",
-    `cli: { name: "guest", summary: "G.", commands: [{ name: "a", summary: "A.", example: "a", hidden: true, run: () => ({ lines: [], data: null }) }] },`,
+    `cli: { name: "guest", summary: "G.", commands: [{ name: "a", summary: "A.", example: "a", hidden: ` +
+      "true, run: () => ({ lines: [], data: null }) }] },",
     "member-unknown",
     "The command a has a member hidden",
   ],
@@ -55,7 +73,8 @@ test.each([
   ["an empty list", "requires: [],", "member-dead", "requires is empty"],
   [
     "a group without commands",
-    `cli: { name: "guest", summary: "G.", groups: { box: "Boxes." }, commands: [{ name: "a", summary: "A.", example: "a", run: () => ({ lines: [], data: null }) }] },`,
+    `cli: { name: "guest", summary: "G.", groups: { box: "Boxes." }, commands: [{ name: "a", summary: "A.", ` +
+      `example: "a", run: () => ({ lines: [], data: null }) }] },`,
     "member-dead",
     "No command begins with box",
   ],
@@ -65,14 +84,24 @@ test.each([
     "declaration-invalid",
     "gateway, which is one of the gateway's own",
   ],
-  ["a section without a schema", `section: { key: "guests" },`, "declaration-invalid", "its section guests has no TypeBox schema"],
+  [
+    "a section without a schema",
+    `section: { key: "guests" },`,
+    "declaration-invalid",
+    "its section guests has no TypeBox schema",
+  ],
 ])("%s fails", async (_, members, rule, message) => {
   expect(await findings(members)).toEqual(one(rule, message));
 });
 
 test("a section has its members checked, its keys described, and its secrets declared", async () => {
-  const schema = `Type.Object({ token: Type.String({ description: "T." }), plain: Type.Boolean(), key: Type.Optional(secretReference({ description: "K." })) })`;
-  const found = await findings(`section: { key: "guests", schema: ${schema}, title: "x" },`, `setup(host) { host.section("guests"); }`);
+  const schema =
+    `Type.Object({ token: Type.String({ description: "T." }), plain: Type.Boolean(), key: ` +
+    `Type.Optional(secretReference({ description: "K." })) })`;
+  const found = await findings(
+    `section: { key: "guests", schema: ${schema}, title: "x" },`,
+    `setup(host) { host.section("guests"); }`,
+  );
   expect(found).toEqual([
     ...one("option-description", "guests.plain has no description"),
     ...one("option-secret", "guests.token looks like a secret"),

@@ -50,7 +50,9 @@ describe("the command line", () => {
       commands.map(async (name) => ({ name, ...(await runHere([...name.split(" "), "--help"], { home })) })),
     );
     expect(
-      answers.filter(({ code, out, name }) => code !== 0 || !out.includes(`Example:\n  ${programCommand} ${name}`)).map(({ name }) => name),
+      answers
+        .filter(({ code, out, name }) => code !== 0 || !out.includes(`Example:\n  ${programCommand} ${name}`))
+        .map(({ name }) => name),
     ).toEqual([]);
   });
 
@@ -77,7 +79,10 @@ describe("the command line", () => {
       ["logs", "--count", "5"],
       "Unknown option '--count'; the options of this command are --json, --follow, --lines, --since, --level, --help, ",
     ],
-    [["pairing", "--nonsense"], "Unknown option '--nonsense'; the options of this command are --help, --config, --state, --version\n"],
+    [
+      ["pairing", "--nonsense"],
+      "Unknown option '--nonsense'; the options of this command are --help, --config, --state, --version\n",
+    ],
   ])("exits with 2 on wrong usage and says what is right: %j", async (args, said) => {
     // The first one in a process of its own, as a shell sees it; the others in one that has loaded the program.
     const runOne = args.includes("gatewy") ? run : runHere;
@@ -109,7 +114,8 @@ describe("the command line", () => {
   });
 
   test("tells an older Node in one sentence what is missing", async () => {
-    const old = 'data:text/javascript,Object.defineProperty(process,"versions",{value:{...process.versions,node:"20.20.2"}})';
+    const old =
+      'data:text/javascript,Object.defineProperty(process,"versions",{value:{...process.versions,node:"20.20.2"}})';
     const { code, out, err } = await run(["status"], { home: temporaryHome(), nodeArgs: ["--import", old] });
     expect(code).toBe(1);
     expect(out).toBe("");

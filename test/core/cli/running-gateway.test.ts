@@ -1,4 +1,6 @@
-/** Which gateway a command talks to: only one that holds the lock of the state, because it is sent the gateway token. */
+/**
+ * Which gateway a command talks to: only one that holds the lock of the state, because it is sent the gateway token.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,7 +12,10 @@ import { lockState } from "../../../core/state/index.ts";
 function stateOf(): string {
   const directory = mkdtempSync(join(tmpdir(), "running-"));
   onTestFinished(() => rmSync(directory, { recursive: true }));
-  writeFileSync(join(directory, "gateway.json"), JSON.stringify({ url: "http://127.0.0.1:9", pid: process.pid, startedAt: 1 }));
+  writeFileSync(
+    join(directory, "gateway.json"),
+    JSON.stringify({ url: "http://127.0.0.1:9", pid: process.pid, startedAt: 1 }),
+  );
   return directory;
 }
 

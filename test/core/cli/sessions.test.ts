@@ -84,12 +84,19 @@ describe("sessions show", () => {
     const { out } = await sessions("show", "main:main", "-n", "1");
     expect(out).toMatch(/\d+ older messages; --limit 0 shows all\n/);
     expect(out).not.toMatch(/ {2}user {2}/);
-    expect(JSON.parse((await sessions("show", "main:main", "-n", "0", "--json")).out).transcript.length).toBeGreaterThan(5);
+    expect(
+      JSON.parse((await sessions("show", "main:main", "-n", "0", "--json")).out).transcript.length,
+    ).toBeGreaterThan(5);
   });
 
   test("shows the messages before /new by generation number, and lists the available numbers", async () => {
     const older = JSON.parse((await sessions("show", "main:main", "--generation", "0", "--json")).out);
-    expect(older).toMatchObject({ key: "agent:main:main", generation: 1, shown: 0, transcript: [{ role: "user" }, { role: "assistant" }] });
+    expect(older).toMatchObject({
+      key: "agent:main:main",
+      generation: 1,
+      shown: 0,
+      transcript: [{ role: "user" }, { role: "assistant" }],
+    });
     expect(older.transcript[0].content).toContain("before the new one");
     expect(await sessions("show", "main:main", "--generation", "2")).toMatchObject({
       code: 2,
@@ -104,7 +111,13 @@ describe("sessions show", () => {
   });
 
   test("reports an unknown key and an ambiguous one in a sentence", async () => {
-    expect(await sessions("show", "nobody")).toMatchObject({ code: 1, err: expect.stringContaining("The session nobody does not exist.") });
-    expect(await sessions("show", "agent:")).toMatchObject({ code: 2, err: expect.stringContaining('"agent:" is part of 2 keys') });
+    expect(await sessions("show", "nobody")).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("The session nobody does not exist."),
+    });
+    expect(await sessions("show", "agent:")).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('"agent:" is part of 2 keys'),
+    });
   });
 });

@@ -22,7 +22,10 @@ async function homeWith(fill: (store: Store) => Promise<void>): Promise<string> 
 
 async function ask(store: Store, senderId: string, senderName: string): Promise<string> {
   const address = { channel: "chat", account: "default", chat: senderId };
-  return (await createPairing({ store, now }).request({ address, senderId, senderName, unit: `asked-by-${senderId}` }))?.code ?? "";
+  return (
+    (await createPairing({ store, now }).request({ address, senderId, senderName, unit: `asked-by-${senderId}` }))
+      ?.code ?? ""
+  );
 }
 
 /** An event that ended as a stranger's does. */
@@ -76,7 +79,9 @@ describe("without a gateway", () => {
       const { code, out, err } = await run(args, { home });
       expect([code, out]).toEqual([1, ""]);
       expect(err).toBe(
-        `error: The directory ${join(home, ".service")} does not contain any state yet.\n       Start a gateway with \`${programCommand} gateway\` or \`${programCommand} dev\`, or pass its directory with --state.\n`,
+        `error: The directory ${join(home, ".service")} does not contain any state yet.\n       Start a ` +
+          `gateway with \`${programCommand} gateway\` or \`${programCommand} dev\`, or pass its directory ` +
+          `with --state.\n`,
       );
     }
   });
@@ -101,7 +106,10 @@ describe("without a gateway", () => {
     expect(why.err).toMatch(/config\.jsonc:1:3: [^\n]+\. The state is read anyway: \S+\/\.service\.\n$/);
     expect(await run(["why", "--state", directory], { home })).toMatchObject({ ...told, err: "" });
     const status = await run(["status"], { home });
-    expect(status).toMatchObject({ code: 0, out: expect.stringMatching(/^gateway +not running\nconfig +\S+\n +\S+config\.jsonc:1:3: /) });
+    expect(status).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^gateway +not running\nconfig +\S+\n +\S+config\.jsonc:1:3: /),
+    });
     expect(JSON.parse((await run(["status", "--json"], { home })).out)).toMatchObject({
       configError: expect.stringContaining("config.jsonc:1:3"),
       events: { settled: { refused: 1 } },
@@ -117,12 +125,16 @@ describe("without a gateway", () => {
     const home = await homeWith(async (store) => refusedEvent(store, "e"));
     const copy = async (to: string) => (await run(["state", "copy", "--to", to], { home })).err;
     expect(await copy("")).toMatch(/^error: --to: is empty; name a directory, or an address such as /);
-    expect(await copy("sqlite:///tmp/copy")).toMatch(/^error: --to: SQLite is named by its directory alone, without sqlite:/);
+    expect(await copy("sqlite:///tmp/copy")).toMatch(
+      /^error: --to: SQLite is named by its directory alone, without sqlite:/,
+    );
     expect(await copy("postgres:/host/state")).toMatch(
       /^error: --to: "postgres:" begins no address; write postgres:\/\/USER@HOST\/DATABASE, /,
     );
     expect(await copy("postgresql://host/state")).toMatch(/there is no store postgresql\.\n +Did you mean postgres\?/);
-    expect(await copy("postgres://127.0.0.1:1/state")).toMatch(/connect ECONNREFUSED .*\n +Check that the database runs, and .* of --to\./);
+    expect(await copy("postgres://127.0.0.1:1/state")).toMatch(
+      /connect ECONNREFUSED .*\n +Check that the database runs, and .* of --to\./,
+    );
   });
 
   test("status works and says that no gateway is running", async () => {
@@ -153,7 +165,10 @@ describe("without a gateway", () => {
       outcome: "refused",
       decisions: [{ station: "ingress" }, { station: "gating" }],
     });
-    expect(await run(["why", "eve"], { home })).toMatchObject({ code: 2, err: expect.stringContaining('2 events begin with "eve"') });
+    expect(await run(["why", "eve"], { home })).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('2 events begin with "eve"'),
+    });
     expect(await run(["why", "nothing"], { home })).toMatchObject({
       code: 1,
       err: expect.stringContaining("The event nothing does not exist."),
@@ -192,7 +207,14 @@ describe("without a gateway", () => {
   test("a body of the wrong type names no deciding mapping if the endpoint is the gateway's own", async () => {
     const home = await homeWith(async (store) => {
       const detail = "Content-Type must be application/json.";
-      const refused = { at: now(), code: "unsupported_media_type", status: 415, detail, subPath: "agent", client: "10.1.2.3" };
+      const refused = {
+        at: now(),
+        code: "unsupported_media_type",
+        status: 415,
+        detail,
+        subPath: "agent",
+        client: "10.1.2.3",
+      };
       await store.set("hooks", "refused", [refused]);
     });
     const { out } = await run(["why"], { home });
@@ -212,7 +234,9 @@ describe("without a gateway", () => {
     const approved = await run(["pairing", "approve", "chat", code.toLowerCase()], { home });
     expect(approved).toMatchObject({
       code: 0,
-      out: "Ann (42) may write to chat (account default), and is an owner now.\nThe bot notifies them when the gateway runs again.\n",
+      out:
+        "Ann (42) may write to chat (account default), and is an owner now.\nThe bot notifies them when " +
+        "the gateway runs again.\n",
     });
     const notice = JSON.parse((await run(["why", "last", "--json"], { home })).out) as object;
     expect(notice).toMatchObject({ source: "operator", kind: "notice", state: "waiting" });
@@ -240,10 +264,17 @@ describe("without a gateway", () => {
     });
     const [first = "", second = ""] = codes;
     expect(await run(["pairing", "deny", "chat", first, "--account", "work"], { home })).toMatchObject({ code: 1 });
-    expect((await run(["pairing", "approve", "chat", first, "--no-notify"], { home })).out).toMatch(/They are not notified\.\n$/);
+    expect((await run(["pairing", "approve", "chat", first, "--no-notify"], { home })).out).toMatch(
+      /They are not notified\.\n$/,
+    );
     expect((await run(["why", "last"], { home })).code).toBe(1);
-    expect((await run(["pairing", "approve", "chat", second, "--notify"], { home })).out).toContain("The bot notifies them when");
-    expect(JSON.parse((await run(["why", "last", "--json"], { home })).out)).toMatchObject({ kind: "notice", state: "waiting" });
+    expect((await run(["pairing", "approve", "chat", second, "--notify"], { home })).out).toContain(
+      "The bot notifies them when",
+    );
+    expect(JSON.parse((await run(["why", "last", "--json"], { home })).out)).toMatchObject({
+      kind: "notice",
+      state: "waiting",
+    });
   });
 
   test("pairing: commands.ownerAllowFrom is the whole list if set, and pairing adds no owner to it", async () => {
@@ -279,16 +310,25 @@ describe("without a gateway", () => {
       const address = { channel: "chat", account: "work", chat: "42" };
       code = (await createPairing({ store, now }).request({ address, senderId: "42", unit: "u" }))?.code ?? "";
     });
-    writeFileSync(join(home, ".service", "config.jsonc"), JSON.stringify({ channels: { chat: { accounts: { Work: {}, home: {} } } } }));
+    writeFileSync(
+      join(home, ".service", "config.jsonc"),
+      JSON.stringify({ channels: { chat: { accounts: { Work: {}, home: {} } } } }),
+    );
     expect((await run(["pairing", "list", "telegramm"], { home })).err).toBe(
       "There is no channel telegramm in the configuration. Configured channels: chat.\n",
     );
     expect(await run(["pairing", "approve", "chat", code, "--account", "wrok"], { home })).toMatchObject({
       code: 1,
-      err: expect.stringMatching(/^chat has no account wrok; configured accounts: work, home\.\nerror: No request for chat/),
+      err: expect.stringMatching(
+        /^chat has no account wrok; configured accounts: work, home\.\nerror: No request for chat/,
+      ),
     });
     const approved = await run(["pairing", "approve", "chat", code, "--account", "WORK"], { home });
-    expect(approved).toMatchObject({ code: 0, err: "", out: expect.stringContaining("may write to chat (account work)") });
+    expect(approved).toMatchObject({
+      code: 0,
+      err: "",
+      out: expect.stringContaining("may write to chat (account work)"),
+    });
   });
 
   test("logs shows the last lines at a given level, as text or as JSON", async () => {
@@ -296,7 +336,10 @@ describe("without a gateway", () => {
     const directory = join(home, ".service", "logs");
     mkdirSync(directory, { recursive: true });
     const line = (level: number, msg: string) => JSON.stringify({ level, time: 1_795_000_000_000, event: "e1", msg });
-    writeFileSync(join(directory, "gateway.log"), [line(30, "first"), line(40, "second"), line(30, "third"), '{"level":30,"ti'].join("\n"));
+    writeFileSync(
+      join(directory, "gateway.log"),
+      [line(30, "first"), line(40, "second"), line(30, "third"), '{"level":30,"ti'].join("\n"),
+    );
     expect((await run(["logs"], { home })).out.trimEnd().split("\n")).toHaveLength(3);
     expect((await run(["logs", "-n", "1"], { home })).out).toContain("third");
     expect((await run(["logs", "-n", "0"], { home })).out).toBe("");
@@ -319,11 +362,15 @@ describe("without a gateway", () => {
     expect(lines[0]).toBe("2026-11-20 00:00:00 info  first");
     expect(lines.at(-1)).toBe("2026-11-20 00:02:30 info  line 149");
     expect((await run(["logs"], { home })).out.trimEnd().split("\n")).toHaveLength(100);
-    expect((await run(["logs", "--since", "2026-11-20T00:02:00", "-n", "2"], { home })).out).toMatch(/^[^\n]*line 148\n[^\n]*line 149\n$/);
+    expect((await run(["logs", "--since", "2026-11-20T00:02:00", "-n", "2"], { home })).out).toMatch(
+      /^[^\n]*line 148\n[^\n]*line 149\n$/,
+    );
     expect((await run(["logs", "--since", "1h"], { home })).out).toBe("");
     expect(await run(["logs", "--since", "soon"], { home })).toMatchObject({
       code: 2,
-      err: expect.stringContaining('--since: "soon" is not a time: write 30m, 2h, 3d, today, yesterday, 2026-11-20 or 2026-11-20T14:00.'),
+      err: expect.stringContaining(
+        '--since: "soon" is not a time: write 30m, 2h, 3d, today, yesterday, 2026-11-20 or 2026-11-20T14:00.',
+      ),
     });
   });
 
@@ -354,7 +401,10 @@ describe("without a gateway", () => {
     const directory = join(home, ".service", "logs");
     mkdirSync(directory, { recursive: true });
     const line = (level: number, msg: string) => `${JSON.stringify({ level, time: 1_795_000_000_000, msg })}\n`;
-    writeFileSync(join(directory, "gateway.log.1"), line(50, "far back") + line(30, "x".repeat(1_100_000)) + line(30, "before"));
+    writeFileSync(
+      join(directory, "gateway.log.1"),
+      line(50, "far back") + line(30, "x".repeat(1_100_000)) + line(30, "before"),
+    );
     writeFileSync(join(directory, "gateway.log"), line(30, "after"));
     expect((await run(["logs", "-n", "2"], { home })).out).toMatch(/^[^\n]*before\n[^\n]*after\n$/);
     expect((await run(["logs", "--level", "error"], { home })).out).toContain("far back");
@@ -373,7 +423,9 @@ describe("without a gateway", () => {
     };
     writeFileSync(join(directory, "gateway.log"), `${JSON.stringify(fields)}\n`);
     const { out } = await run(["logs"], { home });
-    expect(out).toContain(String.raw`refused\u001b[2J  detail=a\n00:00:00 info  all is well\r\tb\u202ec more=["\u009b31m"]`);
+    expect(out).toContain(
+      String.raw`refused\u001b[2J  detail=a\n00:00:00 info  all is well\r\tb\u202ec more=["\u009b31m"]`,
+    );
     expect(out.trimEnd().split("\n")).toHaveLength(1);
   });
 });

@@ -35,17 +35,24 @@ test("the columns of a table are aligned for all kinds of names", () => {
   expect(lines).toEqual(["山田太郎  answered\n", "👩\u200d👩\u200d👧 Fam    silent\n", "Jose\u0301      failed\n"]);
 });
 
-/** What a terminal acts on, or does not show: ESC, C1, a line separator of another kind, bidi, joiners, tags, the byte order mark. */
-const hostile = "a\u001b[31m\u009b2J\u007f\u0085\u202e\u2066\u200b\u00ad\ufeff\u{e0041}\u{e007f}\u{1F468}\u200d\u{1F469}b\n\tc";
+/**
+ * What a terminal acts on, or does not show: ESC, C1, a line separator of another kind, bidi, joiners, tags, the byte
+ * order mark.
+ */
+const hostile =
+  "a\u001b[31m\u009b2J\u007f\u0085\u202e\u2066\u200b\u00ad\ufeff\u{e0041}\u{e007f}\u{1F468}\u200d\u{1F469}b\n\tc";
 
-test.each([undefined, 2])("printed JSON keeps its value and contains nothing that controls a terminal or is invisible (indent %s)", (indent) => {
-  const value = { [hostile]: [hostile, { text: "ünï 👍 中" }], none: null };
-  const text = visibleJson(value, indent);
-  expect(JSON.parse(text)).toEqual(value);
-  expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}\u{E0000}-\u{E007F}]/u);
-  expect(text).toContain("ünï 👍 中");
-  expect(visibleJson(undefined)).toBe("null");
-});
+test.each([undefined, 2])(
+  "printed JSON keeps its value and contains nothing that controls a terminal or is invisible (indent %s)",
+  (indent) => {
+    const value = { [hostile]: [hostile, { text: "ünï 👍 中" }], none: null };
+    const text = visibleJson(value, indent);
+    expect(JSON.parse(text)).toEqual(value);
+    expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}\u{E0000}-\u{E007F}]/u);
+    expect(text).toContain("ünï 👍 中");
+    expect(visibleJson(undefined)).toBe("null");
+  },
+);
 
 test("a terminal prints JSON with the same escapes", () => {
   let written = "";
@@ -67,7 +74,8 @@ test("text for people shows tag characters, which terminals do not draw", () => 
 const unescaped = /\b(?:line|note|write|print|log)\((?:(?!visible|escapeJson)[^;])*JSON\.stringify/;
 
 test("all commands print JSON through the same function", () => {
-  for (const line of ["terminal.line(JSON.stringify(report))", "stdout.write(JSON.stringify(value));"]) expect(line).toMatch(unescaped);
+  for (const line of ["terminal.line(JSON.stringify(report))", "stdout.write(JSON.stringify(value));"])
+    expect(line).toMatch(unescaped);
   expect("terminal.line(visible(JSON.stringify(result, null, 2)));").not.toMatch(unescaped);
   const files = sources("core/cli/**/*.ts", "plugins/*/cli*.ts");
   expect(files.length).toBeGreaterThan(50);

@@ -41,6 +41,9 @@ test.each([
   expect(parseSince(text, now)).toBe(at);
 });
 
-test.each(["", "soon", "2026-13-01", "2026-02-31", "2026-02-30T12:00", "3 fortnights", "12"])("--since %j is rejected", (text) => {
-  expect(() => parseSince(text, now)).toThrow(/is not a time/);
-});
+test.each(["", "soon", "2026-13-01", "2026-02-31", "2026-02-30T12:00", "3 fortnights", "12"])(
+  "--since %j is rejected",
+  (text) => {
+    expect(() => parseSince(text, now)).toThrow(/is not a time/);
+  },
+);

@@ -34,7 +34,9 @@ test("list shows the files, their exports, the mappings that name them, and prob
   );
   symlinkSync("/etc/hostname", join(place.home, ".service/transforms/link.js"));
   const { code, out } = await place.run("list", "--json");
-  const listed = JSON.parse(out) as { readonly modules: readonly { readonly module: string; readonly problem?: string }[] };
+  const listed = JSON.parse(out) as {
+    readonly modules: readonly { readonly module: string; readonly problem?: string }[];
+  };
   expect(listed.modules.map(({ module }) => module)).toEqual(["a.ts", "broken.ts", "link.js", "gone.ts"]);
   expect(listed.modules[0]).toEqual({
     module: "a.ts",
@@ -52,11 +54,19 @@ test("list shows the files, their exports, the mappings that name them, and prob
 
 test("test shows the result for a payload or a recording, and what the transform prints", async () => {
   const text =
-    "export default ({ payload, headers, path }) => { console.log('looking'); return { message: [payload.x, headers['x-a'], path].join() }; }; export const none = () => null; export const bad = () => { throw new Error('no'); };";
+    "export default ({ payload, headers, path }) => { console.log('looking'); return { message: [payload.x, " +
+    "headers['x-a'], path].join() }; }; export const none = () => null; export const bad = () => { throw " +
+    "new Error('no'); };";
   const place = home({
     ".service/transforms/a.ts": text,
     "payload.json": '{ "x": 1 }',
-    "recorded.json": JSON.stringify({ $delivery: 1, path: "ci", headers: { "X-A": "h" }, query: {}, payload: { x: 2 } }),
+    "recorded.json": JSON.stringify({
+      $delivery: 1,
+      path: "ci",
+      headers: { "X-A": "h" },
+      query: {},
+      payload: { x: 2 },
+    }),
   });
   const file = (name: string) => join(place.home, name);
   const [plain, recorded, none, bad, headed] = await Promise.all([
@@ -70,15 +80,22 @@ test("test shows the result for a payload or a recording, and what the transform
   expect(JSON.parse(recorded.out)).toMatchObject({ module: "a.ts", result: { message: "2,h,ci" } });
   expect(JSON.parse(headed.out)).toMatchObject({ result: { message: "1,given," } });
   expect(none).toMatchObject({ code: 0, out: expect.stringContaining("nothing to do") });
-  expect(bad).toMatchObject({ code: 1, out: expect.stringMatching(/failed: a\.ts \(bad\): no\n.*transforms\/a\.ts:1:/) });
+  expect(bad).toMatchObject({
+    code: 1,
+    out: expect.stringMatching(/failed: a\.ts \(bad\): no\n.*transforms\/a\.ts:1:/),
+  });
 });
 
 // In the program as the build bundles it, the thread that compiles once took the whole process with it.
 test("test runs a module with an enum, which type stripping alone cannot handle", async () => {
-  const text = 'enum Level { High = "high" }\nexport default ({ payload }) => ({ message: [Level.High, payload.x].join(" ") });';
+  const text =
+    'enum Level { High = "high" }\nexport default ({ payload }) => ({ message: [Level.High, payload.x].join(" ") });';
   const place = home({ ".service/transforms/a.ts": text, "payload.json": '{ "x": 1 }' });
-  const runs = await Promise.all([1, 2, 3].map(() => place.run("test", "a.ts", join(place.home, "payload.json"), "--json")));
-  for (const { code, out } of runs) expect({ code, ...JSON.parse(out) }).toMatchObject({ code: 0, result: { message: "high 1" } });
+  const runs = await Promise.all(
+    [1, 2, 3].map(() => place.run("test", "a.ts", join(place.home, "payload.json"), "--json")),
+  );
+  for (const { code, out } of runs)
+    expect({ code, ...JSON.parse(out) }).toMatchObject({ code: 0, result: { message: "high 1" } });
 });
 
 test("test rejects a module outside the root by rule, and a file that is not a delivery", async () => {

@@ -5,7 +5,9 @@ import { wholeSchema } from "../../../core/config/plugin-schemas.ts";
 import type { SchemaNode } from "../../../core/config/schema-node.ts";
 import { accountOptions } from "../../../plugins/botchat/options.ts";
 
-const schema = wholeSchema({ channels: { botchat: { options: accountOptions, secrets: ["botToken", "webhookSecret"] } } });
+const schema = wholeSchema({
+  channels: { botchat: { options: accountOptions, secrets: ["botToken", "webhookSecret"] } },
+});
 
 /** Reviewed by hand: a key is added here only when a stranger with an owner's phone can do no lasting harm with it. */
 const reviewed = `
@@ -31,14 +33,20 @@ interface Found {
 function walk(node: SchemaNode, path: string, above: boolean): readonly Found[] {
   const marked = above || node.chatWritable === true;
   const inner = [
-    ...Object.entries(node.properties ?? {}).map(([key, child]) => [path === "" ? key : `${path}.${key}`, child] as const),
-    ...[...Object.values(node.patternProperties ?? {}), node.additionalProperties].map((child) => [`${path}.*`, child] as const),
+    ...Object.entries(node.properties ?? {}).map(
+      ([key, child]) => [path === "" ? key : `${path}.${key}`, child] as const,
+    ),
+    ...[...Object.values(node.patternProperties ?? {}), node.additionalProperties].map(
+      (child) => [`${path}.*`, child] as const,
+    ),
     [`${path}[]`, node.items] as const,
     ...(node.anyOf ?? []).map((child) => [path, child] as const),
   ];
   return [
     { path, node, marked },
-    ...inner.flatMap(([at, child]) => (typeof child === "object" && !Array.isArray(child) ? walk(child as SchemaNode, at, marked) : [])),
+    ...inner.flatMap(([at, child]) =>
+      typeof child === "object" && !Array.isArray(child) ? walk(child as SchemaNode, at, marked) : [],
+    ),
   ];
 }
 
@@ -78,7 +86,11 @@ test.each<readonly [path: string, value: unknown, refused: string | undefined]>(
   ['channels.botchat.groups["-100"].allowFrom', ["*"], "channels.botchat.groups.-100.allowFrom"],
   ['channels.botchat.groups["-100"].enabled', true, "channels.botchat.groups.-100.enabled"],
   ['channels.botchat.groups["-100"].topics["7"].allowFrom', ["*"], "channels.botchat.groups.-100.topics.7.allowFrom"],
-  ['channels.botchat.groups["-100"].topics["7"]', { groupPolicy: "open" }, "channels.botchat.groups.-100.topics.7.groupPolicy"],
+  [
+    'channels.botchat.groups["-100"].topics["7"]',
+    { groupPolicy: "open" },
+    "channels.botchat.groups.-100.topics.7.groupPolicy",
+  ],
   ['channels.botchat.accounts.main.groups["-100"].requireMention', false, "channels.botchat.accounts.main.groups.-100"],
   ["channels.botchat.bots.limit", 100, "channels.botchat.bots.limit"],
   ["channels.botchat.accounts.main.streamMode", "off", undefined],

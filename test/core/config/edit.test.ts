@@ -88,13 +88,15 @@ describe("comments", () => {
   });
 
   test("a removed key leaves no gap and no dangling comma", async () => {
-    expect(await edited('{\n  "log": {},\n  "gateway": { "port": 1, "host": "localhost" }\n}\n', "gateway.host", undefined)).toBe(
-      '{\n  "log": {},\n  "gateway": { "port": 1 }\n}\n',
+    expect(
+      await edited('{\n  "log": {},\n  "gateway": { "port": 1, "host": "localhost" }\n}\n', "gateway.host", undefined),
+    ).toBe('{\n  "log": {},\n  "gateway": { "port": 1 }\n}\n');
+    expect(
+      await edited('{\n  "log": {},\n  "gateway": { "port": 1, "host": "localhost" }\n}\n', "gateway.port", undefined),
+    ).toBe('{\n  "log": {},\n  "gateway": { "host": "localhost" }\n}\n');
+    expect(await edited('{\n  "log": {},\n  "gateway": {\n    "port": 1\n  }\n}\n', "gateway", undefined)).toBe(
+      '{\n  "log": {}\n}\n',
     );
-    expect(await edited('{\n  "log": {},\n  "gateway": { "port": 1, "host": "localhost" }\n}\n', "gateway.port", undefined)).toBe(
-      '{\n  "log": {},\n  "gateway": { "host": "localhost" }\n}\n',
-    );
-    expect(await edited('{\n  "log": {},\n  "gateway": {\n    "port": 1\n  }\n}\n', "gateway", undefined)).toBe('{\n  "log": {}\n}\n');
   });
 
   test("indentation, line endings and a byte order mark are preserved", async () => {
@@ -129,7 +131,9 @@ describe("checks", () => {
   test("an error found by an additional check also prevents the change", async () => {
     const file = writeConfig({});
     const check = ({ config }: { readonly config: { readonly channels: object } }) =>
-      "chat" in config.channels ? [{ severity: "error" as const, path: "channels.chat.server", message: "is missing" }] : [];
+      "chat" in config.channels
+        ? [{ severity: "error" as const, path: "channels.chat.server", message: "is missing" }]
+        : [];
     const error = await thrownBy(() => editConfig(file, "channels.chat.port", 1, { env: {}, check }));
     expect(error.message).toContain("channels.chat.server");
   });
@@ -196,7 +200,9 @@ describe("the file", () => {
 
   test("concurrent edits all take effect", async () => {
     const file = writeConfig("{ /* keep */ }");
-    await Promise.all(Array.from({ length: 20 }, (_, index) => editConfig(file, `channels.chat.groups.-${index}.enabled`, true)));
+    await Promise.all(
+      Array.from({ length: 20 }, (_, index) => editConfig(file, `channels.chat.groups.-${index}.enabled`, true)),
+    );
     const text = readFileSync(file, "utf8");
     for (let index = 0; index < 20; index += 1) expect(text).toContain(`"-${index}"`);
     expect(text).toContain("/* keep */");
@@ -241,7 +247,10 @@ describe("renaming a key", () => {
       ["-5", "__proto__"],
     ] as const)
       expect(await renameConfigKey(file, at(key), name)).toEqual({ changed: false, problems: [] });
-    expect(await renameConfigKey(file, ["channels", "chat", "nothing", "-5"], "-1005")).toEqual({ changed: false, problems: [] });
+    expect(await renameConfigKey(file, ["channels", "chat", "nothing", "-5"], "-1005")).toEqual({
+      changed: false,
+      problems: [],
+    });
     expect(readFileSync(file, "utf8")).toBe(groups);
   });
 });
@@ -265,5 +274,8 @@ test("a file that other programs keep changing is not reported as a disk problem
     return [];
   };
   const error = await thrownBy(() => editConfig(file, "log.level", "debug", { env: {}, check }));
-  expect(error).toMatchObject({ code: "config_not_written", hint: "Try again when they have finished. Nothing was changed." });
+  expect(error).toMatchObject({
+    code: "config_not_written",
+    hint: "Try again when they have finished. Nothing was changed.",
+  });
 });

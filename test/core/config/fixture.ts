@@ -27,8 +27,11 @@ export function writeConfig(content: unknown): string {
 }
 
 /** `schemas`: what plugins declare; without any, the gateway's own keys are all that is known. */
-export const load = (content: unknown, env: Readonly<Record<string, string>> = {}, schemas: PluginSchemas = {}): Promise<LoadedConfig> =>
-  loadConfig({ file: writeConfig(content), env, schemas });
+export const load = (
+  content: unknown,
+  env: Readonly<Record<string, string>> = {},
+  schemas: PluginSchemas = {},
+): Promise<LoadedConfig> => loadConfig({ file: writeConfig(content), env, schemas });
 
 export const errorsOf = (loaded: LoadedConfig) => loaded.problems.filter((problem) => problem.severity === "error");
 

@@ -63,7 +63,11 @@ describe("text", () => {
   });
 
   test("a file without a value causes a warning, because a program may have emptied it", async () => {
-    const warning = { severity: "warning", path: "", message: expect.stringContaining("the file contains no configuration") };
+    const warning = {
+      severity: "warning",
+      path: "",
+      message: expect.stringContaining("the file contains no configuration"),
+    };
     for (const text of ["", "// nothing yet\n"]) expect((await load(text)).problems).toMatchObject([warning]);
     expect((await load("{}")).problems).toEqual([]);
   });
@@ -103,7 +107,14 @@ describe("values", () => {
   test("an unknown key causes only a warning that suggests the intended key", async () => {
     const loaded = await load('{\n  "gateway": { "prot": 5 },\n  "somethingElse": 1\n}');
     expect(loaded.problems).toEqual([
-      { severity: "warning", path: "gateway.prot", message: "this key is not known", hint: "Did you mean port?", line: 2, column: 24 },
+      {
+        severity: "warning",
+        path: "gateway.prot",
+        message: "this key is not known",
+        hint: "Did you mean port?",
+        line: 2,
+        column: 24,
+      },
       {
         severity: "warning",
         path: "somethingElse",
@@ -119,7 +130,8 @@ describe("values", () => {
   test("a wrong value is reported with its path, the value, what is allowed, and its position", async () => {
     const loaded = await load('{\n  "gateway": {\n    "port": "18789"\n  }\n}');
     expect(loaded.problems.map((problem) => renderProblem(problem, "config.jsonc"))).toEqual([
-      'error: config.jsonc:3:13 gateway.port: is "18789", but must be a whole number from 0 to 65535. Write it without quotes.',
+      'error: config.jsonc:3:13 gateway.port: is "18789", but must be a whole number from 0 to 65535. Write ' +
+        "it without quotes.",
     ]);
   });
 
@@ -152,10 +164,22 @@ describe("values", () => {
       "agents.defaults.budget.perDayUsd",
       { agents: { defaults: { budget: { perDayUsd: 0 } } } },
     ],
-    [{ agents: { defaults: { budget: 5 } } }, "agents.defaults.budget", { agents: { defaults: { budget: { perRunTokens: 0 } } } }],
-    [{ agents: { defaults: { maxConcurrent: 0 } } }, "agents.defaults.maxConcurrent", { agents: { defaults: { maxConcurrent: 4 } } }],
+    [
+      { agents: { defaults: { budget: 5 } } },
+      "agents.defaults.budget",
+      { agents: { defaults: { budget: { perRunTokens: 0 } } } },
+    ],
+    [
+      { agents: { defaults: { maxConcurrent: 0 } } },
+      "agents.defaults.maxConcurrent",
+      { agents: { defaults: { maxConcurrent: 4 } } },
+    ],
     [{ agents: { list: [{ name: "x" }, { id: "b" }] } }, "agents.list[0].id", { agents: { list: [{ id: "b" }] } }],
-    [{ agents: { list: [{}, { id: "a" }, { id: "a", name: "again" }] } }, "agents.list[2].id", { agents: { list: [{ id: "a" }] } }],
+    [
+      { agents: { list: [{}, { id: "a" }, { id: "a", name: "again" }] } },
+      "agents.list[2].id",
+      { agents: { list: [{ id: "a" }] } },
+    ],
     [{ log: { level: "loud" } }, "log.level", { log: { level: "info" } }],
     [
       { models: { providers: { local: { api: "openai", baseUrl: "localhost:1" } } } },
@@ -176,7 +200,10 @@ describe("values", () => {
   });
 
   test("an invalid secret is not quoted", async () => {
-    const loaded = await load({ gateway: { auth: { token: { nev: "sk-very-secret" } } }, hooks: { token: ["sk-very-secret"] } });
+    const loaded = await load({
+      gateway: { auth: { token: { nev: "sk-very-secret" } } },
+      hooks: { token: ["sk-very-secret"] },
+    });
     expect(errorsOf(loaded)).toHaveLength(2);
     expect(JSON.stringify(loaded.problems)).not.toContain("sk-very");
   });
@@ -189,9 +216,14 @@ describe("values", () => {
 
   test("keys that reach a prototype are ignored", async () => {
     const loaded = await load(
-      '{ "__proto__": { "a": 1 }, "channels": { "constructor": {}, "x": { "groups": { "__proto__": { "enabled": true } } } } }',
+      '{ "__proto__": { "a": 1 }, "channels": { "constructor": {}, "x": { "groups": { "__proto__": { ' +
+        '"enabled": true } } } } }',
     );
-    expect(loaded.problems.map((problem) => problem.path)).toEqual(["__proto__", "channels.constructor", "channels.x.groups.__proto__"]);
+    expect(loaded.problems.map((problem) => problem.path)).toEqual([
+      "__proto__",
+      "channels.constructor",
+      "channels.x.groups.__proto__",
+    ]);
     expect(loaded.config.channels.constructor).toBeUndefined();
     expect(({} as Record<string, unknown>).a).toBeUndefined();
   });
@@ -200,7 +232,14 @@ describe("values", () => {
     const { config, problems } = await load({});
     expect(problems).toEqual([]);
     expect(config).toMatchObject({
-      gateway: { host: "127.0.0.1", port: 18_789, drainSeconds: 30, trustedProxies: [], allowedHosts: [], metrics: { public: false } },
+      gateway: {
+        host: "127.0.0.1",
+        port: 18_789,
+        drainSeconds: 30,
+        trustedProxies: [],
+        allowedHosts: [],
+        metrics: { public: false },
+      },
       hooks: {
         enabled: false,
         path: "/hooks",
@@ -211,11 +250,28 @@ describe("values", () => {
         transforms: { runtime: "sandbox", memoryMb: 64, cpuMs: 1_000, timeoutSeconds: 5, network: false },
       },
       session: { dmScope: "main" },
-      messages: { groupChat: { historyLimit: 50 }, ackReactionScope: "all", removeAckAfterReply: false, inbound: { debounceMs: 0 } },
+      messages: {
+        groupChat: { historyLimit: 50 },
+        ackReactionScope: "all",
+        removeAckAfterReply: false,
+        inbound: { debounceMs: 0 },
+      },
       commands: { native: "auto", config: false },
-      agents: { defaults: { maxConcurrent: 4, timeoutSeconds: 600, heartbeat: { every: "30m", ackMaxChars: 300, target: "last" } } },
+      agents: {
+        defaults: {
+          maxConcurrent: 4,
+          timeoutSeconds: 600,
+          heartbeat: { every: "30m", ackMaxChars: 300, target: "last" },
+        },
+      },
     });
-    for (const unset of ["token", "defaultSessionKey", "allowedSessionKeyPrefixes", "allowedAgentIds", "transformsDir"]) {
+    for (const unset of [
+      "token",
+      "defaultSessionKey",
+      "allowedSessionKeyPrefixes",
+      "allowedAgentIds",
+      "transformsDir",
+    ]) {
       expect(config.hooks, unset).not.toHaveProperty(unset);
     }
     expect(config.messages).not.toHaveProperty("ackReaction");

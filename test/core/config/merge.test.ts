@@ -14,7 +14,13 @@ test("root keys are defaults; groups, actions, retry, network and capabilities a
     actions: { sticker: true, reactions: true },
     retry: { attempts: 3, jitter: 0.1 },
     accounts: {
-      A: { allowFrom: [2], dms: { "2": {} }, actions: { reactions: false }, retry: { attempts: 5 }, capabilities: { inlineButtons: "dm" } },
+      A: {
+        allowFrom: [2],
+        dms: { "2": {} },
+        actions: { reactions: false },
+        retry: { attempts: 5 },
+        capabilities: { inlineButtons: "dm" },
+      },
     },
   });
   expect(account).toMatchObject({ id: "a", key: "A", enabled: true });
@@ -40,7 +46,10 @@ test("a group keeps the settings that the account leaves out, including those of
 });
 
 test("a value in a form that cannot be merged replaces the other", () => {
-  const [account] = channelAccounts({ capabilities: ["inlineButtons"], accounts: { a: { capabilities: { inlineButtons: "off" } } } });
+  const [account] = channelAccounts({
+    capabilities: ["inlineButtons"],
+    accounts: { a: { capabilities: { inlineButtons: "off" } } },
+  });
   expect(account?.raw.capabilities).toEqual({ inlineButtons: "off" });
 });
 

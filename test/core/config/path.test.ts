@@ -13,12 +13,22 @@ test.each([
   if (text !== "list.0") expect(parsePath(renderPath(segments))).toEqual(segments);
 });
 
-test.each(["a..b", ".a", "a.", "a[", "a[-1]", "a[x]", "a b", "__proto__.x", "a.constructor", 'a["prototype"]', "a]b", 'a["x"'])(
-  "%j is not a valid path",
-  (text) => {
-    expect(parsePath(text)).toBeUndefined();
-  },
-);
+test.each([
+  "a..b",
+  ".a",
+  "a.",
+  "a[",
+  "a[-1]",
+  "a[x]",
+  "a b",
+  "__proto__.x",
+  "a.constructor",
+  'a["prototype"]',
+  "a]b",
+  'a["x"',
+])("%j is not a valid path", (text) => {
+  expect(parsePath(text)).toBeUndefined();
+});
 
 test("only own properties are read", () => {
   const value = { a: [{ b: 1 }], "x.y": 2 };

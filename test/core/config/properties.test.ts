@@ -71,7 +71,11 @@ test("loading any file throws only HostError and never reaches a prototype", () 
   );
   fc.assert(
     fc.property(
-      fc.oneof(fc.string(), fc.json(), fc.string({ unit: fc.constantFrom("{", "}", "[", "]", '"', ":", ",", "/", "*", "\n", "a", "1") })),
+      fc.oneof(
+        fc.string(),
+        fc.json(),
+        fc.string({ unit: fc.constantFrom("{", "}", "[", "]", '"', ":", ",", "/", "*", "\n", "a", "1") }),
+      ),
       (text) => {
         try {
           check(text);
@@ -90,9 +94,12 @@ const blank = fc.constantFrom("", " ", "\n  ", "// note\n", "/* note */", " /* n
 /** A text with comments in every gap; each gets a number, so that a lost one is seen. */
 const commented = fc
   .tuple(
-    fc.array(fc.tuple(fc.constantFrom("a", "b", "c", "d"), fc.constantFrom("1", '"x"', "{}", "[]", '{ "k": 1 }', "[1, 2]")), {
-      maxLength: 4,
-    }),
+    fc.array(
+      fc.tuple(fc.constantFrom("a", "b", "c", "d"), fc.constantFrom("1", '"x"', "{}", "[]", '{ "k": 1 }', "[1, 2]")),
+      {
+        maxLength: 4,
+      },
+    ),
     fc.array(blank, { minLength: 30, maxLength: 30 }),
     fc.boolean(),
   )
@@ -101,7 +108,8 @@ const commented = fc
     const gap = () => (blanks[used] ?? "").replace("note", `note${used++}.`);
     const unique = [...new Map(pairs)];
     const body = unique.map(
-      ([key, value], index) => `${gap()}"${key}"${gap()}:${gap()}${value}${gap()}${index < unique.length - 1 || trailing ? "," : ""}`,
+      ([key, value], index) =>
+        `${gap()}"${key}"${gap()}:${gap()}${value}${gap()}${index < unique.length - 1 || trailing ? "," : ""}`,
     );
     return `${gap()}{${body.join("")}${gap()}}${gap()}`;
   });

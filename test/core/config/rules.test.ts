@@ -91,9 +91,19 @@ describe("channels", () => {
 
   test.each([
     ["an id that cannot be one", { "a b": {} }, 'channels.chat.accounts["a b"]', 'channels.chat.accounts["a b"]'],
-    ["the id of another account in other case", { b: {}, B: {} }, "channels.chat.accounts.B", "channels.chat.accounts.B"],
+    [
+      "the id of another account in other case",
+      { b: {}, B: {} },
+      "channels.chat.accounts.B",
+      "channels.chat.accounts.B",
+    ],
     ["a wrong value", { b: { historyLimit: -1 } }, "channels.chat.accounts.b.historyLimit", "channels.chat.accounts.b"],
-    ["everybody without *", { b: { dmPolicy: "open" } }, "channels.chat.accounts.b.dmPolicy", "channels.chat.accounts.b"],
+    [
+      "everybody without *",
+      { b: { dmPolicy: "open" } },
+      "channels.chat.accounts.b.dmPolicy",
+      "channels.chat.accounts.b",
+    ],
     ["no object", { b: 5 }, "channels.chat.accounts.b", "channels.chat.accounts.b"],
   ])("in an account, %s disables only that account", async (_name, accounts, path, section) => {
     const loaded = await load({ channels: { chat: { accounts: { a: {}, ...accounts } } } });
@@ -135,13 +145,18 @@ describe("plugins and agents", () => {
   });
 
   test("a binding to a missing agent causes a warning", async () => {
-    const loaded = await load({ agents: { list: [{ id: "a" }] }, bindings: [{ agentId: "b", match: { channel: "x" } }] });
+    const loaded = await load({
+      agents: { list: [{ id: "a" }] },
+      bindings: [{ agentId: "b", match: { channel: "x" } }],
+    });
     expect(loaded.problems).toMatchObject([{ severity: "warning", path: "bindings[0].agentId" }]);
   });
 
   test("a binding with a wildcard matches nothing and causes a warning", async () => {
     const matches = [{ peer: { kind: "group", id: "*" } }, { peer: { kind: "group", id: "-1001" }, threadId: "*" }, {}];
-    const loaded = await load({ bindings: matches.map((match) => ({ agentId: "main", match: { channel: "x", ...match } })) });
+    const loaded = await load({
+      bindings: matches.map((match) => ({ agentId: "main", match: { channel: "x", ...match } })),
+    });
     expect(loaded.problems.map(({ severity, path, message }) => [severity, path, message])).toEqual([
       ["warning", "bindings[0].match.peer.id", 'is "*", which matches no chat'],
       ["warning", "bindings[1].match.threadId", 'is "*", which matches no thread'],

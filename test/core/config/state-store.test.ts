@@ -17,8 +17,20 @@ describe("state.store and state.url", () => {
   });
 
   test.each([
-    ["another store without an address", { store: "postgres" }, {}, "state.url", "is missing, and the store postgres needs it"],
-    ["an address for SQLite", { url: address }, {}, "state.url", "is set, but state.store is sqlite, which has no address"],
+    [
+      "another store without an address",
+      { store: "postgres" },
+      {},
+      "state.url",
+      "is missing, and the store postgres needs it",
+    ],
+    [
+      "an address for SQLite",
+      { url: address },
+      {},
+      "state.url",
+      "is set, but state.store is sqlite, which has no address",
+    ],
     ["a text that is no address", { store: "postgres", url: "db.example" }, {}, "state.url", "is not a valid address"],
     ["a file that is not there", { store: "postgres", url: { file: "nowhere" } }, {}, "state.url", "ENOENT"],
     ["a name that no store can have", { store: "Post Gres" }, {}, "state.store", "the ID of a store, such as sqlite"],
@@ -34,7 +46,9 @@ describe("state.store and state.url", () => {
     expect(errorsOf(loaded)).toMatchObject([
       { path: "state.store", message: "is postgres, but plugins.entries.store-postgres.enabled is false" },
     ]);
-    expect(() => checkStateSettings(loaded, createSecrets({ env: {}, directory: "." }))).toThrow("plugins.entries.store-postgres.enabled");
+    expect(() => checkStateSettings(loaded, createSecrets({ env: {}, directory: "." }))).toThrow(
+      "plugins.entries.store-postgres.enabled",
+    );
     for (const entries of [{ "store-postgres": { enabled: true } }, { "store-files": { enabled: false } }])
       expect(errorsOf(await load({ state, plugins: { entries } }))).toEqual([]);
   });
@@ -53,20 +67,32 @@ describe("state.store and state.url", () => {
   });
 
   test("a change of store, address or node name takes effect after a restart", async () => {
-    const [before, after] = await Promise.all([load({}), load({ gateway: { node: "one" }, state: { store: "postgres", url: address } })]);
+    const [before, after] = await Promise.all([
+      load({}),
+      load({ gateway: { node: "one" }, state: { store: "postgres", url: address } }),
+    ]);
     expect(changedAtStart(before.config, after.config)).toEqual(["state.store", "state.url", "gateway.node"]);
-    expect(["state.store", "state.url", "state.url.env", "gateway.node"].map(waitsForStart)).toEqual([true, true, true, true]);
+    expect(["state.store", "state.url", "state.url.env", "gateway.node"].map(waitsForStart)).toEqual([
+      true,
+      true,
+      true,
+      true,
+    ]);
     expect(waitsForStart("state.retention")).toBe(false);
   });
 
   test("a command reads both settings even from a file with a syntax error", async () => {
-    const file = writeConfig(`{ "gateway": { "node": "one" }, "state": { "store": "postgres", "url": { "env": "A" } }, } }`);
+    const file = writeConfig(
+      `{ "gateway": { "node": "one" }, "state": { "store": "postgres", "url": { "env": "A" } }, } }`,
+    );
     expect(await glanceAt({ file, named: true })).toMatchObject({
       node: "one",
       state: { store: "postgres", url: { env: "A" } },
       broken: { code: "config_syntax" },
     });
-    expect(await glanceAt({ file: writeConfig({ state: { store: 5 } }), named: true })).toMatchObject({ state: { store: "sqlite" } });
+    expect(await glanceAt({ file: writeConfig({ state: { store: 5 } }), named: true })).toMatchObject({
+      state: { store: "sqlite" },
+    });
   });
 });
 

@@ -12,7 +12,9 @@ const options = Type.Object({
 });
 
 const problemsOf = (value: unknown) =>
-  validateSection(options, value, "channels.irc").problems.map(({ severity, path, message }) => `${severity} ${path} ${message}`);
+  validateSection(options, value, "channels.irc").problems.map(
+    ({ severity, path, message }) => `${severity} ${path} ${message}`,
+  );
 
 describe("options of plugins", () => {
   test("defaults apply at every depth; a missing value without a default stays missing", () => {
@@ -34,7 +36,10 @@ describe("options of plugins", () => {
     [{ server: "x", port: 0 }, ["error channels.irc.port is 0, but must be a whole number from 1 to 65535"]],
     [{ server: "x", port: 1.5 }, ["error channels.irc.port is 1.5, but must be a whole number from 1 to 65535"]],
     [{ server: "x", mode: "c" }, ['error channels.irc.mode is "c", but must be "a" or "b"']],
-    [{ server: "x", nested: { ratio: 0 } }, ["error channels.irc.nested.ratio is 0, but must be a number of more than 0"]],
+    [
+      { server: "x", nested: { ratio: 0 } },
+      ["error channels.irc.nested.ratio is 0, but must be a number of more than 0"],
+    ],
     [{ server: "x", nested: [] }, ["error channels.irc.nested is an empty list, but must be an object { ratio }"]],
     [{ server: "x", tags: ["a", "a"] }, ["error channels.irc.tags contains the same element twice"]],
     [{ server: "x", tags: ["a", 5] }, ["error channels.irc.tags[1] is 5, but must be a text"]],
@@ -46,10 +51,15 @@ describe("options of plugins", () => {
 
   test("a text that does not match its pattern is reported with what is allowed, or with the option's description", () => {
     const schema = Type.Object({
-      room: Type.String({ pattern: "^#[\\w-]+$", expects: "a room such as #general", description: "Room that the bot joins." }),
+      room: Type.String({
+        pattern: "^#[\\w-]+$",
+        expects: "a room such as #general",
+        description: "Room that the bot joins.",
+      }),
       nick: Type.String({ pattern: "^[a-z]+$", description: "Name of the bot, in small letters." }),
     });
-    const said = (value: unknown) => validateSection(schema, value, "p").problems.map(({ message, hint }) => [message, hint]);
+    const said = (value: unknown) =>
+      validateSection(schema, value, "p").problems.map(({ message, hint }) => [message, hint]);
     expect(said({ room: "general", nick: "Ada" })).toEqual([
       ['is "general", but must be a room such as #general', undefined],
       ['is "Ada", but must be a text that matches ^[a-z]+$', "The option is: Name of the bot, in small letters."],
@@ -60,27 +70,41 @@ describe("options of plugins", () => {
   });
 
   test("named secrets are never quoted, regardless of the problem", () => {
-    const schema = Type.Object({ botToken: Type.String({ minLength: 100 }), proxy: Type.Object({ key: Type.String() }) });
-    const { problems } = validateSection(schema, { botToken: "hunter22", proxy: { key: 22_333 } }, "p", { secrets: ["botToken", "proxy"] });
+    const schema = Type.Object({
+      botToken: Type.String({ minLength: 100 }),
+      proxy: Type.Object({ key: Type.String() }),
+    });
+    const { problems } = validateSection(schema, { botToken: "hunter22", proxy: { key: 22_333 } }, "p", {
+      secrets: ["botToken", "proxy"],
+    });
     expect(problems).toHaveLength(2);
     expect(JSON.stringify(problems)).not.toMatch(/hunter|22333/);
   });
 
   test("unknown keys at the top level can be kept for another reader", () => {
-    const { value, problems } = validateSection(options, { server: "x", other: { a: 1 }, retry: { b: 1 } }, "p", { unknownKeys: "keep" });
+    const { value, problems } = validateSection(options, { server: "x", other: { a: 1 }, retry: { b: 1 } }, "p", {
+      unknownKeys: "keep",
+    });
     expect(value).toMatchObject({ other: { a: 1 }, retry: { attempts: 3 } });
     expect(problems.map((problem) => problem.path)).toEqual(["p.retry.b"]);
   });
 
   test("the result shares no objects with the input", () => {
     const given = Object.freeze({ server: "x", free: Object.freeze({ list: Object.freeze([1]) }) });
-    const { value } = validateSection(Type.Object({ free: Type.Unknown() }, { additionalProperties: true }), given, "p");
+    const { value } = validateSection(
+      Type.Object({ free: Type.Unknown() }, { additionalProperties: true }),
+      given,
+      "p",
+    );
     (value.free as { list: number[] }).list.push(2);
     expect(given.free.list).toEqual([1]);
   });
 
   test("TypeBox checks keywords that the walk does not: formats, intersections, references, refinements", () => {
-    const Node = Type.Cyclic({ Node: Type.Object({ id: Type.Integer(), next: Type.Optional(Type.Ref("Node")) }) }, "Node");
+    const Node = Type.Cyclic(
+      { Node: Type.Object({ id: Type.Integer(), next: Type.Optional(Type.Ref("Node")) }) },
+      "Node",
+    );
     const schema = Type.Object({
       mail: Type.String({ format: "email" }),
       both: Type.Intersect([Type.Object({ a: Type.Integer() }), Type.Object({ b: Type.Integer() })]),

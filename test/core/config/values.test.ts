@@ -81,17 +81,32 @@ describe("a displayed value", () => {
       gmail: { oauthSecret: "SECRET-4" },
     },
     channels: {
-      chat: { botToken: "SECRET-5", proxy: "socks5://me:SECRET-6@host:1", accounts: { a: { botToken: { file: "SECRET-7" } } } },
-      other: { server: "irc.example", password: "SECRET-8", deep: [{ webhookSecret: "SECRET-9" }], tokenFile: "/run/token" },
+      chat: {
+        botToken: "SECRET-5",
+        proxy: "socks5://me:SECRET-6@host:1",
+        accounts: { a: { botToken: { file: "SECRET-7" } } },
+      },
+      other: {
+        server: "irc.example",
+        password: "SECRET-8",
+        deep: [{ webhookSecret: "SECRET-9" }],
+        tokenFile: "/run/token",
+      },
     },
     models: { providers: { local: { api: "openai", apiKey: "SECRET-10", headers: { "x-key": "SECRET-11" } } } },
     agents: { defaults: { mcpServers: { m: { command: "x", env: { A: "SECRET-12" } } } } },
-    plugins: { entries: { mail: { options: { apiKey: "SECRET-13", limit: 1 } }, else: { options: { clientSecret: "SECRET-14" } } } },
+    plugins: {
+      entries: {
+        mail: { options: { apiKey: "SECRET-13", limit: 1 } },
+        else: { options: { clientSecret: "SECRET-14" } },
+      },
+    },
   };
 
   test("contains no secret in any form, with or without the schemas of plugins", async () => {
     const { config } = await load(content);
-    for (const known of [schemas, {}]) expect(JSON.stringify(showConfigValue(config, "", known))).not.toMatch(/SECRET-(?!6)/);
+    for (const known of [schemas, {}])
+      expect(JSON.stringify(showConfigValue(config, "", known))).not.toMatch(/SECRET-(?!6)/);
     expect(showConfigValue(config, "channels.chat.proxy", schemas)).toBe("socks5://(set)@host:1");
     expect(showConfigValue(config, "hooks.token")).toBe("(set)");
     expect(showConfigValue(config, "hooks.token.env")).toBeUndefined();
@@ -101,10 +116,16 @@ describe("a displayed value", () => {
   });
 
   test("omits the key in an address's query but shows the rest of the address", async () => {
-    const providers = { a: { api: "openai-compatible", baseUrl: "https://llm.example/v1?api-version=2&subscription-key=S3&key=S4#x" } };
+    const providers = {
+      a: { api: "openai-compatible", baseUrl: "https://llm.example/v1?api-version=2&subscription-key=S3&key=S4#x" },
+    };
     const feed = { url: "https://tools.example/feed?apiKey=S5&region=eu" };
     const declared = { sections: { feed: Type.Object({ url: Type.String() }) } };
-    const written = { models: { providers }, feed, agents: { defaults: { systemPrompt: "See https://x.example/?key=7" } } };
+    const written = {
+      models: { providers },
+      feed,
+      agents: { defaults: { systemPrompt: "See https://x.example/?key=7" } },
+    };
     const { config } = await load(written, {}, declared);
     expect(showConfigValue(config, "models.providers.a.baseUrl")).toBe(
       "https://llm.example/v1?api-version=2&subscription-key=(set)&key=(set)#x",
@@ -114,7 +135,9 @@ describe("a displayed value", () => {
   });
 
   test("is the default if the channel does not set it, and the channel's value if the account does not", async () => {
-    const { config } = await load({ channels: { chat: { dmPolicy: "open", allowFrom: ["*"], accounts: { a: {} } }, other: {} } });
+    const { config } = await load({
+      channels: { chat: { dmPolicy: "open", allowFrom: ["*"], accounts: { a: {} } }, other: {} },
+    });
     expect(showConfigValue(config, "channels.other.dmPolicy", schemas)).toBe("pairing");
     expect(showConfigValue(config, "channels.chat.accounts.a.dmPolicy", schemas)).toBe("open");
     expect(showConfigValue(config, "channels.chat.accounts.a.groupPolicy", schemas)).toBe("allowlist");
@@ -134,7 +157,12 @@ test("the JSON Schema requires nothing that has a default, covers plugins, and c
   };
   expect(schema).not.toHaveProperty("required");
   expect(schema.properties.gateway).toMatchObject({ additionalProperties: false });
-  expect(schema.properties.channels?.properties.chat?.properties).toMatchObject({ dmPolicy: {}, size: {}, accounts: {} });
+  expect(schema.properties.channels?.properties.chat?.properties).toMatchObject({
+    dmPolicy: {},
+    size: {},
+    accounts: {},
+  });
   const text = JSON.stringify(schema);
-  for (const word of ['"fallback":', '"secret":true', '"whole":', '"expects":', "~kind"]) expect(text).not.toContain(word);
+  for (const word of ['"fallback":', '"secret":true', '"whole":', '"expects":', "~kind"])
+    expect(text).not.toContain(word);
 });

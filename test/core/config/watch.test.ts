@@ -93,7 +93,13 @@ test("a gateway that started with an empty file can reload an empty file", async
   writeFileSync(file, "// Nothing yet.\n");
   const { digest, isEmpty } = await loadConfig({ file, env: {} });
   const changes: ConfigChange[] = [];
-  const look = watchConfig(file, (change) => void changes.push(change), { signal: stop.signal, env: {}, digest, isEmpty, ...quick });
+  const look = watchConfig(file, (change) => void changes.push(change), {
+    signal: stop.signal,
+    env: {},
+    digest,
+    isEmpty,
+    ...quick,
+  });
   await look();
   expect(changes.map(({ error }) => error)).toEqual([undefined]);
 });
@@ -149,6 +155,9 @@ test("no change is reported after the abort", async () => {
 test("watching does not keep the process alive", async () => {
   const file = writeConfig({});
   const module = new URL("../../../core/config/reading/watch.ts", import.meta.url).href;
-  const code = `const { watchConfig } = await import(${JSON.stringify(module)}); watchConfig(${JSON.stringify(file)}, () => {}, { signal: new AbortController().signal, env: {} });`;
+  const code =
+    `const { watchConfig } = await import(${JSON.stringify(module)}); ` +
+    `watchConfig(${JSON.stringify(file)}, () => {}, { signal: new AbortController().signal, env: ` +
+    "{} });";
   await promisify(execFile)(process.execPath, ["--input-type=module", "-e", code], { timeout: 10_000 });
 });

@@ -8,13 +8,19 @@ import { temporaryDirectory } from "../../support/directory.ts";
 
 const post = async (host: TestHost, token: string): Promise<number> => {
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
-  return (await host.fetch("/hooks/wake", { method: "POST", headers, body: '{"text":"up","mode":"next-heartbeat"}' })).status;
+  return (await host.fetch("/hooks/wake", { method: "POST", headers, body: '{"text":"up","mode":"next-heartbeat"}' }))
+    .status;
 };
 
 test("a gateway with tokens of 8 to 15 characters starts and warns of each token without showing it", async () => {
-  await using host = await createTestHost({ config: { gateway: { auth: { token: "weak-gateway" } }, hooks: { token: "weak-hook" } } });
+  await using host = await createTestHost({
+    config: { gateway: { auth: { token: "weak-gateway" } }, hooks: { token: "weak-hook" } },
+  });
   const problems = await host.problems();
-  expect(problems.map(({ severity, path }) => `${severity} ${path}`)).toEqual(["warning gateway.auth.token", "warning hooks.token"]);
+  expect(problems.map(({ severity, path }) => `${severity} ${path}`)).toEqual([
+    "warning gateway.auth.token",
+    "warning hooks.token",
+  ]);
   expect(JSON.stringify(problems)).not.toMatch(/weak-gateway|weak-hook/);
   expect(await post(host, "weak-hook")).toBe(200);
   const logged = readFileSync(join(host.directory, "state", "logs", "gateway.log"), "utf8").split("\n");
@@ -27,7 +33,10 @@ test("a literal token is trimmed like one from the environment", async () => {
 });
 
 test("a blank token keeps the hook server disabled", async () => {
-  await using host = await createTestHost({ config: { hooks: { token: "   " } }, allowErrors: [/at hooks\.token|^hooks\.token/] });
+  await using host = await createTestHost({
+    config: { hooks: { token: "   " } },
+    allowErrors: [/at hooks\.token|^hooks\.token/],
+  });
   expect(await post(host, "   ")).toBe(404);
   expect(await host.problems()).toMatchObject([{ severity: "error", path: "hooks.token" }]);
 });
@@ -83,7 +92,9 @@ test("a gateway does not start if its generated token was replaced by a short on
   writeFileSync(configFile, JSON.stringify({ gateway: { port: 0 }, state: { dir: "state" } }));
   mkdirSync(join(directory, "state"));
   writeFileSync(join(directory, "state", "gateway-token"), "x\n");
-  await expect(createGateway({ configFile, environment: {}, home: directory, acceptNewState: true })).rejects.toMatchObject({
+  await expect(
+    createGateway({ configFile, environment: {}, home: directory, acceptNewState: true }),
+  ).rejects.toMatchObject({
     code: "secret_weak",
   });
 });
@@ -96,34 +107,41 @@ const signatures: readonly (readonly [string, object])[] = [
   ["of the environment", { scheme: "github", secret: { env: "SHORT" } }],
 ];
 
-test.each(signatures)("a mapping whose secret has fewer than eight characters is disabled: %s", async (_, signature) => {
-  const mappings = [{ match: { path: "signed" }, messageTemplate: "x", deliver: false, signature }];
-  await using host = await createTestHost({
-    config: { hooks: { token: "the-hook-token-of-the-test", mappings } },
-    environment: { SHORT: "4821" },
-    allowErrors: [/signature/],
-  });
-  const body = '{"a":1}';
-  const headers = {
-    "content-type": "application/json",
-    "x-hub-signature-256": `sha256=${createHmac("sha256", "4821").update(body).digest("hex")}`,
-    "x-token": "4821",
-  };
-  expect((await host.fetch("/hooks/signed", { method: "POST", headers, body })).status).toBeGreaterThanOrEqual(400);
-  expect(await host.problems()).toContainEqual(
-    expect.objectContaining({ severity: "error", message: expect.stringContaining("has fewer than 8 characters") }),
-  );
-});
+test.each(signatures)(
+  "a mapping whose secret has fewer than eight characters is disabled: %s",
+  async (_, signature) => {
+    const mappings = [{ match: { path: "signed" }, messageTemplate: "x", deliver: false, signature }];
+    await using host = await createTestHost({
+      config: { hooks: { token: "the-hook-token-of-the-test", mappings } },
+      environment: { SHORT: "4821" },
+      allowErrors: [/signature/],
+    });
+    const body = '{"a":1}';
+    const headers = {
+      "content-type": "application/json",
+      "x-hub-signature-256": `sha256=${createHmac("sha256", "4821").update(body).digest("hex")}`,
+      "x-token": "4821",
+    };
+    expect((await host.fetch("/hooks/signed", { method: "POST", headers, body })).status).toBeGreaterThanOrEqual(400);
+    expect(await host.problems()).toContainEqual(
+      expect.objectContaining({ severity: "error", message: expect.stringContaining("has fewer than 8 characters") }),
+    );
+  },
+);
 
 test("a running gateway keeps its tokens if the file changes to ones that are easy to guess", async () => {
-  const tokens = { gateway: { auth: { token: "the-token-of-the-gateway" } }, hooks: { token: "the-hook-token-of-the-test" } };
+  const tokens = {
+    gateway: { auth: { token: "the-token-of-the-gateway" } },
+    hooks: { token: "the-hook-token-of-the-test" },
+  };
   await using host = await createTestHost({ config: tokens, allowErrors: [/token/, /sections with an error/] });
   const file = join(host.directory, "config.jsonc");
   const text = readFileSync(file, "utf8");
   writeFileSync(file, text.replace("the-hook-token-of-the-test", "4821").replace("the-token-of-the-gateway", "x"));
   const log = () => readFileSync(join(host.directory, "state", "logs", "gateway.log"), "utf8");
   await vi.waitFor(() => expect(log()).toMatch(/hooks\.token[^\n]*fewer than 8 characters/), 10_000);
-  const describe = (token: string) => host.fetch("/gateway/describe", { headers: { authorization: `Bearer ${token}` } });
+  const describe = (token: string) =>
+    host.fetch("/gateway/describe", { headers: { authorization: `Bearer ${token}` } });
   expect((await describe("x")).status).toBe(401);
   expect((await describe("the-token-of-the-gateway")).status).toBe(200);
   expect(await post(host, "4821")).not.toBe(200);

@@ -68,7 +68,8 @@ test("in a clone, the command in help and hints is npm's, and it works", async (
 }, 30_000);
 
 test("no text of the program names a command that may belong to another program", () => {
-  const verbs = "config|doctor|pairing|logs|why|hooks|plugins|sessions|gateway|dev|status|transforms|channels|message|devices";
+  const verbs =
+    "config|doctor|pairing|logs|why|hooks|plugins|sessions|gateway|dev|status|transforms|channels|message|devices";
   const fixed = new RegExp(`\\bservice (?:${verbs})\\b`);
   const files = sources("{core,plugins}/**/*.ts").filter((file) => !file.startsWith("core/config/schema"));
   const found = files.flatMap((file) =>

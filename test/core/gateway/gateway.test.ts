@@ -116,11 +116,17 @@ test("a message is answered on its own channel, regardless of the last recipient
   const open = { dmPolicy: "open", allowFrom: ["*"] };
   const { gateway, directory, settled } = await startGateway({
     config: { channels: { first: open, second: open } },
-    plugins: [...channels.map(({ plugin }) => plugin), createEngine(({ inbound }) => `to ${inbound.channel}, not to another channel`)],
+    plugins: [
+      ...channels.map(({ plugin }) => plugin),
+      createEngine(({ inbound }) => `to ${inbound.channel}, not to another channel`),
+    ],
   });
   const [first, second] = channels;
   for (const channel of [first, second, first]) await settled(await channel.say("hello"));
-  expect(channels.map(({ sent }) => sent.map(({ text }) => text.split(",")[0]))).toEqual([["to first", "to first"], ["to second"]]);
+  expect(channels.map(({ sent }) => sent.map(({ text }) => text.split(",")[0]))).toEqual([
+    ["to first", "to first"],
+    ["to second"],
+  ]);
   await gateway.close();
   removeDirectory(directory);
 });
@@ -137,6 +143,7 @@ test("an embedded gateway can be reloaded from outside but stopped only by its p
     return [response.status, await response.json()];
   };
   expect(await ask("reload")).toMatchObject([200, { ok: true, changed: false, waiting: [] }]);
-  for (const what of ["stop", "restart"]) expect(await ask(what)).toMatchObject([409, { ok: false, code: "gateway_embedded" }]);
+  for (const what of ["stop", "restart"])
+    expect(await ask(what)).toMatchObject([409, { ok: false, code: "gateway_embedded" }]);
   expect(gateway.readiness().ready).toBe(true);
 });

@@ -30,11 +30,15 @@ function listenerChannel(): { readonly plugin: PluginDefinition; readonly port: 
       const server = createServer((request, response) => {
         const caller = account.judgeCaller(request, () => request.headers["x-secret"] === secret);
         const wait = caller.ok ? undefined : caller.retryAfterSeconds;
-        response.writeHead(caller.ok ? 200 : caller.status, wait === undefined ? {} : { "retry-after": String(wait) }).end();
+        response
+          .writeHead(caller.ok ? 200 : caller.status, wait === undefined ? {} : { "retry-after": String(wait) })
+          .end();
       });
       return {
         start: () =>
-          new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(bound.resolve((server.address() as AddressInfo).port)))),
+          new Promise((resolve) =>
+            server.listen(0, "127.0.0.1", () => resolve(bound.resolve((server.address() as AddressInfo).port))),
+          ),
         parse: () => null,
         render: () => [],
         send: async () => ({ messageId: "1" }),

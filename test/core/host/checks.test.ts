@@ -37,7 +37,14 @@ describe("plugin checks", () => {
       { name: "fine", explain: async () => ({ verdict: "ok", reason: "It is there." }) },
     ]);
     expect(checks).toEqual([
-      { plugin: "postbox", name: "full", verdict: "warn", reason: "It is nearly full.", fix: "Empty it.", fixable: false },
+      {
+        plugin: "postbox",
+        name: "full",
+        verdict: "warn",
+        reason: "It is nearly full.",
+        fix: "Empty it.",
+        fixable: false,
+      },
       { plugin: "postbox", name: "broken", verdict: "fail", reason: "the check itself failed: no key", fixable: false },
       { plugin: "postbox", name: "fine", verdict: "ok", reason: "It is there.", fixable: false },
     ]);
@@ -53,7 +60,9 @@ describe("plugin checks", () => {
         return "done";
       },
     });
-    const { checks } = await ask([check("one", "warn"), check("two", "warn")], { fix: { plugin: "postbox", name: "one" } });
+    const { checks } = await ask([check("one", "warn"), check("two", "warn")], {
+      fix: { plugin: "postbox", name: "one" },
+    });
     expect(checks).toMatchObject([{ name: "one", done: "done" }]);
     expect(mended).toEqual(["one"]);
   });

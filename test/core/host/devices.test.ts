@@ -20,18 +20,22 @@ test("a token opens the management routes if one plugin accepts it; a failing pl
       }),
     ],
   });
-  const status = async (token: string) => (await host.fetch("/gateway/describe", { headers: { authorization: `Bearer ${token}` } })).status;
+  const status = async (token: string) =>
+    (await host.fetch("/gateway/describe", { headers: { authorization: `Bearer ${token}` } })).status;
   expect(await status("tablet")).toBe(200);
   expect(await status("phone")).toBe(401);
   expect(() => late?.devices(() => true)).toThrow("devices was called after setup");
 });
 
 describe("a plugin's commands for the command line", () => {
-  const declare = (cli: object) => checkDeclaration("mine", { id: "mine", version: "1.0.0", host: "^0.1.0", setup() {}, cli });
+  const declare = (cli: object) =>
+    checkDeclaration("mine", { id: "mine", version: "1.0.0", host: "^0.1.0", setup() {}, cli });
   const run = () => ({ lines: [], data: null });
 
   test("are accepted as declared", () => {
-    expect(declare({ name: "mine", summary: "Mine.", commands: [{ name: "list", args: ["<a>", "[b]"], run }] }).cli?.name).toBe("mine");
+    expect(
+      declare({ name: "mine", summary: "Mine.", commands: [{ name: "list", args: ["<a>", "[b]"], run }] }).cli?.name,
+    ).toBe("mine");
   });
 
   test.each([

@@ -9,7 +9,9 @@ function createPostman(setup: (host: PluginHost) => void = () => {}) {
     id: "postman",
     version: "1.0.0",
     host: "^0.1.0",
-    presets: [{ id: "letter", path: "letter", mappings: [{ name: "Letter", messageTemplate: "{{ text }}", deliver: false }] }],
+    presets: [
+      { id: "letter", path: "letter", mappings: [{ name: "Letter", messageTemplate: "{{ text }}", deliver: false }] },
+    ],
     setup(host) {
       handed = host;
       setup(host);
@@ -43,7 +45,10 @@ describe("a delivery that a plugin submits", () => {
     const first = await host.hook("letter", letter("Dear gateway"), { key: "1" });
     expect(first.duplicate).toBe(false);
     expect(await settled(first.eventId)).toMatchObject({ outcome: "silent" });
-    expect(await host.hook("/letter/", letter("Dear gateway"), { key: "1" })).toEqual({ eventId: first.eventId, duplicate: true });
+    expect(await host.hook("/letter/", letter("Dear gateway"), { key: "1" })).toEqual({
+      eventId: first.eventId,
+      duplicate: true,
+    });
     const other = await host.hook("letter", letter("Once more"), { key: "2" });
     await settled(other.eventId);
     expect(asked).toHaveLength(2);
@@ -55,11 +60,16 @@ describe("a delivery that a plugin submits", () => {
 
   test("states its sender to the agent in one line before the content", async () => {
     const { host, asked, settled } = await start({ presets: ["letter"] });
-    const { eventId } = await host.hook("letter", letter("Pay me"), { key: "1", origin: "The sender is not\nverified." });
+    const { eventId } = await host.hook("letter", letter("Pay me"), {
+      key: "1",
+      origin: "The sender is not\nverified.",
+    });
     await settled(eventId);
     expect(asked[0]?.indexOf("The sender is not verified.\n\n")).toBe(0);
     expect(asked[0]?.indexOf("The sender is not verified.")).toBeLessThan(asked[0]?.indexOf("Pay me") ?? 0);
-    expect(asked[0]?.indexOf("The sender is not verified.")).toBeLessThan(asked[0]?.indexOf("<<<external-content") ?? 0);
+    expect(asked[0]?.indexOf("The sender is not verified.")).toBeLessThan(
+      asked[0]?.indexOf("<<<external-content") ?? 0,
+    );
   });
 
   test.each<[why: string, hooks: object, path: string]>([
@@ -68,7 +78,13 @@ describe("a delivery that a plugin submits", () => {
     [
       "the mapping asks for a signature",
       {
-        mappings: [{ match: { path: "letter" }, messageTemplate: "x", signature: { scheme: "github", secret: "secret-of-the-test-here" } }],
+        mappings: [
+          {
+            match: { path: "letter" },
+            messageTemplate: "x",
+            signature: { scheme: "github", secret: "secret-of-the-test-here" },
+          },
+        ],
       },
       "letter",
     ],
@@ -81,7 +97,9 @@ describe("a delivery that a plugin submits", () => {
     const answers: unknown[] = [];
     await start(
       { presets: ["letter"] },
-      createPostman((host) => void host.hook("letter", letter("x"), { key: "1" }).catch((error) => answers.push(error))),
+      createPostman(
+        (host) => void host.hook("letter", letter("x"), { key: "1" }).catch((error) => answers.push(error)),
+      ),
     );
     await vi.waitFor(() => expect(answers).toMatchObject([{ code: "unavailable", status: 503 }]), 60_000);
   });
@@ -144,7 +162,9 @@ describe("the settings of a preset", () => {
     await gateway.configure({ hooks: { enabled: false } });
     await vi.waitFor(() => expect(changes.at(-1)).toBeNull(), { timeout: 60_000 });
     expect(section?.secret("plain", "accounts.ada.password")).toBe("plain");
-    expect(() => section?.secret({ env: "NOT_THERE" }, "accounts.ada.password")).toThrow(/hooks\.letter\.accounts\.ada\.password/);
+    expect(() => section?.secret({ env: "NOT_THERE" }, "accounts.ada.password")).toThrow(
+      /hooks\.letter\.accounts\.ada\.password/,
+    );
     expect(() => host.preset("letter")).toThrow(/after setup/);
   });
 

@@ -31,14 +31,16 @@ describe("a plugin's code", () => {
       {
         "package.json": '{ "type": "module" }',
         "index.js":
-          'import { sdkVersion } from "service-gateway/sdk"; import { word } from "./word.js"; export default { sdkVersion, word };',
+          'import { sdkVersion } from "service-gateway/sdk"; import { word } from "./word.js"; export ' +
+          "default { sdkVersion, word };",
         "word.js": 'export const word = "WORD";',
       },
     ],
     [
       "CommonJS",
       {
-        "index.js": 'module.exports = { sdkVersion: require("service-gateway/sdk").sdkVersion, word: require("./word").word };',
+        "index.js":
+          'module.exports = { sdkVersion: require("service-gateway/sdk").sdkVersion, word: require("./word").word };',
         "word.js": 'exports.word = "WORD";',
       },
     ],
@@ -47,7 +49,8 @@ describe("a plugin's code", () => {
       {
         "package.json": '{ "type": "module" }',
         "index.ts":
-          'import { sdkVersion } from "service-gateway/sdk"; import { word } from "./word.mjs"; export default { sdkVersion, word: word as string };',
+          'import { sdkVersion } from "service-gateway/sdk"; import { word } from "./word.mjs"; export ' +
+          "default { sdkVersion, word: word as string };",
         "word.mjs": 'export const word = "WORD";',
       },
     ],
@@ -68,7 +71,8 @@ describe("a plugin's code", () => {
 
   test("compiled CommonJS has its default export, and a module with only other exports has none", async () => {
     const directory = folderOf({
-      "compiled.cjs": 'Object.defineProperty(exports, "__esModule", { value: true }); exports.default = { id: "compiled" };',
+      "compiled.cjs":
+        'Object.defineProperty(exports, "__esModule", { value: true }); exports.default = { id: "compiled" };',
       "named.mjs": 'export const id = "named";',
       "empty.cjs": "",
     });
@@ -93,7 +97,8 @@ describe("a package", () => {
     const directory = folderOf({ ...files, "node_modules/acme/package.json": manifest(exports) });
     const folder = join(directory, "node_modules/acme");
     expect(namedPlugin(name, directory).file).toBe(join(folder, file));
-    if (name === "acme") expect(namedPlugin("./node_modules/acme", directory)).toMatchObject({ file: join(folder, file), folder });
+    if (name === "acme")
+      expect(namedPlugin("./node_modules/acme", directory)).toMatchObject({ file: join(folder, file), folder });
   });
 
   test.each(["acme", "./node_modules/acme"])("that is not built is reported as such: %s", (name) => {
@@ -104,7 +109,10 @@ describe("a package", () => {
   });
 
   test("without an export for the requested name is rejected", () => {
-    const directory = folderOf({ ...files, "node_modules/acme/package.json": manifest({ ".": { import: "./dist/index.js" } }) });
+    const directory = folderOf({
+      ...files,
+      "node_modules/acme/package.json": manifest({ ".": { import: "./dist/index.js" } }),
+    });
     expect(() => namedPlugin("acme/other", directory)).toThrow("'./other' is not defined");
   });
 });

@@ -20,12 +20,18 @@ const strict = (codes: object): PluginDefinition =>
     host: "^0.1.0",
     codes: codes as NonNullable<PluginDefinition["codes"]>,
     setup(host) {
-      host.tap("gating", ({ text }) => (text.length > 10 ? { code: text.length > 20 ? "rule_7" : "too_wordy" } : undefined));
+      host.tap("gating", ({ text }) =>
+        text.length > 10 ? { code: text.length > 20 ? "rule_7" : "too_wordy" } : undefined,
+      );
     },
   });
 
 const codes = {
-  too_wordy: { meaning: "The message has more than ten letters.", hint: "Write less; see `{command} events list`.", outcome: "refused" },
+  too_wordy: {
+    meaning: "The message has more than ten letters.",
+    hint: "Write less; see `{command} events list`.",
+    outcome: "refused",
+  },
   "rule_*": { meaning: "A rule of the house was broken.", hint: "Read the rules.", outcome: "refused" },
 };
 
@@ -47,7 +53,13 @@ test("why explains a plugin's decision with the plugin's own codes", async () =>
 test("a plugin cannot redefine a gateway code, and the log gives the same explanation as why", async () => {
   const loud = { meaning: "Loud words.", hint: "Louder ones." };
   const plugins = [
-    definePlugin({ id: "loud", version: "1.0.0", host: "^0.1.0", codes: { dm_disabled: loud, "dm_*": loud }, setup() {} }),
+    definePlugin({
+      id: "loud",
+      version: "1.0.0",
+      host: "^0.1.0",
+      codes: { dm_disabled: loud, "dm_*": loud },
+      setup() {},
+    }),
     definePlugin({
       id: "quiet",
       version: "1.0.0",
@@ -75,11 +87,25 @@ test("hooks show explains a delivery in the same way as why", async () => {
 });
 
 test.each([
-  [{ "Too Wordy": codes.too_wordy }, "the name of its code Too Wordy must be a to z, 0 to 9 and _, beginning with a letter"],
-  [{ too_wordy: { meaning: "", hint: "" } }, "its code too_wordy needs a meaning and a hint, both texts; the hint may be empty"],
-  [{ too_wordy: { meaning: "It is long." } }, "its code too_wordy needs a meaning and a hint, both texts; the hint may be empty"],
+  [
+    { "Too Wordy": codes.too_wordy },
+    "the name of its code Too Wordy must be a to z, 0 to 9 and _, beginning with a letter",
+  ],
+  [
+    { too_wordy: { meaning: "", hint: "" } },
+    "its code too_wordy needs a meaning and a hint, both texts; the hint may be empty",
+  ],
+  [
+    { too_wordy: { meaning: "It is long." } },
+    "its code too_wordy needs a meaning and a hint, both texts; the hint may be empty",
+  ],
   [{ too_wordy: null }, "its code too_wordy needs a meaning and a hint, both texts; the hint may be empty"],
-  [{ too_wordy: { ...codes.too_wordy, outcome: "lost" } }, "the outcome of its code too_wordy must be answered, silent, refused or failed"],
+  [
+    { too_wordy: { ...codes.too_wordy, outcome: "lost" } },
+    "the outcome of its code too_wordy must be answered, silent, refused or failed",
+  ],
 ])("codes declared as %j are rejected before any code of the plugin runs, with the reason", (wrong, reason) => {
-  expect(() => checkDeclaration("strict", strict(wrong))).toThrow(`The declaration of the plugin strict is invalid: ${reason}.`);
+  expect(() => checkDeclaration("strict", strict(wrong))).toThrow(
+    `The declaration of the plugin strict is invalid: ${reason}.`,
+  );
 });

@@ -3,7 +3,13 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { pluginDeadlines } from "../../../core/host/deadline.ts";
-import type { EngineDefinition, HookName, PluginDefinition, PluginHost, TurnEvent } from "../../../core/sdk/contract.ts";
+import type {
+  EngineDefinition,
+  HookName,
+  PluginDefinition,
+  PluginHost,
+  TurnEvent,
+} from "../../../core/sdk/contract.ts";
 import { hookDeadlines } from "../../../core/stations/stations.ts";
 import { removeDirectory } from "../../support/directory.ts";
 import { type Fault, faults, misbehave, platformAnswers, playTimers, plugin } from "../../support/faults.ts";
@@ -30,8 +36,10 @@ async function start(plugins: readonly PluginDefinition[], config: object = {}) 
 const log = () => readFileSync(join(running?.gateway.stateDirectory ?? "", "logs", "gateway.log"), "utf8");
 const logged = (line: RegExp) => vi.waitFor(() => expect(log()).toMatch(line), { timeout: 60_000, interval: 20 });
 const token = () => readFileSync(join(running?.gateway.stateDirectory ?? "", "gateway-token"), "utf8").trim();
-const request = (path: string, { bearer = token(), method = "GET" }: { readonly bearer?: string; readonly method?: string } = {}) =>
-  fetch(`${running?.gateway.url}${path}`, { method, headers: { authorization: `Bearer ${bearer}` } });
+const request = (
+  path: string,
+  { bearer = token(), method = "GET" }: { readonly bearer?: string; readonly method?: string } = {},
+) => fetch(`${running?.gateway.url}${path}`, { method, headers: { authorization: `Bearer ${bearer}` } });
 
 describe("an engine", () => {
   const never = new Promise<never>(() => {});
@@ -43,7 +51,9 @@ describe("an engine", () => {
     "returns a promise": () => misbehave("rejects", { ms: 0 }),
     "returns no stream": () => 5,
     rejects: () => ({ [Symbol.asyncIterator]: () => ({ next: () => misbehave("rejects", { ms: 0 }) }) }),
-    "never answers": () => ({ [Symbol.asyncIterator]: () => ({ next: () => misbehave("never answers", { ms: 3_000 }) }) }),
+    "never answers": () => ({
+      [Symbol.asyncIterator]: () => ({ next: () => misbehave("never answers", { ms: 3_000 }) }),
+    }),
     "answers late": () => ({
       [Symbol.asyncIterator]: () => ({
         next: () => misbehave("answers late", { ms: 3_000, good: { value: { type: "text", delta: "late" } } }),
@@ -76,7 +86,9 @@ describe("an engine", () => {
       const deciding = report.decisions.findLast(({ station }) => station === "turn");
       expect(deciding, fault).toMatchObject({ plugin: "brain", verdict: "failed" });
     }
-    expect(loopback.sent.map(({ text }) => text)).toEqual(Object.keys(runs).map(() => expect.stringContaining("Sorry")));
+    expect(loopback.sent.map(({ text }) => text)).toEqual(
+      Object.keys(runs).map(() => expect.stringContaining("Sorry")),
+    );
     expect(await settled(await loopback.say("fine"))).toMatchObject({ outcome: "answered" });
     expect(calls).toEqual([...Object.keys(runs), "fine"]);
   });
@@ -84,7 +96,9 @@ describe("an engine", () => {
   test.each(faults)("whose prepare function %s still answers", async (fault) => {
     const prepare = () => misbehave(fault, { ms: pluginDeadlines.prepare }) as never;
     const run = () => stream({ type: "text", delta: "works" }, { type: "done" });
-    const { loopback, settled } = await start([plugin("brain", (host) => host.engine({ id: "thinker", run, prepare }))]);
+    const { loopback, settled } = await start([
+      plugin("brain", (host) => host.engine({ id: "thinker", run, prepare })),
+    ]);
     expect(await settled(await loopback.say("hi"))).toMatchObject({ outcome: "answered" });
     if (fault !== "returns junk") await logged(/brain [^"]*prepare of the engine thinker/);
   });
@@ -92,7 +106,11 @@ describe("an engine", () => {
 
 describe("a tap", () => {
   const good: Partial<Record<HookName, unknown>> = { delivery: { messageId: "1" } };
-  const junk: Partial<Record<HookName, unknown>> = { gating: true, ingress: { kind: "message" }, formatting: { text: 5 } };
+  const junk: Partial<Record<HookName, unknown>> = {
+    gating: true,
+    ingress: { kind: "message" },
+    formatting: { text: 5 },
+  };
   const ends: Readonly<Record<Exclude<HookName, "settled">, { readonly outcome: string; readonly reason?: string }>> = {
     ingress: { outcome: "failed", reason: "ingress_failed" },
     gating: { outcome: "refused", reason: "gate_failed" },
@@ -131,7 +149,9 @@ describe("a tap", () => {
   );
 
   test.each(faults)("of settled that %s has no effect", async (fault) => {
-    const guest = plugin("guest", (host) => host.tap("settled", () => misbehave(fault, { ms: hookDeadlines.settled }) as never));
+    const guest = plugin("guest", (host) =>
+      host.tap("settled", () => misbehave(fault, { ms: hookDeadlines.settled }) as never),
+    );
     const { loopback, settled } = await start([guest, repeat]);
     expect(await settled(await loopback.say("hi"))).toMatchObject({ outcome: "answered", attempts: 1 });
     if (fault !== "returns junk") await logged(/"plugin":"guest","error":"[^"]*settled/);
@@ -175,7 +195,8 @@ describe("a plugin's command, route, check or device check", () => {
   const guest = (setup: (host: PluginHost) => void) => plugin("guest", setup);
 
   test("a command that misbehaves causes an apology, and the trace names its plugin", async () => {
-    const run = ({ args }: { readonly args: string }) => misbehave(args as Fault, { ms: pluginDeadlines.command, good: "late" }) as never;
+    const run = ({ args }: { readonly args: string }) =>
+      misbehave(args as Fault, { ms: pluginDeadlines.command, good: "late" }) as never;
     const { loopback, settled } = await start([
       guest((host) => host.command({ name: "ping", summary: "Answers.", role: "anyone", run })),
       repeat,
@@ -193,18 +214,33 @@ describe("a plugin's command, route, check or device check", () => {
   test("a route that misbehaves returns 500, and the log names its plugin", async () => {
     const handler = ({ params }: { readonly params: Readonly<Record<string, string>> }) =>
       misbehave(params.fault as Fault, { ms: pluginDeadlines.route, good: { body: "late" } }) as never;
-    await start([guest((host) => host.route({ method: "GET", path: "things/:fault", access: "gateway", handler })), repeat]);
-    for (const fault of faults) expect((await request(`/plugins/guest/things/${encodeURIComponent(fault)}`)).status, fault).toBe(500);
-    await vi.waitFor(() => expect(log().match(/guest [^"]*GET \/plugins\/guest\/things/g)).toHaveLength(faults.length), 60_000);
+    await start([
+      guest((host) => host.route({ method: "GET", path: "things/:fault", access: "gateway", handler })),
+      repeat,
+    ]);
+    for (const fault of faults)
+      expect((await request(`/plugins/guest/things/${encodeURIComponent(fault)}`)).status, fault).toBe(500);
+    await vi.waitFor(
+      () => expect(log().match(/guest [^"]*GET \/plugins\/guest\/things/g)).toHaveLength(faults.length),
+      60_000,
+    );
     expect((await request("/gateway/describe")).status).toBe(200);
   });
 
   test("a header that HTTP does not allow returns 500 without its text, and the log names the plugin", async () => {
     const headers = { "content-disposition": 'attachment; filename="\u20ac.pdf"' };
-    await start([guest((host) => host.route({ method: "GET", path: "file", access: "gateway", handler: () => ({ body: "x", headers }) }))]);
+    await start([
+      guest((host) =>
+        host.route({ method: "GET", path: "file", access: "gateway", handler: () => ({ body: "x", headers }) }),
+      ),
+    ]);
     const answer = await request("/plugins/guest/file");
     expect(answer.status).toBe(500);
-    expect(await answer.json()).toMatchObject({ ok: false, code: "internal", error: expect.not.stringContaining("disposition") });
+    expect(await answer.json()).toMatchObject({
+      ok: false,
+      code: "internal",
+      error: expect.not.stringContaining("disposition"),
+    });
     await logged(/The plugin guest [^"]*GET \/plugins\/guest\/file[^"]*Invalid character in header/);
   });
 
@@ -215,10 +251,16 @@ describe("a plugin's command, route, check or device check", () => {
     ["has an entry without a state", () => [{ source: "box", account: "ada", reason: "", fix: "" }]],
   ])("a status report that %s is omitted and logged once, and the gateway stays ready", async (_, broken) => {
     const fine = { source: "box", account: "eve", state: "paused", reason: "It waits.", fix: "" } as const;
-    const { gateway } = await start([guest((host) => [host.status(() => [fine]), host.status(broken as never)].pop()), repeat]);
+    const { gateway } = await start([
+      guest((host) => [host.status(() => [fine]), host.status(broken as never)].pop()),
+      repeat,
+    ]);
     for (let n = 0; n < 2; n += 1) {
       const ready = await request("/readyz");
-      expect([ready.status, await ready.json()]).toMatchObject([200, { ok: true, reasons: ["box:eve is paused: It waits."] }]);
+      expect([ready.status, await ready.json()]).toMatchObject([
+        200,
+        { ok: true, reasons: ["box:eve is paused: It waits."] },
+      ]);
     }
     expect((await gateway.describe()).watched).toEqual({ guest: [fine] });
     await logged(/"plugin":"guest".*a report of the plugin for status is left out/);
@@ -238,23 +280,34 @@ describe("a plugin's command, route, check or device check", () => {
       slow: () => ({ body: Readable.from(["one", "two"], { objectMode: false }) }),
       broken: () => ({ events: { [Symbol.asyncIterator]: () => misbehave("throws", { ms: 0 }) } }),
     };
-    const handler = ({ params }: { readonly params: Readonly<Record<string, string>> }) => streams[params.of ?? ""]?.() ?? {};
+    const handler = ({ params }: { readonly params: Readonly<Record<string, string>> }) =>
+      streams[params.of ?? ""]?.() ?? {};
     await start([
       guest((host) => host.route({ method: "GET", path: "streams/:of", access: "gateway", handler: handler as never })),
       repeat,
     ]);
     await expect(request("/plugins/guest/streams/quiet").then((answer) => answer.text())).rejects.toThrow();
-    await logged(/"plugin":"guest","error":"The plugin guest did not answer at GET \/plugins\/guest\/streams\/:of within 120 s/);
+    await logged(
+      /"plugin":"guest","error":"The plugin guest did not answer at GET \/plugins\/guest\/streams\/:of within 120 s/,
+    );
     expect(await (await request("/plugins/guest/streams/broken")).text()).toBe("");
-    await logged(/The plugin guest failed at GET \/plugins\/guest\/streams\/:of: the plugin is broken[^"]*","msg":"an event stream/);
+    await logged(
+      /The plugin guest failed at GET \/plugins\/guest\/streams\/:of: the plugin is broken[^"]*","msg":"an event stream/,
+    );
     expect(await (await request("/plugins/guest/streams/slow")).text()).toBe("onetwo");
   });
 
   test.each(faults)("a check that %s is reported as failed", async (fault) => {
-    const explain = () => misbehave(fault, { ms: pluginDeadlines.check, good: { verdict: "ok", reason: "late" } }) as never;
+    const explain = () =>
+      misbehave(fault, { ms: pluginDeadlines.check, good: { verdict: "ok", reason: "late" } }) as never;
     const fine = async () => ({ verdict: "ok" as const, reason: "all is well" });
-    await start([guest((host) => [host.check({ name: "broken", explain }), host.check({ name: "fine", explain: fine })].pop()), repeat]);
-    const { checks } = (await (await request("/gateway/checks", { method: "POST" })).json()) as { readonly checks: readonly object[] };
+    await start([
+      guest((host) => [host.check({ name: "broken", explain }), host.check({ name: "fine", explain: fine })].pop()),
+      repeat,
+    ]);
+    const { checks } = (await (await request("/gateway/checks", { method: "POST" })).json()) as {
+      readonly checks: readonly object[];
+    };
     expect(checks).toMatchObject([
       { plugin: "guest", name: "broken", verdict: "fail" },
       { plugin: "guest", name: "fine", verdict: "ok" },

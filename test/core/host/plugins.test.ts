@@ -30,11 +30,20 @@ afterEach(async () => {
 
 async function bringUp(
   given: readonly PluginDefinition[],
-  options: { readonly config?: object; readonly setupMs?: number; readonly loadMs?: number; readonly isolate?: Isolate } = {},
+  options: {
+    readonly config?: object;
+    readonly setupMs?: number;
+    readonly loadMs?: number;
+    readonly isolate?: Isolate;
+  } = {},
 ) {
   const hooks = createHooks({ onObserverError: () => {} });
   const registry = createRegistry();
-  const checked = checkConfig({ text: JSON.stringify(options.config ?? {}), file: join(directory, "config.jsonc"), env: {} });
+  const checked = checkConfig({
+    text: JSON.stringify(options.config ?? {}),
+    file: join(directory, "config.jsonc"),
+    env: {},
+  });
   const settings: PluginsOptions = {
     hooks,
     registry,
@@ -69,7 +78,9 @@ async function bringUp(
 }
 
 /** A host and a store as a plugin in JavaScript calls them. */
-type Untyped = Readonly<Record<"tap" | "command" | "route" | "engine" | "channel" | "check" | "status", (...args: unknown[]) => unknown>>;
+type Untyped = Readonly<
+  Record<"tap" | "command" | "route" | "engine" | "channel" | "check" | "status", (...args: unknown[]) => unknown>
+>;
 type UntypedStore = Readonly<Record<"set" | "update" | "list", (...args: unknown[]) => Promise<unknown>>>;
 
 const plugin = (id: string, change: Partial<PluginDefinition> = {}): PluginDefinition => ({
@@ -82,7 +93,11 @@ const plugin = (id: string, change: Partial<PluginDefinition> = {}): PluginDefin
 
 describe("a declaration is checked before any code runs", () => {
   test.each<[string, Partial<PluginDefinition>, string]>([
-    ["a range that this host does not serve", { host: "^2.0.0" }, "was written for SDK ^2.0.0; this host provides 0.1.0"],
+    [
+      "a range that this host does not serve",
+      { host: "^2.0.0" },
+      "was written for SDK ^2.0.0; this host provides 0.1.0",
+    ],
     ["a range that is none", { host: "newest" }, "semantic version range"],
     ["a version that is none", { version: "one" }, "semantic version"],
     ["a plugin that is not there", { requires: ["other"] }, "requires other"],
@@ -109,7 +124,9 @@ describe("a declaration is checked before any code runs", () => {
       options: Type.Object({ size: Type.Integer({ minimum: 1, default: 3 }) }),
       setup() {},
     });
-    const { report } = await bringUp([guest], { config: { plugins: { entries: { guest: { options: { size: "big" } } } } } });
+    const { report } = await bringUp([guest], {
+      config: { plugins: { entries: { guest: { options: { size: "big" } } } } },
+    });
     expect(report("guest")?.reason).toContain("plugins.entries.guest.options.size");
   });
 
@@ -168,7 +185,9 @@ describe("a failing plugin is left out, and the rest run", () => {
   });
 
   test("if it hangs in setup, after a time limit, and is named", async () => {
-    const { report } = await bringUp([plugin("slow", { setup: () => new Promise(() => {}) }), plugin("sound")], { setupMs: 50 });
+    const { report } = await bringUp([plugin("slow", { setup: () => new Promise(() => {}) }), plugin("sound")], {
+      setupMs: 50,
+    });
     expect(report("slow")?.reason).toBe("The plugin slow did not finish setup within 0.05 s");
     expect(report("sound")?.state).toBe("up");
   });
@@ -200,13 +219,33 @@ describe("a failing plugin is left out, and the rest run", () => {
 
 describe("registrations in setup are checked", () => {
   test.each<[string, (host: Untyped) => unknown, string]>([
-    ["a tap of a hook that does not exist", (host) => host.tap("outgoing", () => {}), "there is no hook outgoing; the hooks are ingress, "],
+    [
+      "a tap of a hook that does not exist",
+      (host) => host.tap("outgoing", () => {}),
+      "there is no hook outgoing; the hooks are ingress, ",
+    ],
     ["a tap of no order", (host) => host.tap("settled", () => {}, { order: "last" }), "must be early, normal or late"],
     ["a tap without a function", (host) => host.tap("settled"), "tap of settled was called without a function"],
-    ["a command without run", (host) => host.command({ name: "a", summary: "A.", role: "owner" }), "the command a has no run function"],
-    ["a command without a summary", (host) => host.command({ name: "a", role: "owner", run: String }), "the command a needs a summary"],
-    ["a route without a handler", (host) => host.route({ method: "GET", path: "a", access: "public" }), "the route a has no handler"],
-    ["a route without a method", (host) => host.route({ path: "a", access: "public", handler: String }), "the route a needs a method"],
+    [
+      "a command without run",
+      (host) => host.command({ name: "a", summary: "A.", role: "owner" }),
+      "the command a has no run function",
+    ],
+    [
+      "a command without a summary",
+      (host) => host.command({ name: "a", role: "owner", run: String }),
+      "the command a needs a summary",
+    ],
+    [
+      "a route without a handler",
+      (host) => host.route({ method: "GET", path: "a", access: "public" }),
+      "the route a has no handler",
+    ],
+    [
+      "a route without a method",
+      (host) => host.route({ path: "a", access: "public", handler: String }),
+      "the route a needs a method",
+    ],
     ["an engine without run", (host) => host.engine({ id: "a" }), "the engine a has no run function"],
     ["an engine without an id", (host) => host.engine({ run: String }), "an engine needs an id"],
     ["a channel without an id", (host) => host.channel({ open: String }), "the id of its channel must be a to z"],
@@ -247,9 +286,13 @@ describe("order", () => {
 
   test("taps run early, normal, late, in any order of registration", async () => {
     const { hooks } = await bringUp([
-      plugin("late", { setup: (host) => host.tap("formatting", (reply) => ({ ...reply, text: `${reply.text}3` }), { order: "late" }) }),
+      plugin("late", {
+        setup: (host) => host.tap("formatting", (reply) => ({ ...reply, text: `${reply.text}3` }), { order: "late" }),
+      }),
       plugin("normal", { setup: (host) => host.tap("formatting", (reply) => ({ ...reply, text: `${reply.text}2` })) }),
-      plugin("early", { setup: (host) => host.tap("formatting", (reply) => ({ ...reply, text: `${reply.text}1` }), { order: "early" }) }),
+      plugin("early", {
+        setup: (host) => host.tap("formatting", (reply) => ({ ...reply, text: `${reply.text}1` }), { order: "early" }),
+      }),
     ]);
     const reply = await hooks.formatting({ text: "", media: [], buttons: [] }, {} as never, new Visit());
     expect(reply.text).toBe("123");
@@ -282,7 +325,14 @@ describe("loading", () => {
 
   test("a file with a syntax error, without a default export, or missing is named", async () => {
     const config = {
-      plugins: { load: [write("syntax", "export default {{"), write("empty", "export const x = 1;"), "./absent", "no-such-package"] },
+      plugins: {
+        load: [
+          write("syntax", "export default {{"),
+          write("empty", "export const x = 1;"),
+          "./absent",
+          "no-such-package",
+        ],
+      },
     };
     const { plugins } = await bringUp([plugin("sound")], { config });
     expect(
@@ -296,7 +346,10 @@ describe("loading", () => {
   test("a module that never finishes loading is left out after a time limit, and the rest run", async () => {
     const config = { plugins: { load: [write("stuck", "await new Promise(() => {}); export default {};")] } };
     const { report } = await bringUp([plugin("sound")], { config, loadMs: 300 });
-    expect(report("./stuck")).toMatchObject({ state: "failed", reason: expect.stringContaining("for more than 0.3 s") });
+    expect(report("./stuck")).toMatchObject({
+      state: "failed",
+      reason: expect.stringContaining("for more than 0.3 s"),
+    });
     expect(report("sound")?.state).toBe("up");
   });
 
@@ -326,9 +379,15 @@ describe("loading", () => {
     await bringUp([plugin("one", { setup: (host) => void stores.push(host.store as unknown as UntypedStore) })]);
     const [store] = stores as [UntypedStore];
     await store.set("count", 1);
-    await expect(store.update("count", async () => 2)).rejects.toThrow("received a promise as value of count: await it");
-    await expect(store.update("count", () => Promise.reject(new Error("unhandled")))).rejects.toThrow("received a promise");
-    await expect(store.set("count", undefined)).rejects.toThrow("store.set received a value of count that is not JSON: undefined");
+    await expect(store.update("count", async () => 2)).rejects.toThrow(
+      "received a promise as value of count: await it",
+    );
+    await expect(store.update("count", () => Promise.reject(new Error("unhandled")))).rejects.toThrow(
+      "received a promise",
+    );
+    await expect(store.set("count", undefined)).rejects.toThrow(
+      "store.set received a value of count that is not JSON: undefined",
+    );
     await expect(store.set(5, "five")).rejects.toThrow("store.set needs a text as key, not 5");
     expect(await store.list()).toEqual([{ key: "count", value: 1 }]);
   });
@@ -344,14 +403,20 @@ describe("loading", () => {
 });
 
 describe("a section of the configuration", () => {
-  const schema = Type.Object({ days: Type.Integer({ default: 3, description: "Days." }) }, { default: {}, description: "Notes." });
+  const schema = Type.Object(
+    { days: Type.Integer({ default: 3, description: "Days." }) },
+    { default: {}, description: "Notes." },
+  );
   const withSection = (id: string, key: string, change: Partial<PluginDefinition> = {}) =>
     plugin(id, { section: { key, schema }, ...change });
 
   test("belongs to one plugin: the second that declares it is left out", async () => {
     const { report } = await bringUp([withSection("first", "notes"), withSection("second", "notes")]);
     expect(report("first")).toMatchObject({ state: "up" });
-    expect(report("second")).toMatchObject({ state: "failed", reason: expect.stringContaining("already declared by first") });
+    expect(report("second")).toMatchObject({
+      state: "failed",
+      reason: expect.stringContaining("already declared by first"),
+    });
   });
 
   test.each(["gateway", "hooks", "plugins"])("is no key of the gateway, such as %s", async (key) => {
@@ -369,6 +434,9 @@ describe("a section of the configuration", () => {
     ]);
     expect(report("notes")).toEqual({ id: "notes", version: "1.0.0", bundled: false, state: "up" });
     expect(report("silent")).toMatchObject({ state: "up", unread: ["silence"] });
-    expect(report("thief")).toMatchObject({ state: "failed", reason: expect.stringContaining("it declares no section notes") });
+    expect(report("thief")).toMatchObject({
+      state: "failed",
+      reason: expect.stringContaining("it declares no section notes"),
+    });
   });
 });

@@ -44,7 +44,10 @@ async function start(path: string, config: object): Promise<Gateway> {
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, examples.get(path) ?? "");
   const configFile = join(directory, "config.jsonc");
-  writeFileSync(configFile, JSON.stringify({ gateway: { port: 0 }, log: { level: "error" }, state: { dir: "state" }, ...config }));
+  writeFileSync(
+    configFile,
+    JSON.stringify({ gateway: { port: 0 }, log: { level: "error" }, state: { dir: "state" }, ...config }),
+  );
   gateway = await createGateway({ configFile, environment: {}, home: directory });
   return gateway;
 }
@@ -59,7 +62,12 @@ describe("the examples of core/host/README.md", () => {
       plugins: { load: ["./tally"], entries: { tally: { options: { hidden: ["Rumpelstiltskin"] } } } },
     });
     const { plugins, taps } = await look();
-    expect(plugins.find(({ id }) => id === "tally")).toEqual({ id: "tally", version: "1.0.0", bundled: false, state: "up" });
+    expect(plugins.find(({ id }) => id === "tally")).toEqual({
+      id: "tally",
+      version: "1.0.0",
+      bundled: false,
+      state: "up",
+    });
     expect(taps.filter(({ plugin }) => plugin === "tally").map(({ hook, order }) => `${hook} ${order}`)).toEqual([
       "formatting late",
       "settled normal",
@@ -70,9 +78,17 @@ describe("the examples of core/host/README.md", () => {
   });
 
   test("the plugin with a section has its settings, and an error in them leaves it without", async () => {
-    const { describe: look } = await start("weather/index.ts", { plugins: { load: ["./weather"] }, weather: { days: 12 } });
+    const { describe: look } = await start("weather/index.ts", {
+      plugins: { load: ["./weather"] },
+      weather: { days: 12 },
+    });
     const { plugins, problems } = await look();
-    expect(plugins.find(({ id }) => id === "weather")).toEqual({ id: "weather", version: "1.0.0", bundled: false, state: "up" });
+    expect(plugins.find(({ id }) => id === "weather")).toEqual({
+      id: "weather",
+      version: "1.0.0",
+      bundled: false,
+      state: "up",
+    });
     expect(problems).toMatchObject([{ severity: "error", path: "weather.days", section: "weather" }]);
   });
 

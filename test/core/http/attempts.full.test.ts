@@ -2,7 +2,15 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { senderOf } from "../../support/senders.ts";
 import { parseAnswers } from "../../support/wire.ts";
-import { gatewayToken, type HookServer, hookToken, openSocket, startHooks, startServer, type TestServer } from "./fixture.ts";
+import {
+  gatewayToken,
+  type HookServer,
+  hookToken,
+  openSocket,
+  startHooks,
+  startServer,
+  type TestServer,
+} from "./fixture.ts";
 
 const github = senderOf("github");
 const at = 1_700_000_000_000;
@@ -29,7 +37,8 @@ async function pipeline(port: number, requests: readonly string[]): Promise<read
 }
 
 const get = (path: string, token: string, from?: string): string =>
-  `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n${from === undefined ? "" : `X-Forwarded-For: ${from}\r\n`}\r\n`;
+  `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ` +
+  `${token}\r\n${from === undefined ? "" : `X-Forwarded-For: ${from}\r\n`}\r\n`;
 
 const tally = (statuses: readonly number[]): Record<string, number> => {
   const counts: Record<string, number> = {};
@@ -62,6 +71,7 @@ describe("the hook token", () => {
     expect(tally(await pipeline(port, guesses))).toEqual({ 401: 20, 429: 4_980 });
     expect(await pipeline(port, [guess("4711", "203.0.113.7"), guess("4711", "203.0.113.8")])).toEqual([429, 404]);
     expect(log.lines.filter(({ level }) => level === "warn").map(({ message }) => message)).toEqual([
+      "hook requests with a wrong or missing token were refused",
       "hook authentication is refused for a client after repeated failures",
       "hook credentials of a client are no longer compared: it failed too often",
     ]);
@@ -107,13 +117,17 @@ describe("the hook token", () => {
     const { port } = await startTrusted();
     const guesses = Array.from({ length: 300 }, (_, number) => guess("wrong", `2001:db8:0:7::${number.toString(16)}`));
     expect(tally(await pipeline(port, guesses))).toEqual({ 401: 20, 429: 280 });
-    expect(await pipeline(port, [guess(hookToken, "2001:db8:0:7:ffff::1"), guess(hookToken, "2001:db8:0:8::1")])).toEqual([429, 404]);
+    expect(
+      await pipeline(port, [guess(hookToken, "2001:db8:0:7:ffff::1"), guess(hookToken, "2001:db8:0:8::1")]),
+    ).toEqual([429, 404]);
   });
 });
 
 describe("signatures", () => {
   const signed = (path: string, sent = github.send({ at }), from = "203.0.113.7"): string =>
-    `POST /hooks/${path} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${from}\r\nContent-Type: application/json\r\nX-Hub-Signature-256: ${sent.headers["x-hub-signature-256"]}\r\nContent-Length: ${sent.body.length}\r\n\r\n${sent.body.toString("latin1")}`;
+    `POST /hooks/${path} HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${from}\r\nContent-Type: ` +
+    `application/json\r\nX-Hub-Signature-256: ${sent.headers["x-hub-signature-256"]}\r\nContent-Length: ` +
+    `${sent.body.length}\r\n\r\n${sent.body.toString("latin1")}`;
   const forged = { ...github.send({ at, body: "{}" }), headers: { "x-hub-signature-256": `sha256=${"0".repeat(64)}` } };
   const text = (value: string) => github.send({ at, body: `{"text":"${value}"}` });
 
@@ -141,7 +155,9 @@ describe("signatures", () => {
     expect(await pipeline(port, [guess(hookToken, "203.0.113.7")])).toEqual([429]);
     const wrongSignatures = Array.from({ length: 199 }, () => signed("gh", forged, "203.0.113.9"));
     await pipeline(port, wrongSignatures);
-    expect(await pipeline(port, [guess(hookToken, "203.0.113.9"), signed("gh", forged, "203.0.113.9")])).toEqual([404, 429]);
+    expect(await pipeline(port, [guess(hookToken, "203.0.113.9"), signed("gh", forged, "203.0.113.9")])).toEqual([
+      404, 429,
+    ]);
     expect(await pipeline(port, [signed("gh", text("not compared"), "203.0.113.9")])).toEqual([429]);
   });
 
@@ -162,7 +178,11 @@ describe("management routes", () => {
   const clock = { at };
   const start = async (): Promise<number> => {
     server = await startServer(
-      { elapsed: () => clock.at, gateway: { trustedProxies: ["127.0.0.1"] }, deviceToken: async (token) => token === deviceToken },
+      {
+        elapsed: () => clock.at,
+        gateway: { trustedProxies: ["127.0.0.1"] },
+        deviceToken: async (token) => token === deviceToken,
+      },
       (http) => {
         http.manage({ method: "GET", path: "/gateway/own", access: "gateway", handler: () => ({ body: {} }) });
         http.manage({ method: "GET", path: "/gateway/shared", access: "device", handler: () => ({ body: {} }) });
@@ -181,13 +201,17 @@ describe("management routes", () => {
     }
     const said = "wrong tokens of a client are refused for a while";
     expect(server?.log.lines.filter(({ message }) => message === said)).toHaveLength(4);
-    expect(await pipeline(port, [ask("own", gatewayToken), ask("own", gatewayToken, "203.0.113.8")])).toEqual([429, 200]);
+    expect(await pipeline(port, [ask("own", gatewayToken), ask("own", gatewayToken, "203.0.113.8")])).toEqual([
+      429, 200,
+    ]);
   });
 
   test("count concurrent guesses on a device route one by one", async () => {
     const port = await start();
     const statuses = await Promise.all(
-      Array.from({ length: 400 }, (_, number) => pipeline(port, [ask("shared", number === 300 ? gatewayToken : `wrong-${number}`)])),
+      Array.from({ length: 400 }, (_, number) =>
+        pipeline(port, [ask("shared", number === 300 ? gatewayToken : `wrong-${number}`)]),
+      ),
     );
     const counts = tally(statuses.flat());
     expect(counts).toMatchObject({ 401: 20 });
@@ -200,7 +224,9 @@ describe("management routes", () => {
     expect(await pipeline(port, [ask("shared", deviceToken)])).toEqual([200]);
     const mixed = Array.from({ length: 199 }, () => [ask("shared", "wrong"), ask("shared", deviceToken)]).flat();
     expect(tally(await pipeline(port, mixed))).toEqual({ 200: 199, 401: 20, 429: 179 });
-    expect(await pipeline(port, [ask("own", "wrong"), ask("own", gatewayToken), ask("shared", gatewayToken)])).toEqual([429, 429, 429]);
+    expect(await pipeline(port, [ask("own", "wrong"), ask("own", gatewayToken), ask("shared", gatewayToken)])).toEqual([
+      429, 429, 429,
+    ]);
     expect(await pipeline(port, [ask("shared", deviceToken)])).toEqual([200]);
     expect(await pipeline(port, [ask("shared", deviceToken, "203.0.113.8")])).toEqual([200]);
   });

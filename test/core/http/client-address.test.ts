@@ -1,6 +1,11 @@
 import type { IncomingMessage } from "node:http";
 import { describe, expect, test } from "vitest";
-import { checkTrustedProxy, clientKey, createClientAddress, normalizeAddress } from "../../../core/http/client-address.ts";
+import {
+  checkTrustedProxy,
+  clientKey,
+  createClientAddress,
+  normalizeAddress,
+} from "../../../core/http/client-address.ts";
 
 const client = (trusted: readonly string[], remote: string, forwarded?: string): string =>
   createClientAddress(() => trusted)({
@@ -34,7 +39,10 @@ describe("the client of a request", () => {
   test("a changed list applies at once", () => {
     let trusted: readonly string[] = [];
     const address = createClientAddress(() => trusted);
-    const request = { socket: { remoteAddress: "10.0.0.1" }, headers: { "x-forwarded-for": "1.1.1.1" } } as unknown as IncomingMessage;
+    const request = {
+      socket: { remoteAddress: "10.0.0.1" },
+      headers: { "x-forwarded-for": "1.1.1.1" },
+    } as unknown as IncomingMessage;
     expect(address(request)).toBe("10.0.0.1");
     trusted = ["10.0.0.1"];
     expect(address(request)).toBe("1.1.1.1");
@@ -55,7 +63,8 @@ describe("the client of a request", () => {
   });
 
   test("a configured entry is an address or a range", () => {
-    for (const good of ["10.0.0.1", "10.0.0.0/8", "::1", "2001:db8::/32"]) expect(checkTrustedProxy(good), good).toBeUndefined();
+    for (const good of ["10.0.0.1", "10.0.0.0/8", "::1", "2001:db8::/32"])
+      expect(checkTrustedProxy(good), good).toBeUndefined();
     for (const bad of ["proxy", "10.0.0.0/33", "10.0.0.0/x", "10.0.0.0/8/8", "", "::1/129"])
       expect(checkTrustedProxy(bad), bad).toMatch(/^must /);
   });

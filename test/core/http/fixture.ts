@@ -127,7 +127,8 @@ export async function startHooks(
   const accept: WebhookDeps["accept"] = async (input) => {
     const key = input.event.dedupeKey;
     const first = key === undefined ? undefined : seen.get(key);
-    if (first !== undefined) return { eventId: first.eventId, duplicate: true, sameFingerprint: first.fingerprint === input.fingerprint };
+    if (first !== undefined)
+      return { eventId: first.eventId, duplicate: true, sameFingerprint: first.fingerprint === input.fingerprint };
     events.push(input);
     const eventId = `event-${events.length}`;
     if (key !== undefined) seen.set(key, { eventId, fingerprint: input.fingerprint });
@@ -165,7 +166,10 @@ export async function startHooks(
         async first(key) {
           const known = seen.get(key);
           if (known === undefined) return null;
-          return { eventId: known.eventId, ...(known.fingerprint === undefined ? {} : { fingerprint: known.fingerprint }) };
+          return {
+            eventId: known.eventId,
+            ...(known.fingerprint === undefined ? {} : { fingerprint: known.fingerprint }),
+          };
         },
         body: async (eventId) => events[Number(eventId.slice("event-".length)) - 1]?.event.body ?? null,
         budgetOf: () => undefined,

@@ -10,7 +10,8 @@ afterEach(async () => {
 });
 
 const head = (path: string, length: number, more = ""): string =>
-  `POST /hooks/${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${hookToken}\r\nContent-Type: application/json\r\n${more}Content-Length: ${length}\r\n\r\n`;
+  `POST /hooks/${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${hookToken}\r\nContent-Type: ` +
+  `application/json\r\n${more}Content-Length: ${length}\r\n\r\n`;
 const wake = '{"text":"up"}';
 
 /** Sends, closes the sending side, and resolves with everything that comes back. */
@@ -22,7 +23,9 @@ async function half(port: number, text: string): Promise<string> {
 
 test("a half-closed request is answered, and then the connection ends", async () => {
   running = await startHooks();
-  expect(await half(running.port, head("wake", wake.length) + wake)).toMatch(/^HTTP\/1\.1 200 .*"eventId":"event-1"\}$/s);
+  expect(await half(running.port, head("wake", wake.length) + wake)).toMatch(
+    /^HTTP\/1\.1 200 .*"eventId":"event-1"\}$/s,
+  );
   const two = head("wake", wake.length) + wake;
   expect((await half(running.port, two + two)).match(/HTTP\/1\.1 200 /g)).toHaveLength(2);
 });
@@ -36,7 +39,9 @@ test("a slow response is awaited on a half-closed connection", async () => {
       handler: () => new Promise((resolve) => setTimeout(() => resolve({ body: { done: true } }), 150)),
     }),
   );
-  expect(await half(running.port, "GET /gateway/slow HTTP/1.1\r\nHost: localhost\r\n\r\n")).toMatch(/^HTTP\/1\.1 200 .*\{"done":true\}$/s);
+  expect(await half(running.port, "GET /gateway/slow HTTP/1.1\r\nHost: localhost\r\n\r\n")).toMatch(
+    /^HTTP\/1\.1 200 .*\{"done":true\}$/s,
+  );
 });
 
 test("an incomplete body is not an event, and the connection ends", async () => {
@@ -49,10 +54,14 @@ test("an incomplete body is not an event, and the connection ends", async () => 
 });
 
 test("a half-closed client that prefers to wait gets its response at once, because it may be gone", async () => {
-  running = await startHooks({ deps: { results: createResults({ store: { event: async () => null }, exposeReplies: () => false }) } });
+  running = await startHooks({
+    deps: { results: createResults({ store: { event: async () => null }, exposeReplies: () => false }) },
+  });
   const body = '{"message":"x","deliver":false}';
   const began = performance.now();
-  expect(await half(running.port, head("agent", body.length, "Prefer: wait=30\r\n") + body)).toMatch(/^HTTP\/1\.1 202 /);
+  expect(await half(running.port, head("agent", body.length, "Prefer: wait=30\r\n") + body)).toMatch(
+    /^HTTP\/1\.1 202 /,
+  );
   expect(performance.now() - began).toBeLessThan(5_000);
 });
 

@@ -17,9 +17,18 @@ interface Asked {
 }
 
 /** `fetch` sets the `Host` itself. */
-function ask(path: string, host: string, { method = "GET", token, to = "127.0.0.1", body, origin }: Asked = {}): Promise<[number, string]> {
+function ask(
+  path: string,
+  host: string,
+  { method = "GET", token, to = "127.0.0.1", body, origin }: Asked = {},
+): Promise<[number, string]> {
   const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  const headers = { host, "content-type": "application/json", ...authorization, ...(origin !== undefined && { origin }) };
+  const headers = {
+    host,
+    "content-type": "application/json",
+    ...authorization,
+    ...(origin !== undefined && { origin }),
+  };
   return new Promise((resolve, reject) => {
     const sent = httpRequest({ host: to, port: http.port, path, method, headers }, (response) => {
       let text = "";
@@ -54,13 +63,19 @@ test("an unconfigured host name is refused on every route before the token is ch
   expect((await ask("/gateway/poke", "localhost", { ...poke, token: "guessed" }))[0]).toBe(401);
 });
 
-test.each(["localhost", "LOCALHOST:1", "localhost.", "127.0.0.1", "127.0.0.1:18789", "[::1]", "[::1]:9", "[0:0:0:0:0:0:0:1]"])(
-  "%s is this machine, on any port",
-  async (host) => {
-    http = await withPoke();
-    expect((await ask("/gateway/poke", host, poke))[0]).toBe(200);
-  },
-);
+test.each([
+  "localhost",
+  "LOCALHOST:1",
+  "localhost.",
+  "127.0.0.1",
+  "127.0.0.1:18789",
+  "[::1]",
+  "[::1]:9",
+  "[0:0:0:0:0:0:0:1]",
+])("%s is this machine, on any port", async (host) => {
+  http = await withPoke();
+  expect((await ask("/gateway/poke", host, poke))[0]).toBe(200);
+});
 
 test.each([
   "localhost.evil.example",
@@ -117,7 +132,11 @@ test("hooks, platform webhooks and healthz accept any host name; other plugin ro
     server.route("demo", { method: "POST", path: "platform", access: "public", rawBody: true, handler: answer });
     server.route("demo", { method: "GET", path: "page", access: "public", handler: answer });
     server.route("demo", { method: "GET", path: "/late/page", access: "public", handler: answer });
-    registerWebhooks(server.app, { ...({} as Parameters<typeof registerWebhooks>[1]), config: () => test.config, token: () => undefined });
+    registerWebhooks(server.app, {
+      ...({} as Parameters<typeof registerWebhooks>[1]),
+      config: () => test.config,
+      token: () => undefined,
+    });
   });
   expect(await ask("/plugins/demo/platform", "x.example", { method: "POST" })).toEqual([200, "here"]);
   expect((await ask("/plugins/demo/page", "x.example"))[0]).toBe(421);

@@ -11,11 +11,15 @@ import { gatewayToken, openSocket, startServer, type TestServer, toAnswer } from
 let http: TestServer;
 afterEach(() => http.close());
 
-const withRoutes = (routes: readonly RouteDefinition[], options: Parameters<typeof startServer>[0] = {}): Promise<TestServer> =>
+const withRoutes = (
+  routes: readonly RouteDefinition[],
+  options: Parameters<typeof startServer>[0] = {},
+): Promise<TestServer> =>
   startServer(options, (server) => {
     for (const route of routes) server.route("demo", route);
   });
-const get = async (path: string, init: RequestInit = {}): ReturnType<typeof toAnswer> => toAnswer(await fetch(`${http.url}${path}`, init));
+const get = async (path: string, init: RequestInit = {}): ReturnType<typeof toAnswer> =>
+  toAnswer(await fetch(`${http.url}${path}`, init));
 const bearer = { authorization: `Bearer ${gatewayToken}` };
 
 describe("health", () => {
@@ -29,7 +33,10 @@ describe("health", () => {
     const state = { ready: false };
     http = await startServer({ readiness: () => ({ ...state, reasons: [...reasons] }) });
     expect(await get("/readyz")).toMatchObject({ status: 503, text: '{"ok":false}' });
-    expect(await get("/readyz", { headers: bearer })).toMatchObject({ status: 503, json: { ok: false, code: "unavailable", reasons } });
+    expect(await get("/readyz", { headers: bearer })).toMatchObject({
+      status: 503,
+      json: { ok: false, code: "unavailable", reasons },
+    });
     state.ready = true;
     expect(await get("/readyz")).toMatchObject({ status: 200, text: '{"ok":true}' });
     expect(await get("/readyz", { headers: bearer })).toMatchObject({
@@ -54,7 +61,9 @@ describe("health", () => {
     }
     http.config = { ...http.config, gateway: { ...http.config.gateway, metrics: { public: true } } };
     expect((await get("/metrics")).text).toContain("events_total 1\n");
-    expect((await get("/metrics", { headers: { host: "evil.example", origin: "http://evil.example" } })).status).toBe(403);
+    expect((await get("/metrics", { headers: { host: "evil.example", origin: "http://evil.example" } })).status).toBe(
+      403,
+    );
   });
 
   test("token guesses on these routes are counted as on all others", async () => {
@@ -62,7 +71,10 @@ describe("health", () => {
     const wrong = { authorization: "Bearer guessed" };
     const statuses: number[] = [];
     for (let count = 0; count < 11; count += 1) {
-      statuses.push((await get("/readyz", { headers: wrong })).status, (await get("/metrics", { headers: wrong })).status);
+      statuses.push(
+        (await get("/readyz", { headers: wrong })).status,
+        (await get("/metrics", { headers: wrong })).status,
+      );
     }
     expect(statuses).toEqual([...Array(20).fill(401), 429, 429]);
     expect((await get("/gateway/describe", { headers: wrong })).status).toBe(429);
@@ -75,11 +87,19 @@ describe("health", () => {
 describe("management routes", () => {
   test("require the gateway token from every client", async () => {
     let pokes = 0;
-    http = await startServer({}, (server) => registerManagement(server, { poke: () => void pokes++, describe: () => ({ plugins: [] }) }));
-    expect(await get("/gateway/poke", { method: "POST" })).toMatchObject({ status: 401, json: { ok: false, code: "unauthorized" } });
+    http = await startServer({}, (server) =>
+      registerManagement(server, { poke: () => void pokes++, describe: () => ({ plugins: [] }) }),
+    );
+    expect(await get("/gateway/poke", { method: "POST" })).toMatchObject({
+      status: 401,
+      json: { ok: false, code: "unauthorized" },
+    });
     expect(await get("/gateway/describe", { headers: { authorization: "Bearer x" } })).toMatchObject({ status: 401 });
     expect(pokes).toBe(0);
-    expect(await get("/gateway/poke", { method: "POST", headers: bearer })).toMatchObject({ status: 200, json: { ok: true } });
+    expect(await get("/gateway/poke", { method: "POST", headers: bearer })).toMatchObject({
+      status: 200,
+      json: { ok: true },
+    });
     expect(await get("/gateway/describe", { headers: bearer })).toMatchObject({
       status: 200,
       json: { ok: true, gateway: { plugins: [] } },
@@ -134,9 +154,10 @@ describe("plugin routes", () => {
     expect(answer.text).toBe("hi");
     expect(answer.headers.get("content-type")).toBe("text/plain; charset=utf-8");
     for (const path of ["/healthz", "/gateway/x", "/hooks/wake", "/hooks", "/hello"]) {
-      expect(() => http.server.route("demo", { method: "GET", path, access: "public", handler: () => ({}) }), path).toThrow(
-        "already in use",
-      );
+      expect(
+        () => http.server.route("demo", { method: "GET", path, access: "public", handler: () => ({}) }),
+        path,
+      ).toThrow("already in use");
     }
   });
 
@@ -174,7 +195,13 @@ describe("plugin routes", () => {
     let calls = 0;
     const handler = (): object => ({ body: { calls: ++calls } });
     http = await withRoutes([
-      { method: "POST", path: "s", access: "public", schema: Type.Object({ a: Type.Object({ b: Type.Integer() }) }), handler },
+      {
+        method: "POST",
+        path: "s",
+        access: "public",
+        schema: Type.Object({ a: Type.Object({ b: Type.Integer() }) }),
+        handler,
+      },
     ]);
     const send = (body: string): ReturnType<typeof get> =>
       get("/plugins/demo/s", { method: "POST", body, headers: { "content-type": "application/json" } });
@@ -204,7 +231,10 @@ describe("plugin routes", () => {
     expect([...new Uint8Array(await answer.arrayBuffer())]).toEqual([0, 255, 10]);
     expect(answer.headers.get("content-type")).toBe("application/x-own");
     expect((await send(new Uint8Array(10))).status).toBe(200);
-    expect(await toAnswer(await send(new Uint8Array(11)))).toMatchObject({ status: 413, json: { code: "payload_too_large" } });
+    expect(await toAnswer(await send(new Uint8Array(11)))).toMatchObject({
+      status: 413,
+      json: { code: "payload_too_large" },
+    });
   });
 
   test("a handler that throws returns 500 without its message, which is logged", async () => {
@@ -227,9 +257,11 @@ describe("plugin routes", () => {
   test("a page of another origin is refused, one of the same origin is not", async () => {
     http = await withRoutes([echo]);
     const send = (origin: string): Promise<number> =>
-      get("/plugins/demo/echo/1", { method: "POST", headers: { origin, "content-type": "application/json" }, body: "{}" }).then(
-        ({ status }) => status,
-      );
+      get("/plugins/demo/echo/1", {
+        method: "POST",
+        headers: { origin, "content-type": "application/json" },
+        body: "{}",
+      }).then(({ status }) => status);
     expect(await send("https://evil.example")).toBe(403);
     expect(await send("null")).toBe(403);
     expect(await send(http.url)).toBe(201);
@@ -271,7 +303,10 @@ describe("an event stream", () => {
         open += 1;
         let first = true;
         return {
-          next: () => (first ? Promise.resolve({ done: false as const, value: 1 }).finally(() => (first = false)) : new Promise(() => {})),
+          next: () =>
+            first
+              ? Promise.resolve({ done: false as const, value: 1 }).finally(() => (first = false))
+              : new Promise(() => {}),
           return: async () => {
             open -= 1;
             return { done: true as const, value: undefined };

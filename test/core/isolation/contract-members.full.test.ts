@@ -11,7 +11,10 @@ const sdk = `
   import { defineChannel } from "service-gateway/sdk/channel";
 `;
 
-/** What does without the SDK is JavaScript that Node loads as it is: for anything else, its thread loads what transpiles it. */
+/**
+ * What does without the SDK is JavaScript that Node loads as it is: for anything else, its thread loads what transpiles
+ * it.
+ */
 function pluginFile(directory: string, id: string, body: string): void {
   const usesSdk = /\bdefine[A-Z]/.test(body);
   mkdirSync(join(directory, id));
@@ -28,7 +31,10 @@ async function startWith(
   const host = await createTestHost({
     directory,
     config: {
-      plugins: { load: ids.map((id) => `./${id}`), entries: Object.fromEntries(ids.map((id) => [id, { isolation: "worker" }])) },
+      plugins: {
+        load: ids.map((id) => `./${id}`),
+        entries: Object.fromEntries(ids.map((id) => [id, { isolation: "worker" }])),
+      },
       ...config,
     },
     allowErrors,
@@ -172,11 +178,17 @@ test("device tokens, callers of a channel's own listener, and an engine's tools 
     },
     { config: { channels: { door: { port: doorPort } }, agents: { defaults: { engine: "tooled" } } } },
   );
-  const asDevice = async (token: string) => (await fetch(`${host.url}/inside`, { headers: { authorization: `Bearer ${token}` } })).status;
+  const asDevice = async (token: string) =>
+    (await fetch(`${host.url}/inside`, { headers: { authorization: `Bearer ${token}` } })).status;
   expect(await asDevice("of-a-device")).toBe(204);
   expect(await asDevice("of-nobody")).toBe(401);
   const call = async (secret: string) =>
-    (await fetch(`http://127.0.0.1:${doorPort}/`, { headers: { "x-secret": secret }, signal: AbortSignal.timeout(5_000) })).status;
+    (
+      await fetch(`http://127.0.0.1:${doorPort}/`, {
+        headers: { "x-secret": secret },
+        signal: AbortSignal.timeout(5_000),
+      })
+    ).status;
   await expect.poll(() => call("right").catch(() => 0)).toBe(200);
   const wrong = [];
   for (let count = 0; count < 21; count += 1) wrong.push(await call("wrong"));
@@ -276,7 +288,9 @@ test.each([
 test("an invalid preset leaves its plugin out with the reason", async () => {
   const preset = `{ id: "odd", path: "odd", mappings: [{ agentId: "main" }] }`;
   const body = `export default { id: "odd", version: "1.0.0", host: "^0.1.0", presets: [${preset}], setup() {} };`;
-  await expect(startWith({ odd: body })).rejects.toThrow("the preset odd, mappings[0].agentId: only a user can set that");
+  await expect(startWith({ odd: body })).rejects.toThrow(
+    "the preset odd, mappings[0].agentId: only a user can set that",
+  );
 });
 
 test("a plugin that exits while loading is left out with the reason", async () => {

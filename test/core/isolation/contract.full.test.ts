@@ -1,6 +1,6 @@
 /**
- * The contract of channels, kept by channels in a worker. The contract calls `parse` and `render` at once, so here both are computed inline;
- * the first tests show that the worker computes the same.
+ * The contract of channels, kept by channels in a worker. The contract calls `parse` and `render` at once, so here both
+ * are computed inline; the first tests show that the worker computes the same.
  */
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -35,10 +35,15 @@ const templateContract: Omit<ChannelContractOptions, "channel"> = {
 
 const { TEST_PROGRAM } = process.env;
 /** Only this one comes with the program, from which its thread loads it without transpiling. */
-const botchatFile = TEST_PROGRAM === undefined ? join(root, "plugins/botchat/index.ts") : join(TEST_PROGRAM, "plugins/botchat/index.js");
+const botchatFile =
+  TEST_PROGRAM === undefined ? join(root, "plugins/botchat/index.ts") : join(TEST_PROGRAM, "plugins/botchat/index.js");
 
 describe.each([
-  { inline: template, source: { file: join(root, "examples/plugin-template/src/index.ts"), bundled: false }, contract: templateContract },
+  {
+    inline: template,
+    source: { file: join(root, "examples/plugin-template/src/index.ts"), bundled: false },
+    contract: templateContract,
+  },
   { inline: irc, source: { file: join(root, "plugins/irc/index.ts"), bundled: false }, contract: ircContract },
   { inline: botchat, source: { file: botchatFile, bundled: true }, contract: botchatContract },
 ])("$inline.id in a worker", ({ inline, source, contract }) => {
@@ -53,7 +58,13 @@ describe.each([
     const definition = channelOf(inline);
     const read = await readSection(definition, { ...contract.options, ...platform?.options }, directory);
     const values = read?.settings?.options ?? {};
-    const { account } = createTestAccount({ channel: inline.id, options: values, directory, now: Date.now, elapsed: Date.now });
+    const { account } = createTestAccount({
+      channel: inline.id,
+      options: values,
+      directory,
+      now: Date.now,
+      elapsed: Date.now,
+    });
     const remote = worker.channel().open(account as never);
     onTestFinished(() => remote.close());
     return { local: definition.open(account as never), remote };
@@ -61,7 +72,14 @@ describe.each([
 
   test("parses as the channel does inline", async () => {
     const { local, remote } = await both();
-    const raws = [...contract.fixtures.messages.map(({ raw }) => raw), ...contract.fixtures.own, null, 7, "junk", { junk: [] }];
+    const raws = [
+      ...contract.fixtures.messages.map(({ raw }) => raw),
+      ...contract.fixtures.own,
+      null,
+      7,
+      "junk",
+      { junk: [] },
+    ];
     expect(raws.length).toBeGreaterThan(4);
     for (const raw of raws) expect(await remote.parse(raw)).toEqual(local.parse(raw));
   });
@@ -86,7 +104,9 @@ describe.each([
     }
     for (const id of ["Ada", "~Ada", "#Room", "7"]) {
       expect(await there.identity?.fold?.(id)).toEqual(definition.identity?.fold?.(id));
-      const weak = [there, definition].map(({ identity }) => (typeof identity?.weak === "function" ? identity.weak(id) : identity?.weak));
+      const weak = [there, definition].map(({ identity }) =>
+        typeof identity?.weak === "function" ? identity.weak(id) : identity?.weak,
+      );
       expect(await weak[0]).toEqual(weak[1]);
     }
   });
@@ -98,7 +118,9 @@ describe.each([
     skip: [
       {
         test: "declaration > each function that no capability requires is listed",
-        reason: "A connection in a worker offers each of them until the worker has opened it; then those that it lacks are removed.",
+        reason:
+          "A connection in a worker offers each of them until the worker has opened it; then those that it " +
+          "lacks are removed.",
       },
       // The clock of the contract does not reach into another thread.
       ...(inline === irc
@@ -106,7 +128,10 @@ describe.each([
         : []),
       // The connection that parses inline has not met the platform, so it does not know its own name.
       ...(inline === botchat
-        ? [{ test: "groups > only what addresses the bot has a mention", reason: "See the tests of whole programs." }]
+        ? ["only what addresses the bot has a mention", "only a text that names the bot says so"].map((rule) => ({
+            test: `groups > ${rule}`,
+            reason: "See the tests of whole programs.",
+          }))
         : []),
     ],
   });

@@ -12,7 +12,10 @@ const busy = ["busy loop", "memory", "buffers"];
 const tried = [brief, ...busy.map((fault) => [fault])];
 /** Each other has a channel of its own, so that none waits for the worker that another one has ended. */
 const channelOf = (fault: string) => (harmless.includes(fault) ? "harmless" : fault.replaceAll(" ", "-"));
-/** These end the worker, for this reason. The others have had their effect at once. On a busy machine heartbeats may be missed before the heap is full. */
+/**
+ * These end the worker, for this reason. The others have had their effect at once. On a busy machine heartbeats may be
+ * missed before the heap is full.
+ */
 const ending = new Map([
   ["uncaught", /thrown by a timer/],
   ["exit", /exit code 3/],
@@ -49,11 +52,16 @@ async function timesUntil(over: Promise<unknown>): Promise<readonly number[]> {
 
 /** Resolves when the worker of a channel has ended for a reason so many times, and is up again. */
 async function replaced(channel: string, reason: RegExp, times: number): Promise<void> {
-  await room.gateway.until(new RegExp(`(?:"plugin":"${channel}"[^\\n]*(?:${reason.source})[^\\n]*is up again[\\s\\S]*?){${times}}`));
+  await room.gateway.until(
+    new RegExp(`(?:"plugin":"${channel}"[^\\n]*(?:${reason.source})[^\\n]*is up again[\\s\\S]*?){${times}}`),
+  );
 }
 
 beforeAll(async () => {
-  room = await openRoom("worker", { faulty: [...new Set(tried.flat().map(channelOf))], atEnd: (fn) => void atEnd.push(fn) });
+  room = await openRoom("worker", {
+    faulty: [...new Set(tried.flat().map(channelOf))],
+    atEnd: (fn) => void atEnd.push(fn),
+  });
   for (let count = 0; count < warmUp; count += 1) await room.say("steady", "hello");
 });
 afterAll(async () => {

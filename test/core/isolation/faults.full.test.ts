@@ -35,7 +35,9 @@ async function survives(room: Room, channel: string): Promise<void> {
   send(room, channel, "throw in parse");
   send(room, channel, "hang in send");
   await room.gateway.until(/nobody cares/);
-  expect(await room.gateway.until(new RegExp(`"channel":"${channel}"[^\\n]*"reason":"ingress_failed"`))).toContain("no parse today");
+  expect(await room.gateway.until(new RegExp(`"channel":"${channel}"[^\\n]*"reason":"ingress_failed"`))).toContain(
+    "no parse today",
+  );
   expect(await room.say(channel, "another chat")).toContain("another chat");
   expect(await room.say("steady", "another channel")).toContain("another channel");
 }
@@ -77,7 +79,8 @@ describe.concurrent("in a worker", () => {
           /The worker of the plugin parse has ended: [^"]*exit code 4/,
         );
         await room.replies("parse");
-        // It is not tried again, neither when it arrives nor in its turn. The others are: the one beside it, and the one afterwards.
+        // It is not tried again, neither when it arrives nor in its turn. The others are: the one beside it, and the
+        // one afterwards.
         expect(await room.workerOf("parse")).toMatchObject({ state: "up", restarts: 1 });
         const { events } = await room.ask<Events>("events", "list", "-n", "1000");
         const outcomes = events.filter(({ source }) => source === "parse").map(({ outcome }) => outcome);
@@ -98,7 +101,8 @@ describe.concurrent("in a worker", () => {
 
   test("a plugin that uses too much memory is ended, named and restarted", async () => {
     const room = open();
-    // In channels that have a thread; each one more would compile its plugin. On a busy machine the heartbeats may be missed before the heap is full.
+    // In channels that have a thread; each one more would compile its plugin. On a busy machine the heartbeats may be
+    // missed before the heap is full.
     await Promise.all([
       endsItsThread(room, "memory", /more than 512 MB of memory|did not answer for 5 s/, "uncaught"),
       endsItsThread(room, "buffers", /more than 512 MB of buffers/, "loop"),
@@ -148,7 +152,11 @@ describe.concurrent("inline, as documented for plugin authors", () => {
   });
 
   test("exceeding the heap limit ends the process", async ({ onTestFinished: atEnd }) => {
-    const room = await openRoom("inline", { atEnd, main: bundled, nodeArgs: ["--max-old-space-size=256", ...ownFlags] });
+    const room = await openRoom("inline", {
+      atEnd,
+      main: bundled,
+      nodeArgs: ["--max-old-space-size=256", ...ownFlags],
+    });
     void room.setOff("memory");
     const { err } = await room.gateway.finished;
     expect(err).toContain("heap out of memory");

@@ -8,8 +8,8 @@ const silent = { trace() {}, debug() {}, info() {}, warn() {}, error() {} };
 
 export interface InWorker {
   /**
-   * The plugin, whose connections are in the worker. The contract of channels calls `parse` and `render` at once, so both are computed in
-   * this thread.
+   * The plugin, whose connections are in the worker. The contract of channels calls `parse` and `render` at once, so
+   * both are computed in this thread.
    */
   readonly plugin: PluginDefinition;
   /** The channel as the core calls it: what its functions return may be awaited. */
@@ -42,7 +42,12 @@ export function inWorker(inline: PluginDefinition, source: Pick<PluginSource, "f
     },
     channel: () => needed(there) as CalledChannel,
     async start() {
-      const isolate = createIsolation({ log: silent, now: Date.now, cacheDirectory: temporaryDirectory(), trustedProxies: () => [] });
+      const isolate = createIsolation({
+        log: silent,
+        now: Date.now,
+        cacheDirectory: temporaryDirectory(),
+        trustedProxies: () => [],
+      });
       const isolated = needed(await isolate({ name: inline.id, ...source }, () => true));
       const host: Partial<PluginHost> = {
         log: silent,

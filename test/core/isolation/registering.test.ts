@@ -5,7 +5,10 @@ import { Type } from "../../../core/sdk/index.ts";
 
 /** A host as a plugin in JavaScript calls it. */
 type Untyped = Readonly<
-  Record<"tap" | "channel" | "engine" | "tool" | "toolSource" | "command" | "route" | "check" | "status", (...args: unknown[]) => unknown>
+  Record<
+    "tap" | "channel" | "engine" | "tool" | "toolSource" | "command" | "route" | "check" | "status",
+    (...args: unknown[]) => unknown
+  >
 >;
 
 const section = createThreadSection(() => {});
@@ -26,7 +29,11 @@ test.each<[string, (host: Untyped) => unknown, string]>([
     (host) => host.tool({ name: "a", description: "A.", parameters: Type.Object({}) }),
     "the tool a has no run function",
   ],
-  ["a source of tools without its function", (host) => host.toolSource({ id: "a" }), "the source of tools a has no offer function"],
+  [
+    "a source of tools without its function",
+    (host) => host.toolSource({ id: "a" }),
+    "the source of tools a has no offer function",
+  ],
   [
     "a command without its function",
     (host) => host.command({ name: "a", summary: "A.", role: "owner" }),
@@ -54,6 +61,10 @@ test("a plugin in a worker that stores a promise fails with the reason", async (
     peer,
     signal: new AbortController().signal,
   });
-  await expect(host.store.set("count", Promise.resolve(2) as never)).rejects.toThrow("store.set received a promise as value of count");
-  await expect(host.store.update("count", (async () => 2) as never)).rejects.toThrow("store.update received a promise as value of count");
+  await expect(host.store.set("count", Promise.resolve(2) as never)).rejects.toThrow(
+    "store.set received a promise as value of count",
+  );
+  await expect(host.store.update("count", (async () => 2) as never)).rejects.toThrow(
+    "store.update received a promise as value of count",
+  );
 });

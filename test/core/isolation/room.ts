@@ -1,4 +1,6 @@
-/** A gateway in a process of its own with channels that make every fault on demand, and one that goes on beside them. */
+/**
+ * A gateway in a process of its own with channels that make every fault on demand, and one that goes on beside them.
+ */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, vi } from "vitest";
@@ -13,26 +15,34 @@ export const faults = {
   rejection: "void Promise.reject(new Error('nobody cares'));",
   uncaught: "setTimeout(() => { throw new Error('thrown by a timer'); });",
   exit: "process.exit(3);",
-  // Both for longer than the heartbeats of a worker may be missed. The first one naps in its thread: other tests have the processor.
-  loop: "const end = Date.now() + (isMainThread ? 1_500 : 10_000); while (Date.now() < end) Atomics.wait(still, 0, 0, 10);",
+  // Both for longer than the heartbeats of a worker may be missed. The first one naps in its thread: other tests have
+  // the processor.
+  loop:
+    "const end = Date.now() + (isMainThread ? 1_500 : 10_000); while (Date.now() < end) " +
+    "Atomics.wait(still, 0, 0, 10);",
   // A whole processor while it begins, and again when it is ended, after five seconds. Between them it naps as well.
   "busy loop":
-    "const begun = Date.now(); for (let ms = 0; ms < 10_000; ms = Date.now() - begun) if (ms > 1_000 && ms < 4_800) Atomics.wait(still, 0, 0, 10);",
-  // Fractions, because the collector of garbage looks through an array of anything else, each time that the memory runs out.
+    "const begun = Date.now(); for (let ms = 0; ms < 10_000; ms = Date.now() - begun) if (ms > 1_000 && ms " +
+    "< 4_800) Atomics.wait(still, 0, 0, 10);",
+  // Fractions, because the collector of garbage looks through an array of anything else, each time that the memory runs
+  // out.
   memory: "const all = []; for (;;) all.push(new Array(1_000_000).fill(0.5)); ",
   // Heartbeats are answered between the buffers: on a busy machine the whole takes longer than they may be missed.
   buffers:
-    "globalThis.kept = []; for (let n = 0; n < 10; n += 1) { globalThis.kept.push(Buffer.alloc(64 * 1_048_576, n)); await setImmediate(); }",
+    "globalThis.kept = []; for (let n = 0; n < 10; n += 1) { globalThis.kept.push(Buffer.alloc(64 * " +
+    "1_048_576, n)); await setImmediate(); }",
 } as const;
 
 export type Fault = keyof typeof faults;
 
 /**
- * A channel of HTTP: a message is a request, the reply to it is the answer. A request with ` & ` is several messages at once. JavaScript
- * without the SDK, which loads nothing else.
+ * A channel of HTTP: a message is a request, the reply to it is the answer. A request with ` & ` is several messages at
+ * once. JavaScript without the SDK, which loads nothing else.
  */
 function channelSource(id: string): string {
-  const cases = Object.entries(faults).map(([name, code]) => `if (text === "fault ${name}") { ${code} response.end("begun"); return; }`);
+  const cases = Object.entries(faults).map(
+    ([name, code]) => `if (text === "fault ${name}") { ${code} response.end("begun"); return; }`,
+  );
   return `
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -155,9 +165,13 @@ export async function openRoom(
       await post(channel, `fault ${fault}`).catch(() => {});
     },
     async replies(channel) {
-      await vi.waitFor(async () => expect(await post(channel, "afterwards")).toContain("afterwards"), { timeout: 60_000, interval: 200 });
+      await vi.waitFor(async () => expect(await post(channel, "afterwards")).toContain("afterwards"), {
+        timeout: 60_000,
+        interval: 200,
+      });
     },
-    workerOf: async (channel) => (await room.ask<Listed>("plugins", "list")).plugins.find(({ id }) => id === channel)?.worker,
+    workerOf: async (channel) =>
+      (await room.ask<Listed>("plugins", "list")).plugins.find(({ id }) => id === channel)?.worker,
     ask: async (...args) => JSON.parse((await run([...args, "--json"], { home })).out),
   };
   return room;

@@ -16,7 +16,8 @@ import { openWorkshop } from "../transforms/workshop.ts";
 const cases = Object.entries(junk);
 /** Sends each kind of junk and a burst, in one go, by a statement that sends `value`. */
 const allJunk = (send: string) =>
-  `for (const value of ${JSON.stringify(cases.map(([, value]) => value))}) ${send}; for (let n = 0; n < ${burst}; n += 1) { const value = null; ${send}; }`;
+  `for (const value of ${JSON.stringify(cases.map(([, value]) => value))}) ${send}; for (let n = 0; n < ` +
+  `${burst}; n += 1) { const value = null; ${send}; }`;
 const source = (path: string) => new URL(`../../../core/${path}`, import.meta.url);
 
 function temporary(): string {
@@ -26,27 +27,36 @@ function temporary(): string {
 }
 
 describe("a trusted transform", () => {
-  test.each(cases)("that sends %s over the channel of its process fails only that call, and is named", async (_, value) => {
-    // `process.send` is not there for modules; this is what is below it.
-    const shop = openWorkshop(
-      {
-        "a.mjs": `export const odd = async () => { process._send(${JSON.stringify(value)}); await new Promise((r) => setTimeout(r, 5_000)); };
+  test.each(cases)(
+    "that sends %s over the channel of its process fails only that call, and is named",
+    async (_, value) => {
+      // `process.send` is not there for modules; this is what is below it.
+      const shop = openWorkshop(
+        {
+          "a.mjs": `export const odd = async () => { process._send(${JSON.stringify(value)}); await new Promise((r) => setTimeout(r, 5_000)); };
         export default async () => { await new Promise((r) => setTimeout(r, 100)); return { message: "fine" }; };`,
-      },
-      { runtime: "trusted", timeoutSeconds: 20 },
-    );
-    onTestFinished(() => shop.close());
-    const beside = shop.run("a.mjs");
-    const fault = await shop.fault("a.mjs", {}, "odd");
-    expect(fault).toMatchObject({ kind: "exit", message: expect.stringMatching(/^Its process sent .*, which is not a valid message$/) });
-    expect(await beside).toEqual({ message: "fine" });
-  });
+        },
+        { runtime: "trusted", timeoutSeconds: 20 },
+      );
+      onTestFinished(() => shop.close());
+      const beside = shop.run("a.mjs");
+      const fault = await shop.fault("a.mjs", {}, "odd");
+      expect(fault).toMatchObject({
+        kind: "exit",
+        message: expect.stringMatching(/^Its process sent .*, which is not a valid message$/),
+      });
+      expect(await beside).toEqual({ message: "fine" });
+    },
+  );
 
   test("that sends all kinds of junk 10,000 times, on its channel and output, fails one call, and the next one runs", async () => {
     const shop = openWorkshop(
       {
         "a.mjs": `export const odd = async () => { ${allJunk("process._send(value)")} await new Promise((r) => setTimeout(r, 5_000)); };
-        export const prints = () => { ${allJunk("process.stdout.write(JSON.stringify(value) + '\\n'), process.stderr.write(JSON.stringify(value) + '\\n')")} return { message: "printed" }; };
+        export const prints = () => { ${allJunk(
+          "process.stdout.write(JSON.stringify(value) + '\\n'), " +
+            "process.stderr.write(JSON.stringify(value) + '\\n')",
+        )} return { message: "printed" }; };
         export default () => ({ message: "fine" });`,
       },
       { runtime: "trusted", timeoutSeconds: 60 },
@@ -63,7 +73,10 @@ describe("a trusted transform", () => {
   test("is protected from junk sent to its process: the process warns and still responds", async () => {
     const directory = temporary();
     writeFileSync(join(directory, "a.mjs"), 'export default () => ({ message: "fine" });');
-    const child = fork(source("transforms/trusted-runner.ts"), [join(directory, "a.mjs")], { execArgv: ["--no-warnings"], silent: true });
+    const child = fork(source("transforms/trusted-runner.ts"), [join(directory, "a.mjs")], {
+      execArgv: ["--no-warnings"],
+      silent: true,
+    });
     onTestFinished(() => void child.kill("SIGKILL"));
     const heard: unknown[] = [];
     child.on("message", (message) => heard.push(message));
@@ -86,26 +99,31 @@ describe("a trusted transform", () => {
 });
 
 describe("a plugin in a worker", () => {
-  test.each(cases)("that sends %s over the port of its thread has its thread ended with a sentence", async (_, value) => {
-    const directory = temporary();
-    const file = join(directory, "odd.mjs");
-    writeFileSync(
-      file,
-      `import { parentPort } from "node:worker_threads";
+  test.each(cases)(
+    "that sends %s over the port of its thread has its thread ended with a sentence",
+    async (_, value) => {
+      const directory = temporary();
+      const file = join(directory, "odd.mjs");
+      writeFileSync(
+        file,
+        `import { parentPort } from "node:worker_threads";
        export default { id: "odd", version: "1.0.0", host: "*", setup() { parentPort.postMessage(${JSON.stringify(value)}); } };`,
-    );
-    const thread = startThread({
-      plugin: "odd",
-      settings: { source: { name: "odd", file, bundled: false } as never, cacheDirectory: join(directory, "cache") },
-      handlers: {},
-    });
-    onTestFinished(() => thread.end("the test is over"));
-    const ended = new Promise<string>((resolve) => thread.onEnd(resolve));
-    await thread.peer.ask("load", []);
-    thread.peer.ask("setup", [{}]).catch(() => {});
-    expect(await ended).toMatch(/^its thread sent .*, which is not a valid message; the port of its thread is not for plugins$/);
-    await expect(thread.peer.ask("pulse", [{}])).rejects.toMatchObject({ code: "plugin_worker_ended" });
-  });
+      );
+      const thread = startThread({
+        plugin: "odd",
+        settings: { source: { name: "odd", file, bundled: false } as never, cacheDirectory: join(directory, "cache") },
+        handlers: {},
+      });
+      onTestFinished(() => thread.end("the test is over"));
+      const ended = new Promise<string>((resolve) => thread.onEnd(resolve));
+      await thread.peer.ask("load", []);
+      thread.peer.ask("setup", [{}]).catch(() => {});
+      expect(await ended).toMatch(
+        /^its thread sent .*, which is not a valid message; the port of its thread is not for plugins$/,
+      );
+      await expect(thread.peer.ask("pulse", [{}])).rejects.toMatchObject({ code: "plugin_worker_ended" });
+    },
+  );
 });
 
 test("a plugin thread that sends all kinds of junk 10,000 times ends once, with a sentence", async () => {
@@ -123,31 +141,36 @@ test("a plugin thread that sends all kinds of junk 10,000 times ends once, with 
   thread.onEnd((reason) => reasons.push(reason));
   await thread.peer.ask("load", []);
   await expect(thread.peer.ask("setup", [{}])).rejects.toMatchObject({ code: "plugin_worker_ended" });
-  expect(reasons).toEqual(["its thread sent null, which is not a valid message; the port of its thread is not for plugins"]);
+  expect(reasons).toEqual([
+    "its thread sent null, which is not a valid message; the port of its thread is not for plugins",
+  ]);
 });
 
 test.each([
   ["of a plugin", "isolation/worker.ts", { source: {}, cacheDirectory: "", callMemory: new SharedArrayBuffer(1_024) }],
   ["of transforms", "transforms/worker.ts", { memoryMb: 64, network: false, meter: new SharedArrayBuffer(1_024) }],
-])("a thread %s that receives all kinds of junk from the gateway survives and warns a few times", async (_, path, workerData) => {
-  const worker = new Worker(source(path), { workerData, stderr: true });
-  onTestFinished(async () => void (await worker.terminate()));
-  let warned = "";
-  worker.stderr.on("data", (chunk) => {
-    warned += String(chunk);
-  });
-  let hasEnded = false;
-  worker.on("exit", () => {
-    hasEnded = true;
-  });
-  worker.on("error", () => undefined);
-  for (const [, value] of cases) worker.postMessage(value);
-  for (let count = 0; count < burst; count += 1) worker.postMessage(null);
-  await expect.poll(() => warned).toMatch(/10000|could not be handled|not a valid message/);
-  await new Promise((resolve) => setTimeout(resolve, 100));
-  expect(hasEnded).toBe(false);
-  expect(warned.split("SERVICE_SOURCE_FAULT").length - 1).toBeLessThanOrEqual(25);
-});
+])(
+  "a thread %s that receives all kinds of junk from the gateway survives and warns a few times",
+  async (_, path, workerData) => {
+    const worker = new Worker(source(path), { workerData, stderr: true });
+    onTestFinished(async () => void (await worker.terminate()));
+    let warned = "";
+    worker.stderr.on("data", (chunk) => {
+      warned += String(chunk);
+    });
+    let hasEnded = false;
+    worker.on("exit", () => {
+      hasEnded = true;
+    });
+    worker.on("error", () => undefined);
+    for (const [, value] of cases) worker.postMessage(value);
+    for (let count = 0; count < burst; count += 1) worker.postMessage(null);
+    await expect.poll(() => warned).toMatch(/10000|could not be handled|not a valid message/);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(hasEnded).toBe(false);
+    expect(warned.split("SERVICE_SOURCE_FAULT").length - 1).toBeLessThanOrEqual(25);
+  },
+);
 
 describe("the state writer", () => {
   test.each(cases.filter(([name]) => name !== "null"))("ends with a sentence when it receives %s", async (_, value) => {
@@ -155,11 +178,20 @@ describe("the state writer", () => {
     const { port1: near, port2: far } = new MessageChannel();
     onTestFinished(() => near.close());
     const failed = new Promise<unknown>((resolve) => {
-      const options = { directory, file: join(directory, "state.db"), slowFlushMs: 1_000, used: false, owner: true, isAlone: true };
+      const options = {
+        directory,
+        file: join(directory, "state.db"),
+        slowFlushMs: 1_000,
+        used: false,
+        owner: true,
+        isAlone: true,
+      };
       serveWrites(far, options, resolve);
     });
     near.postMessage(value);
-    expect(await failed).toMatchObject({ message: expect.stringMatching(/^the store sent .*, which is not a valid message$/) });
+    expect(await failed).toMatchObject({
+      message: expect.stringMatching(/^the store sent .*, which is not a valid message$/),
+    });
     near.postMessage(null);
   });
 
@@ -168,7 +200,14 @@ describe("the state writer", () => {
     const { port1: near, port2: far } = new MessageChannel();
     onTestFinished(() => near.close());
     const failures: unknown[] = [];
-    const options = { directory, file: join(directory, "state.db"), slowFlushMs: 1_000, used: false, owner: true, isAlone: true };
+    const options = {
+      directory,
+      file: join(directory, "state.db"),
+      slowFlushMs: 1_000,
+      used: false,
+      owner: true,
+      isAlone: true,
+    };
     serveWrites(far, options, (failure) => failures.push(failure));
     for (const [, value] of cases) if (value !== null) near.postMessage(value);
     for (let count = 0; count < burst; count += 1) near.postMessage(5);

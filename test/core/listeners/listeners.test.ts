@@ -2,7 +2,13 @@
 import { EventEmitter } from "node:events";
 import { MessageChannel } from "node:worker_threads";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { createSourceFaultLog, messageHandler, onEvent, onMessage, type SourceFault } from "../../../core/listeners/index.ts";
+import {
+  createSourceFaultLog,
+  messageHandler,
+  onEvent,
+  onMessage,
+  type SourceFault,
+} from "../../../core/listeners/index.ts";
 import { junk } from "../../support/junk.ts";
 
 const asGood = (value: unknown) =>
@@ -14,21 +20,31 @@ function openPort() {
   const handled: unknown[] = [];
   onTestFinished(() => port1.close());
   const listen = (handle: (message: { good: unknown }) => unknown) =>
-    onMessage(port1, "message", { source: "the other side", check: asGood, handle, fault: (fault) => faults.push(fault) });
+    onMessage(port1, "message", {
+      source: "the other side",
+      check: asGood,
+      handle,
+      fault: (fault) => faults.push(fault),
+    });
   return { far: port2, faults, handled, listen };
 }
 
 describe("a message from another thread", () => {
-  test.each(Object.entries(junk))("that is %s is a fault of its source, and the next message is handled", async (_, value) => {
-    const { far, faults, handled, listen } = openPort();
-    listen(({ good }) => handled.push(good));
-    far.postMessage(value);
-    far.postMessage({ good: 1 });
-    await expect.poll(() => handled).toEqual([1]);
-    expect(faults).toEqual([{ source: "the other side", kind: "shape", event: "message", reason: expect.any(String) }]);
-    // The content may be a secret, and 1 MB of it fills a log.
-    expect(faults[0]?.reason.length).toBeLessThan(300);
-  });
+  test.each(Object.entries(junk))(
+    "that is %s is a fault of its source, and the next message is handled",
+    async (_, value) => {
+      const { far, faults, handled, listen } = openPort();
+      listen(({ good }) => handled.push(good));
+      far.postMessage(value);
+      far.postMessage({ good: 1 });
+      await expect.poll(() => handled).toEqual([1]);
+      expect(faults).toEqual([
+        { source: "the other side", kind: "shape", event: "message", reason: expect.any(String) },
+      ]);
+      // The content may be a secret, and 1 MB of it fills a log.
+      expect(faults[0]?.reason.length).toBeLessThan(300);
+    },
+  );
 
   test.each([
     [
@@ -55,7 +71,11 @@ describe("a message from another thread", () => {
   test("is no longer handled after the end", async () => {
     const emitter = new EventEmitter();
     const handled: unknown[] = [];
-    const stop = onMessage(emitter, "message", { source: "x", check: asGood, handle: (message) => handled.push(message) });
+    const stop = onMessage(emitter, "message", {
+      source: "x",
+      check: asGood,
+      handle: (message) => handled.push(message),
+    });
     emitter.emit("message", { good: 1 });
     stop();
     emitter.emit("message", { good: 2 });
@@ -66,10 +86,14 @@ describe("a message from another thread", () => {
     const lines: string[] = [];
     const hear = messageHandler("note", {
       ...{ source: "a node", check: asGood, handle() {} },
-      fault: createSourceFaultLog({ warn: (fields, message) => lines.push(`${(fields as { count: number }).count} ${message}`) }),
+      fault: createSourceFaultLog({
+        warn: (fields, message) => lines.push(`${(fields as { count: number }).count} ${message}`),
+      }),
     });
     for (let number = 0; number < 10_000; number += 1) hear(null);
-    expect(lines).toEqual([1, 10, 100, 1_000, 10_000].map((count) => `${count} a node sent null, which is not a valid note`));
+    expect(lines).toEqual(
+      [1, 10, 100, 1_000, 10_000].map((count) => `${count} a node sent null, which is not a valid note`),
+    );
   });
 });
 

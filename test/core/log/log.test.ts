@@ -1,4 +1,7 @@
-/** A line of the log remains JSON whatever a secret is: local model servers take any key, and people write `1` or `null`. */
+/**
+ * A line of the log remains JSON whatever a secret is: local model servers take any key, and people write `1` or
+ * `null`.
+ */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

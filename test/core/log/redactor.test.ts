@@ -7,7 +7,10 @@ const secrets = ["Gr+aph/secret&1==", "pa ss!wörd", 'a\\b\\\\c"d\ne😀', "plai
 const redact = createRedactor(() => secrets);
 
 const escapedBy = (digits: (unit: string) => string) => (text: string) =>
-  Array.from({ length: text.length }, (_, at) => `\\u${digits(text.charCodeAt(at).toString(16).padStart(4, "0"))}`).join("");
+  Array.from(
+    { length: text.length },
+    (_, at) => `\\u${digits(text.charCodeAt(at).toString(16).padStart(4, "0"))}`,
+  ).join("");
 const escaped = escapedBy((unit) => unit);
 const json = (text: string) => JSON.stringify(text).slice(1, -1);
 const form = (text: string) => new URLSearchParams([["", text]]).toString().slice(1);
@@ -24,7 +27,8 @@ const spellings: Readonly<Record<string, (secret: string) => string>> = {
   "JSON inside a text of JSON": (secret) => json(json(secret).replace(/[+&]/g, escaped)),
   "JSON inside a text of JSON, twice": (secret) => json(json(json(secret))),
   "a form": form,
-  "a URL with digits in lower case": (secret) => encodeURIComponent(secret).replace(/%../g, (byte) => byte.toLowerCase()),
+  "a URL with digits in lower case": (secret) =>
+    encodeURIComponent(secret).replace(/%../g, (byte) => byte.toLowerCase()),
   "JSON in a form": (secret) => form(json(secret).replace(/[+&]/g, escaped)),
 };
 
@@ -37,7 +41,13 @@ test.each(Object.entries(spellings))("a secret in %s is redacted", (_, spell) =>
 });
 
 test("text with escapes but without a secret is unchanged", () => {
-  for (const text of ["100 % \\n a+b", "\\u0041\\\\u0041%41%", '{"a":"plain\\u002dsecret"}', "Gr aph/secret&1==", "%ff%fe\\ud800"])
+  for (const text of [
+    "100 % \\n a+b",
+    "\\u0041\\\\u0041%41%",
+    '{"a":"plain\\u002dsecret"}',
+    "Gr aph/secret&1==",
+    "%ff%fe\\ud800",
+  ])
     expect(redact(text)).toBe(text);
 });
 

@@ -51,11 +51,14 @@ const blocks6: typeof blocks4 = [
 ];
 
 describe("addresses are judged by their bytes", () => {
-  test.each([...blocks4, ...blocks6])("%s is not public from %s to %s, but its neighbours are", (cidr, first, last, ...outside) => {
-    expect(judge(first)).toContain(`(${cidr})`);
-    expect(judge(last)).toMatch(/\(/);
-    for (const each of outside) expect([each, judge(each)]).toEqual([each, undefined]);
-  });
+  test.each([...blocks4, ...blocks6])(
+    "%s is not public from %s to %s, but its neighbours are",
+    (cidr, first, last, ...outside) => {
+      expect(judge(first)).toContain(`(${cidr})`);
+      expect(judge(last)).toMatch(/\(/);
+      for (const each of outside) expect([each, judge(each)]).toEqual([each, undefined]);
+    },
+  );
 
   test.each(blocks4)(
     "%s is not public inside IPv6: mapped, translated or tunnelled, in decimal or hexadecimal form",
@@ -91,7 +94,9 @@ describe("addresses are judged by their bytes", () => {
     "2a00::5efe:8.8.8.8",
   ])("%s is public", (text) => expect(judge(text)).toBeUndefined());
 
-  test.each(["4000::", "200::1", "8000::1", "e000::1"])("%s was never allocated", (text) => expect(judge(text)).toBe("reserved addresses"));
+  test.each(["4000::", "200::1", "8000::1", "e000::1"])("%s was never allocated", (text) =>
+    expect(judge(text)).toBe("reserved addresses"),
+  );
 
   test.each(["", "localhost", "127.1", "0x7f.1", "2130706433", "1.2.3.256", "fe80::1%lo", "12345::", "1::2::3"])(
     "%j is not an address",

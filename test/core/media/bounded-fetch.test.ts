@@ -55,7 +55,11 @@ test("an endless body is cut at its limit: the connection closes, and the error 
   const before = process.memoryUsage().rss;
   const failure = await fetchWhole(url, { maxBytes: 100_000, timeoutMs: 30_000 }).catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(ResponseLimitError);
-  expect(failure).toMatchObject({ host: url.host, limit: "bytes", message: `${url.host} sent more than 98 kB in one response` });
+  expect(failure).toMatchObject({
+    host: url.host,
+    limit: "bytes",
+    message: `${url.host} sent more than 98 kB in one response`,
+  });
   // What the sockets of both sides hold.
   expect(await sent).toBeLessThan(20 * megabyte);
   expect(process.memoryUsage().rss - before).toBeLessThan(50 * megabyte);
@@ -75,7 +79,10 @@ test("a response that is too slow or never arrives ends at its time limit", asyn
   });
   const silent = await serve(() => {});
   for (const url of [dripping, silent])
-    await expect(fetchWhole(url, { maxBytes: 100_000, timeoutMs: 200 })).rejects.toMatchObject({ limit: "time", host: url.host });
+    await expect(fetchWhole(url, { maxBytes: 100_000, timeoutMs: 200 })).rejects.toMatchObject({
+      limit: "time",
+      host: url.host,
+    });
 });
 
 test("a request that its caller aborts fails with the caller's reason", async () => {
@@ -89,34 +96,43 @@ test("a request that its caller aborts fails with the caller's reason", async ()
 test("credentials do not follow a redirect, unless the caller says so", async () => {
   const url = await serve((_request, response) => response.writeHead(302, { location: "/elsewhere" }).end());
   await expect(fetchWhole(url, { maxBytes: 1_000, timeoutMs: 5_000 })).rejects.toThrow();
-  expect(await fetchWhole(url, { maxBytes: 1_000, timeoutMs: 5_000, redirect: "manual" })).toMatchObject({ status: 302 });
+  expect(await fetchWhole(url, { maxBytes: 1_000, timeoutMs: 5_000, redirect: "manual" })).toMatchObject({
+    status: 302,
+  });
 });
 
 test("a library that reads a response itself gets at most the limit and the caller's error", async () => {
   const { answer, sent } = flood(letters);
-  const response = await fetchLimited(await serve(answer), {}, { maxBytes: 100_000, fault: (host) => new Error(`too much of ${host}`) });
+  const response = await fetchLimited(
+    await serve(answer),
+    {},
+    { maxBytes: 100_000, fault: (host) => new Error(`too much of ${host}`) },
+  );
   await expect(new Response(response.body).arrayBuffer()).rejects.toThrow(/^too much of 127\.0\.0\.1:\d+$/);
   expect(await sent).toBeLessThan(20 * megabyte);
 });
 
-test.each(["\n", "\r\n", "\r"])("an event stream may continue, with the limit applied to each event; lines end with %j", async (end) => {
-  const event = `data: ${"x".repeat(60_000)}${end}${end}`;
-  const headers = { "content-type": "text/event-stream; charset=utf-8" };
-  const many = await serve((_request, response) => {
-    response.writeHead(200, headers);
-    // In pieces that fall between the two line ends, too.
-    for (let count = 0; count < 20; count += 1) {
-      response.write(event.slice(0, -end.length));
-      response.write(end);
-    }
-    response.end();
-  });
-  const limits = { maxBytes: 150_000 };
-  expect((await new Response((await fetchLimited(many, {}, limits)).body).text()).length).toBe(20 * event.length);
-  const { answer } = flood(Buffer.from(`data: x${end}`.repeat(1_000)), headers);
-  const endless = await fetchLimited(await serve(answer), {}, limits);
-  await expect(new Response(endless.body).text()).rejects.toThrow(ResponseLimitError);
-});
+test.each(["\n", "\r\n", "\r"])(
+  "an event stream may continue, with the limit applied to each event; lines end with %j",
+  async (end) => {
+    const event = `data: ${"x".repeat(60_000)}${end}${end}`;
+    const headers = { "content-type": "text/event-stream; charset=utf-8" };
+    const many = await serve((_request, response) => {
+      response.writeHead(200, headers);
+      // In pieces that fall between the two line ends, too.
+      for (let count = 0; count < 20; count += 1) {
+        response.write(event.slice(0, -end.length));
+        response.write(end);
+      }
+      response.end();
+    });
+    const limits = { maxBytes: 150_000 };
+    expect((await new Response((await fetchLimited(many, {}, limits)).body).text()).length).toBe(20 * event.length);
+    const { answer } = flood(Buffer.from(`data: x${end}`.repeat(1_000)), headers);
+    const endless = await fetchLimited(await serve(answer), {}, limits);
+    await expect(new Response(endless.body).text()).rejects.toThrow(ResponseLimitError);
+  },
+);
 
 test("a body discards its content once it is too large", () => {
   const body = new LimitedBody(5);
@@ -131,7 +147,10 @@ test("lines are the same however the text is split into chunks", () => {
   const text = "one\n\ntwo\r\nthree \u{1F600}\n\nlast";
   for (let size = 1; size <= text.length; size += 1) {
     const lines: string[] = [];
-    const read = createLineReader((line) => lines.push(line), { maxChars: 100, onTooLong: () => lines.push("too long") });
+    const read = createLineReader((line) => lines.push(line), {
+      maxChars: 100,
+      onTooLong: () => lines.push("too long"),
+    });
     for (let at = 0; at < text.length; at += size) read(text.slice(at, at + size));
     expect(lines).toEqual(text.split("\n").slice(0, -1));
   }

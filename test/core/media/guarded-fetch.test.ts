@@ -1,4 +1,7 @@
-/** The guarded fetch against real servers on this machine; `connect` stands in for the world, so that a public address leads to them. */
+/**
+ * The guarded fetch against real servers on this machine; `connect` stands in for the world, so that a public address
+ * leads to them.
+ */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createSecureServer } from "node:https";
@@ -9,7 +12,13 @@ import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test 
 import { createGuardedFetch, type FetchLimits, type GuardedFetchOptions } from "../../../core/media/guarded-fetch.ts";
 import { createCertificate, trust } from "../../plugins/botchat/certificate.ts";
 
-const limits: FetchLimits = { maxBytes: 100_000, totalMs: 20_000, quietMs: 5_000, leastBytesPerSecond: 1_024, redirects: 3 };
+const limits: FetchLimits = {
+  maxBytes: 100_000,
+  totalMs: 20_000,
+  quietMs: 5_000,
+  leastBytesPerSecond: 1_024,
+  redirects: 3,
+};
 const directory = mkdtempSync(join(tmpdir(), "guarded-fetch-"));
 const publicly = "93.184.215.14";
 
@@ -65,7 +74,10 @@ function open(world: World = {}) {
   return { get, looked, connected, sockets, path };
 }
 
-async function refused(url: string, world: World = {}): Promise<{ reason: string; message: string; connected: readonly string[] }> {
+async function refused(
+  url: string,
+  world: World = {},
+): Promise<{ reason: string; message: string; connected: readonly string[] }> {
   const { get, connected, sockets } = open(world);
   const error = await get(url).then(
     () => ({ reason: "fetched", message: "" }),
@@ -125,16 +137,16 @@ describe("a public address", () => {
     asked.length = 0;
     await get("http://a.example/one");
     expect(looked).toEqual(["a.example", "a.example", "b.example", "c.example"]);
-    expect(asked.map(({ url, headers }) => `${headers.host}${url} ${headers.cookie ?? headers.referer ?? "-"}`)).toEqual([
-      "a.example/one -",
-      "a.example/two -",
-      "b.example/three -",
-      "c.example/four -",
-    ]);
+    expect(
+      asked.map(({ url, headers }) => `${headers.host}${url} ${headers.cookie ?? headers.referer ?? "-"}`),
+    ).toEqual(["a.example/one -", "a.example/two -", "b.example/three -", "c.example/four -"]);
     rmSync(path);
     asked.length = 0;
     handler = leadTo("/2", "/3", "/4", "/5");
-    expect(await refused("http://a.example/1")).toMatchObject({ reason: "media_refused", message: "a.example leads on more than 3 times" });
+    expect(await refused("http://a.example/1")).toMatchObject({
+      reason: "media_refused",
+      message: "a.example leads on more than 3 times",
+    });
   });
 
   test("over TLS is trusted only with a certificate for its name", async () => {
@@ -144,7 +156,9 @@ describe("a public address", () => {
     onTestFinished(() => void secure.close());
     expect((await refused("https://files.example/", { port: portOf(secure) })).reason).toBe("media_unreachable");
     trust(certificate);
-    expect((await refused("https://other.example/", { port: portOf(secure) })).message).toContain("ERR_TLS_CERT_ALTNAME_INVALID");
+    expect((await refused("https://other.example/", { port: portOf(secure) })).message).toContain(
+      "ERR_TLS_CERT_ALTNAME_INVALID",
+    );
     const { get, path, connected } = open({ port: portOf(secure) });
     expect((await get("https://files.example/")).size).toBe(6);
     expect(connected).toEqual([`${publicly} 443`]);
@@ -186,9 +200,12 @@ describe("the gateway never connects to an address that is not public", () => {
   });
 
   test("the error gives the host, the address, its block and what to do", async () => {
-    const { message } = await refused("http://inside.example/?token=secret", { hosts: { "inside.example": ["10.0.0.5"] } });
+    const { message } = await refused("http://inside.example/?token=secret", {
+      hosts: { "inside.example": ["10.0.0.5"] },
+    });
     expect(message).toBe(
-      "inside.example is 10.0.0.5, an address of a private network (10.0.0.0/8): only public addresses are fetched; put the file into the workspace and name its path",
+      "inside.example is 10.0.0.5, an address of a private network (10.0.0.0/8): only public addresses are " +
+        "fetched; put the file into the workspace and name its path",
     );
   });
 
@@ -211,7 +228,9 @@ describe("the gateway never connects to an address that is not public", () => {
     times = 0;
     asked.length = 0;
     handler = leadTo("http://rebound.example/again");
-    const again = await refused("http://rebound.example/", { lookup: async () => (times++ === 0 ? [publicly] : ["127.0.0.1"]) });
+    const again = await refused("http://rebound.example/", {
+      lookup: async () => (times++ === 0 ? [publicly] : ["127.0.0.1"]),
+    });
     expect(again).toMatchObject({ reason: "address_not_public" });
   });
 
@@ -251,7 +270,10 @@ describe("limits", () => {
       response.flushHeaders();
       response.on("close", resolve);
     };
-    expect(await refused("http://a.example/")).toMatchObject({ reason: "too_large", message: "the file is too large: at most 98 kB" });
+    expect(await refused("http://a.example/")).toMatchObject({
+      reason: "too_large",
+      message: "the file is too large: at most 98 kB",
+    });
     await gone;
     let sent = 0;
     handler = (_request, response) => {
@@ -290,14 +312,18 @@ describe("limits", () => {
       const timer = setInterval(() => response.write("x"), 50);
       response.on("close", () => clearInterval(timer));
     };
-    expect(await refused("http://a.example/", { limits: more })).toMatchObject({ reason: "media_unreachable", message });
+    expect(await refused("http://a.example/", { limits: more })).toMatchObject({
+      reason: "media_unreachable",
+      message,
+    });
   });
 
   test.each([
     [
       "a head that drips",
       (socket: Socket) => {
-        for (const [at, each] of [..."HTTP/1.1 200 OK\r\nx-long: "].entries()) setTimeout(() => socket.write(each), at * 50);
+        for (const [at, each] of [..."HTTP/1.1 200 OK\r\nx-long: "].entries())
+          setTimeout(() => socket.write(each), at * 50);
       },
     ],
     ["a server that says nothing", () => {}],
@@ -325,7 +351,9 @@ describe("limits", () => {
 
   test("the fetch does not wait for a name server that does not respond", async () => {
     const never = () => new Promise<readonly string[]>(() => {});
-    expect((await refused("http://a.example/", { lookup: never, limits: { totalMs: 200 } })).reason).toBe("media_unreachable");
+    expect((await refused("http://a.example/", { lookup: never, limits: { totalMs: 200 } })).reason).toBe(
+      "media_unreachable",
+    );
   });
 
   test("a caller may abort the fetch, before or during it", async () => {
@@ -345,7 +373,11 @@ describe("a failed fetch leaves no file", () => {
     ["a redirect to nowhere", (response: ServerResponse) => response.writeHead(302).end(), "media_refused"],
     ["206", (response: ServerResponse) => response.writeHead(206).end("part"), "media_refused"],
     ["an empty file", (response: ServerResponse) => response.writeHead(200).end(), "media_refused"],
-    ["a compressed one", (response: ServerResponse) => response.writeHead(200, { "content-encoding": "gzip" }).end("x"), "media_refused"],
+    [
+      "a compressed one",
+      (response: ServerResponse) => response.writeHead(200, { "content-encoding": "gzip" }).end("x"),
+      "media_refused",
+    ],
     [
       "one that breaks off",
       (response: ServerResponse) => {

@@ -70,9 +70,14 @@ describe("files that an agent may send", () => {
     "id.key",
     "cert.PEM",
     "config.jsonc",
-    ...["gateway-token", "state.db", "state.db-wal", "gateway.json", "logs/gateway.log", "chat/default/stickers.json"].map(
-      (name) => `../state/${name}`,
-    ),
+    ...[
+      "gateway-token",
+      "state.db",
+      "state.db-wal",
+      "gateway.json",
+      "logs/gateway.log",
+      "chat/default/stickers.json",
+    ].map((name) => `../state/${name}`),
     "../state/chat/default/media/deep/abc.png",
     "../state/chat/default/media",
   ])("%j is not allowed", async (path) => expect(await verdict(path)).toBe("media_refused"));
@@ -121,7 +126,9 @@ describe("files that an agent may send", () => {
   test("a workspace inside the state has its own files, and a state inside the workspace stays protected", async () => {
     put("state/workspace/a.txt");
     expect(await verdict("a.txt", { ...roots, workspace: join(stateDirectory, "workspace") })).toBe("sent 5");
-    expect(await verdict("../state.db", { ...roots, workspace: join(stateDirectory, "workspace") })).toBe("media_refused");
+    expect(await verdict("../state.db", { ...roots, workspace: join(stateDirectory, "workspace") })).toBe(
+      "media_refused",
+    );
     expect(await verdict("state/state.db", { ...roots, workspace: root })).toBe("media_refused");
     expect(await verdict("state/chat/default/media/abc.png", { ...roots, workspace: root })).toBe("kept 5");
     expect(await verdict("outside.txt", { ...roots, workspace: root })).toBe("sent 5");
@@ -131,7 +138,8 @@ describe("files that an agent may send", () => {
   test("a refusal says what to do without showing a path", async () => {
     await expect(openAllowed("../outside.txt", roots)).rejects.toMatchObject({
       message:
-        "outside.txt may not be sent: it is neither in the workspace nor among the files of messages; put files to send into the agent's workspace",
+        "outside.txt may not be sent: it is neither in the workspace nor among the files of messages; put " +
+        "files to send into the agent's workspace",
     });
   });
 });

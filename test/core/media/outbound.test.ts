@@ -1,5 +1,17 @@
-/** The files of a reply before a channel sees them: had, judged, laid down, told by their content, or told to be missing. */
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
+/**
+ * The files of a reply before a channel sees them: had, judged, laid down, told by their content, or told to be
+ * missing.
+ */
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { tmpdir } from "node:os";
@@ -18,7 +30,9 @@ const route: Route = { agentId: "main", sessionKey: "s", isolated: false, to };
 const files: Record<string, { readonly body: string | Buffer; readonly type?: string }> = {};
 const server = createServer((request, response) => {
   const file = files[decodeURIComponent(request.url?.split("?")[0] ?? "").slice(1)];
-  response.writeHead(file === undefined ? 404 : 200, file?.type === undefined ? {} : { "content-type": file.type }).end(file?.body);
+  response
+    .writeHead(file === undefined ? 404 : 200, file?.type === undefined ? {} : { "content-type": file.type })
+    .end(file?.body);
 });
 
 beforeAll(async () => {
@@ -174,7 +188,9 @@ describe("an unavailable file is noted in the text, and the others are sent", ()
         "[media unavailable: 1.png, it may not be sent]",
       ].sort(),
     );
-    expect(found.problems.join("\n")).toContain("inside.example is 10.0.0.1, an address of a private network (10.0.0.0/8)");
+    expect(found.problems.join("\n")).toContain(
+      "inside.example is 10.0.0.1, an address of a private network (10.0.0.0/8)",
+    );
     expect(found.text).not.toContain("10.0.0.1");
     expect(readdirSync(media)).toHaveLength(1);
   });
@@ -185,7 +201,9 @@ describe("an unavailable file is noted in the text, and the others are sent", ()
       "",
       Array.from({ length: 22 }, (_, index) => ({ data, fileName: `${index}.png` })),
     );
-    expect(found.media.map(({ fileName }) => fileName)).toEqual(Array.from({ length: 20 }, (_, index) => `${index}.png`));
+    expect(found.media.map(({ fileName }) => fileName)).toEqual(
+      Array.from({ length: 20 }, (_, index) => `${index}.png`),
+    );
     expect(found.problems).toEqual(["20.png: a reply has at most 20 files", "21.png: a reply has at most 20 files"]);
   });
 

@@ -48,11 +48,14 @@ test("a request connects to the address that was looked up, after one lookup", a
   expect(asked).toEqual([`${host}/?Action=ConfirmSubscription`]);
 });
 
-test.each(["127.0.0.1", "10.1.2.3", "169.254.169.254", "::1", "fd00::1"])("%s is refused before connecting", async (address) => {
-  const { done, connected } = confirm(address);
-  await expect(done).rejects.toMatchObject({ reason: "address_not_public" });
-  expect([connected, asked]).toEqual([[], []]);
-});
+test.each(["127.0.0.1", "10.1.2.3", "169.254.169.254", "::1", "fd00::1"])(
+  "%s is refused before connecting",
+  async (address) => {
+    const { done, connected } = confirm(address);
+    await expect(done).rejects.toMatchObject({ reason: "address_not_public" });
+    expect([connected, asked]).toEqual([[], []]);
+  },
+);
 
 test("a server on this machine is also refused with the system's own lookup", async () => {
   await expect(requestPublic(`http://localhost:${port}/`)).rejects.toMatchObject({ reason: "address_not_public" });

@@ -35,7 +35,10 @@ describe("the type of a file", () => {
     expect(sniff(bytes("PK\x03\x04"), docx)).toEqual({ mimeType: docx, extension: "docx" });
     expect(sniff(bytes("\x1f\x8b\x08"), docx).mimeType).toBe("application/gzip");
     expect(sniff(bytes("\x1f\x8b\x08"), "application/x-tgsticker").extension).toBe("tgs");
-    expect(sniff(Buffer.from('{"a":1}'), "Application/JSON")).toEqual({ mimeType: "application/json", extension: "json" });
+    expect(sniff(Buffer.from('{"a":1}'), "Application/JSON")).toEqual({
+      mimeType: "application/json",
+      extension: "json",
+    });
   });
 
   test("is text even if the sample ends inside a character, and also for an empty file", () => {

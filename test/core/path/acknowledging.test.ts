@@ -1,4 +1,7 @@
-/** The reaction that says "seen": never left on a message that it is to be removed from, whatever the platform and the process do. */
+/**
+ * The reaction that says "seen": never left on a message that it is to be removed from, whatever the platform and the
+ * process do.
+ */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { LiveAccount } from "../../../core/channels/live-account.ts";
 import { ChannelError } from "../../../core/contract/plugin-errors.ts";
@@ -37,7 +40,11 @@ function process(react: React) {
   const errors: unknown[] = [];
   const acknowledgements = createAcknowledgements({
     store,
-    account: () => ({ connection, options: { retry: { attempts: 3, minDelayMs: 1, maxDelayMs: 1, jitter: 0 } } }) as unknown as LiveAccount,
+    account: () =>
+      ({
+        connection,
+        options: { retry: { attempts: 3, minDelayMs: 1, maxDelayMs: 1, jitter: 0 } },
+      }) as unknown as LiveAccount,
     now: Date.now,
     random: () => 0.5,
     signal: closing.signal,

@@ -39,12 +39,21 @@ async function openLanes(): Promise<void> {
 async function receive(id: string, waitMs: number): Promise<void> {
   const due = now() + waitMs;
   const gather = { key: "album", due, extend: true } as const;
-  const event = { source: "botchat", kind: "update", account: "default", lane, authority: "channel", gather, body: {} } as const;
+  const event = {
+    source: "botchat",
+    kind: "update",
+    account: "default",
+    lane,
+    authority: "channel",
+    gather,
+    body: {},
+  } as const;
   await store.accept({ event, id, at: now() });
   lanes.notify(lane, due);
 }
 
-const answered = (unit: Unit) => store.settle({ unitId: unit.id, at: now(), outcome: "answered", reason: "answered", decisions: [] });
+const answered = (unit: Unit) =>
+  store.settle({ unitId: unit.id, at: now(), outcome: "answered", reason: "answered", decisions: [] });
 
 beforeEach(async () => {
   directory = temporaryDirectory();

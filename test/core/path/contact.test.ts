@@ -1,4 +1,7 @@
-/** When a send of unknown fate is repeated: after the platform has answered another call of the account, on a played clock. */
+/**
+ * When a send of unknown fate is repeated: after the platform has answered another call of the account, on a played
+ * clock.
+ */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createContacts } from "../../../core/channels/connection/contact.ts";
 import type { Log } from "../../../core/log/log.ts";
@@ -28,7 +31,8 @@ function open(probe: "up" | "down" | "silent" | "none" | "gone" = "down") {
   const contacts = createContacts({ connection, log });
   const contact = contacts.of("irc", "default");
   const ends: string[] = [];
-  const wait = (mark = contact.failed(), signal = never) => void contact.answersAfter(mark, signal).then((how) => ends.push(how));
+  const wait = (mark = contact.failed(), signal = never) =>
+    void contact.answersAfter(mark, signal).then((how) => ends.push(how));
   return { probed, platform, contacts, contact, ends, wait };
 }
 

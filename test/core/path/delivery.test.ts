@@ -16,14 +16,31 @@ import { createHooks } from "../../../core/stations/stations.ts";
 import { createTestHost } from "../../../core/testkit/index.ts";
 import { removeDirectory, temporaryDirectory } from "../../support/directory.ts";
 
-const textPart = (text: string, more: Partial<Part> = {}): Part => ({ kind: "text", chars: text.length, body: text, ...more });
+const textPart = (text: string, more: Partial<Part> = {}): Part => ({
+  kind: "text",
+  chars: text.length,
+  body: text,
+  ...more,
+});
 const addressOf = (chat: string): Address => ({ channel: "loopback", account: "default", chat });
 const answered = { outcome: "answered", reason: "answered" } as const;
 
 /** The turn of an event in a chat of its own is over, and its parts are in the outbox. */
-async function say(store: Store, chat: string, parts: readonly Part[], first?: "waiting"): Promise<readonly OutboxRow[]> {
+async function say(
+  store: Store,
+  chat: string,
+  parts: readonly Part[],
+  first?: "waiting",
+): Promise<readonly OutboxRow[]> {
   const lane = `loopback:default:${chat}`;
-  const event = { source: "loopback", kind: "update", account: "default", lane, authority: "channel" as const, body: {} };
+  const event = {
+    source: "loopback",
+    kind: "update",
+    account: "default",
+    lane,
+    authority: "channel" as const,
+    body: {},
+  };
   await store.accept({ event, id: chat, at: 1 });
   await store.claim(lane, { now: 1, limit: 10 });
   // As the channel of a test host renders them.
@@ -54,7 +71,9 @@ describe("after a process died while sending, the next one", () => {
     await store.close();
 
     await using host = await createTestHost({ directory });
-    const [failed, waited, changed, doubtful] = await Promise.all(["failed", "waited", "changed", "doubtful"].map(host.settled));
+    const [failed, waited, changed, doubtful] = await Promise.all(
+      ["failed", "waited", "changed", "doubtful"].map(host.settled),
+    );
     expect(failed).toMatchObject({ outcome: "failed", reason: "too_long" });
     for (const report of [waited, changed, doubtful]) expect(report?.outcome).toBe("answered");
     const repeated = [failed, waited, changed, doubtful].map((report) =>
@@ -70,7 +89,13 @@ describe("after a process died while sending, the next one", () => {
   });
 
   test("resends the part a fixed number of times in all, and reports each possible repetition", async () => {
-    const decision = { at: 1, station: "delivery", plugin: "core", verdict: "retry", code: "possibly_repeated" } as const;
+    const decision = {
+      at: 1,
+      station: "delivery",
+      plugin: "core",
+      verdict: "retry",
+      code: "possibly_repeated",
+    } as const;
     const store = await openSqliteStore({ directory: join(directory, "state"), now: Date.now });
     await store.begin(1);
     const sayDoubted = async (chat: string, doubts: number) => {
@@ -110,11 +135,19 @@ describe("an outbox row", () => {
   afterEach(() => void vi.useRealTimers());
 
   /** The station with a channel of one function, and a store that notes what it is asked for. */
-  function station(send: () => string, options: { readonly retry?: object; readonly admit?: () => Promise<void> | undefined } = {}) {
+  function station(
+    send: () => string,
+    options: { readonly retry?: object; readonly admit?: () => Promise<void> | undefined } = {},
+  ) {
     const now = () => Date.now() - 1_000_000;
     const notes: string[] = [];
     const note = (what: string) => async (row: unknown) => void notes.push(`${what} ${row}`);
-    const store = { sending: note("sending"), notSent: note("not sent"), unsendable: note("unsendable"), decide: async () => {} };
+    const store = {
+      sending: note("sending"),
+      notSent: note("not sent"),
+      unsendable: note("unsendable"),
+      decide: async () => {},
+    };
     const sent = async (row: number, _receipt: unknown, { next }: { readonly next?: number }) =>
       void notes.push(`sent ${row}${next === undefined ? "" : `, sending ${next}`}`);
     const hooks = createHooks({ onObserverError: () => {} });
@@ -122,7 +155,8 @@ describe("an outbox row", () => {
       notes.push(`try at ${Math.round(now())}`);
       return { messageId: send() };
     });
-    const account = () => ({ connection: { admit: options.admit }, options: { retry: options.retry } }) as unknown as LiveAccount;
+    const account = () =>
+      ({ connection: { admit: options.admit }, options: { retry: options.retry } }) as unknown as LiveAccount;
     const closing = new AbortController();
     const trace = new Trace(now, (text) => text);
     const log = { info() {}, warn() {}, child: () => log } as unknown as Log;
@@ -147,7 +181,13 @@ describe("an outbox row", () => {
       deliver(given: number | readonly OutboxRow[]) {
         const rows = typeof given === "number" ? Array.from({ length: given }, (_, index) => rowOf(index + 1)) : given;
         const first = admission(rowOf(1), deps);
-        return deliver(rows, { ...deps, store: { ...store, sent } as unknown as Store, trace, resumed: false, admission: first });
+        return deliver(rows, {
+          ...deps,
+          store: { ...store, sent } as unknown as Store,
+          trace,
+          resumed: false,
+          admission: first,
+        });
       },
     };
   }
@@ -157,7 +197,11 @@ describe("an outbox row", () => {
   };
 
   test("is marked as sending in the commit before it, but not while the platform's rate limits delay it", async () => {
-    const waits: (Promise<void> | undefined)[] = [undefined, undefined, new Promise((resolve) => setTimeout(resolve, 3_000))];
+    const waits: (Promise<void> | undefined)[] = [
+      undefined,
+      undefined,
+      new Promise((resolve) => setTimeout(resolve, 3_000)),
+    ];
     const { notes, trace, deliver } = station(() => "m", { admit: () => waits.shift() });
     const done = deliver(3);
     await vi.advanceTimersByTimeAsync(2_999);
@@ -165,7 +209,9 @@ describe("an outbox row", () => {
     await vi.advanceTimersByTimeAsync(1);
     expect(await done).toMatchObject({ last: { rowId: 3 } });
     expect(notes.slice(4)).toEqual(["sending 3", "try at 3000"]);
-    expect(trace.take().find(({ code }) => code === "limits_waited")?.detail).toBe("part 3 waited 3 s for the platform's limits");
+    expect(trace.take().find(({ code }) => code === "limits_waited")?.detail).toBe(
+      "part 3 waited 3 s for the platform's limits",
+    );
   });
 
   test("that waits when the gateway closes is left unchanged", async () => {
@@ -229,7 +275,12 @@ describe("an outbox row", () => {
     await vi.advanceTimersByTimeAsync(1_400);
     closing.abort();
     await done;
-    expect(notes.filter((note) => note.startsWith("try"))).toEqual(["try at 0", "try at 100", "try at 300", "try at 700"]);
+    expect(notes.filter((note) => note.startsWith("try"))).toEqual([
+      "try at 0",
+      "try at 100",
+      "try at 300",
+      "try at 700",
+    ]);
   });
 
   test("that is delayed for longer than a timer allows is retried after a day and then abandoned", async () => {

@@ -39,7 +39,9 @@ function createLines() {
         at,
         ms: 5,
         deciding:
-          deciding === undefined ? undefined : { at, station: "gating", plugin: "core", verdict: "refused", code: end.reason, ...deciding },
+          deciding === undefined
+            ? undefined
+            : { at, station: "gating", plugin: "core", verdict: "refused", code: end.reason, ...deciding },
       }),
   };
 }
@@ -51,7 +53,11 @@ const debug = 20;
 describe("the log line at the end of an event", () => {
   test("gives the decision, its source and what to change", () => {
     const { lines, ended } = createLines();
-    ended("a", stranger, 0, { detail: "Sender 7 is not in the allowlist.", path: "channels.chat.allowFrom", hint: "Add it." });
+    ended("a", stranger, 0, {
+      detail: "Sender 7 is not in the allowlist.",
+      path: "channels.chat.allowFrom",
+      hint: "Add it.",
+    });
     expect(lines).toMatchObject([
       {
         level: info,

@@ -39,7 +39,9 @@ const eventFrom = (chat: string, id: string) => ({
   at: 1,
 });
 
-/** Leaves the state that processes leave which were killed in the turn of one event; the last of them showed a preview. */
+/**
+ * Leaves the state that processes leave which were killed in the turn of one event; the last of them showed a preview.
+ */
 async function killInTurn(times: number): Promise<void> {
   const store = await openSqliteStore({ directory: join(directory, "state"), now: Date.now });
   const lane = "loopback:default:7";
@@ -48,7 +50,10 @@ async function killInTurn(times: number): Promise<void> {
     await store.begin(1);
     await store.claim(lane, { now: 1, limit: 10 });
   }
-  await store.setPreview("e", { address: { channel: "loopback", account: "default", chat: "7" }, messageIds: ["half-said"] });
+  await store.setPreview("e", {
+    address: { channel: "loopback", account: "default", chat: "7" },
+    messageIds: ["half-said"],
+  });
   await store.close();
 }
 
@@ -79,7 +84,9 @@ test("a run that only sends the apology is not an attempt, even while it waits f
   // While the channel is away, the apology waits for it.
   running = await startGateway({ directory, plugins: [repeat] });
   const reader = await openSqliteReader({ directory: join(directory, "state"), now: Date.now });
-  await expect.poll(async () => (await reader.event("e"))?.decisions.map(({ code }) => code)).toEqual(["account_not_open"]);
+  await expect
+    .poll(async () => (await reader.event("e"))?.decisions.map(({ code }) => code))
+    .toEqual(["account_not_open"]);
   expect((await reader.event("e"))?.attempts).toBe(3);
   await reader.close();
   await running.gateway.close();

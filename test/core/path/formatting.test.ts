@@ -38,11 +38,16 @@ test.each([
   ["files do not", [text(), text({ kind: "photo" })], ["1"], ["send", "send", "remove 1"]],
   ["a reply that shows nothing leaves nothing", [], ["1"], ["remove 1"]],
 ] as const)("%s", async (_, parts, previews, expected) => {
-  expect(steps(await renderSayings(said, address, { ...connectionOf(parts), previews, inPlace: true }))).toEqual(expected);
+  expect(steps(await renderSayings(said, address, { ...connectionOf(parts), previews, inPlace: true }))).toEqual(
+    expected,
+  );
 });
 
 test("a message beside the reply is sent anew with its notification, and the preview is removed", async () => {
-  expect(steps(await renderSayings(said, address, { ...connectionOf([text()]), previews: ["1"] }))).toEqual(["send", "remove 1"]);
+  expect(steps(await renderSayings(said, address, { ...connectionOf([text()]), previews: ["1"] }))).toEqual([
+    "send",
+    "remove 1",
+  ]);
 });
 
 const nothingToComplete: CompleteReply = () => Promise.reject(new Error("a reply without files asks for none"));
@@ -82,13 +87,18 @@ async function format(
 
 test("the channel learns which message is answered if a person wrote one", async () => {
   expect((await format([text()])).triggers).toEqual(["3"]);
-  expect((await format([text()], { inbound: message("hi", { messageId: "3", kind: "press" }) })).triggers).toEqual([undefined]);
+  expect((await format([text()], { inbound: message("hi", { messageId: "3", kind: "press" }) })).triggers).toEqual([
+    undefined,
+  ]);
 });
 
 test("a reply with buttons is sent anew", async () => {
   const buttons = [[{ text: "ok", value: "ok" }]];
   expect(steps((await format([text()])).formatted.sayings)).toEqual(["edit 1"]);
-  expect(steps((await format([text()], { reply: { ...said, buttons } })).formatted.sayings)).toEqual(["send", "remove 1"]);
+  expect(steps((await format([text()], { reply: { ...said, buttons } })).formatted.sayings)).toEqual([
+    "send",
+    "remove 1",
+  ]);
 });
 
 test("a text may be sent without its files, except in a message that must be complete", async () => {
@@ -103,7 +113,9 @@ test("a text may be sent without its files, except in a message that must be com
 
 test("what a channel omits is recorded in the trace, not in the outbox", async () => {
   const { formatted, decisions } = await format([text({ omitted: ["the button x: too long"] })]);
-  expect(decisions).toContainEqual(expect.objectContaining({ plugin: "irc", code: "part_omitted", detail: "the button x: too long" }));
+  expect(decisions).toContainEqual(
+    expect.objectContaining({ plugin: "irc", code: "part_omitted", detail: "the button x: too long" }),
+  );
   expect(formatted.sayings[0]?.part).not.toHaveProperty("omitted");
 });
 
@@ -111,7 +123,11 @@ test("a part that is too long for the channel is not sent, and the plugin is nam
   const { formatted, decisions } = await format([text({ chars: 10 }), text({ chars: 11 })]);
   expect(formatted).toMatchObject({ outcome: "failed", reason: "part_too_long" });
   expect(steps(formatted.sayings)).toEqual(["remove 1"]);
-  expect(decisions.at(-1)).toMatchObject({ plugin: "irc", verdict: "failed", detail: "A part has 11 characters; irc accepts at most 10." });
+  expect(decisions.at(-1)).toMatchObject({
+    plugin: "irc",
+    verdict: "failed",
+    detail: "A part has 11 characters; irc accepts at most 10.",
+  });
 });
 
 const withFile: Reply = { ...said, media: [{ url: "http://files.example/a.png" }] };
@@ -123,7 +139,9 @@ const without: CompleteReply = async (reply) => ({
 test("an unavailable file is recorded in the trace, and the reply is sent", async () => {
   const { formatted, decisions } = await format([text()], { reply: withFile, completeReply: without });
   expect(formatted).toMatchObject({ outcome: "answered", reply: { text: "text [media unavailable]" } });
-  expect(decisions).toContainEqual(expect.objectContaining({ verdict: "pass", code: "media_unavailable", detail: "a.png is gone" }));
+  expect(decisions).toContainEqual(
+    expect.objectContaining({ verdict: "pass", code: "media_unavailable", detail: "a.png is gone" }),
+  );
 });
 
 test("a deliver-only message is sent completely or not at all", async () => {

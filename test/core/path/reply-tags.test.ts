@@ -14,6 +14,9 @@ test.each([
   ["- one\n  - two [[reply_to_current]]\n\n```\n  code\n```\n", "- one\n  - two \n\n```\n  code\n```\n", "3"],
   ["[[reply_to_current]]", "", "3"],
   ["[[reply to current]] [reply_to_current] Hello.", "[[reply to current]] [reply_to_current] Hello.", undefined],
-])("%j becomes the text %j as a reply to %s, in upper or lower case and with its layout unchanged", (text, seen, replyTo) => {
-  expect(apply(text)).toEqual({ text: seen, media: [], buttons: [], ...(replyTo === undefined ? {} : { replyTo }) });
-});
+])(
+  "%j becomes the text %j as a reply to %s, in upper or lower case and with its layout unchanged",
+  (text, seen, replyTo) => {
+    expect(apply(text)).toEqual({ text: seen, media: [], buttons: [], ...(replyTo === undefined ? {} : { replyTo }) });
+  },
+);

@@ -49,7 +49,9 @@ describe("a growing text", () => {
   });
 
   test("in brackets is shown once it cannot be a tag", async () => {
-    expect((await open().write("See [[the notes]] and a[0] and [[reply]].")).at(-1)).toBe("See [[the notes]] and a[0] and [[reply]].");
+    expect((await open().write("See [[the notes]] and a[0] and [[reply]].")).at(-1)).toBe(
+      "See [[the notes]] and a[0] and [[reply]].",
+    );
   });
 
   test("is shown as its reply will be, with the prefix and the changes of plugins", async () => {
@@ -132,8 +134,15 @@ describe("a growing text", () => {
 });
 
 test("no beginning of a reply shows a tag that the whole reply hides", () => {
-  for (const text of ["[[reply_to_current]] a [b](c) NO_REPLY", "see [[x]] [[reply_to:5]]", "a[1] = [[", "NO_REPLY - because"]) {
-    const whole = speakable(applyReplyTags({ text, media: [], buttons: [] }, context.inbound), { ackMaxChars: 300 }).text;
+  for (const text of [
+    "[[reply_to_current]] a [b](c) NO_REPLY",
+    "see [[x]] [[reply_to:5]]",
+    "a[1] = [[",
+    "NO_REPLY - because",
+  ]) {
+    const whole = speakable(applyReplyTags({ text, media: [], buttons: [] }, context.inbound), {
+      ackMaxChars: 300,
+    }).text;
     for (let length = 0; length <= text.length; length += 1) {
       const shown = withoutTagsSoFar(text.slice(0, length));
       expect(shown).not.toMatch(/\[\[\s*(?:reply_to_current|reply_to\s*:)/i);

@@ -166,7 +166,11 @@ describe("plugin taps", () => {
     const host = await start({ plugins: [guest] });
     const report = await host.say("hello");
     expect(report).toMatchObject({ outcome: "refused", reason: "office_hours" });
-    expect(report.decisions.at(-1)).toMatchObject({ plugin: "guest", path: "plugins.entries.guest", hint: "Come back at nine." });
+    expect(report.decisions.at(-1)).toMatchObject({
+      plugin: "guest",
+      path: "plugins.entries.guest",
+      hint: "Come back at nine.",
+    });
     expect(texts(host)).toEqual([]);
   });
 
@@ -271,7 +275,9 @@ describe("sending", () => {
     });
     const report = await host.say("hello");
     expect(report).toMatchObject({ outcome: "failed", reason: "blocked_by_user" });
-    expect(report.decisions).toContainEqual(expect.objectContaining({ station: "delivery", code: "blocked_by_user", ...said }));
+    expect(report.decisions).toContainEqual(
+      expect.objectContaining({ station: "delivery", code: "blocked_by_user", ...said }),
+    );
   });
 
   test.each([
@@ -289,7 +295,10 @@ describe("sending", () => {
     expect(report).toMatchObject({ outcome: "failed", reason });
     expect(tried.filter((text) => text.startsWith("xx")).length).toBe(tries);
     expect(codes(report).filter((code) => told.includes(code))).toEqual(told);
-    if (tries === 1) expect(report.decisions.find(({ code }) => code === "rest_not_tried")?.detail).toBe("2 more messages were not tried");
+    if (tries === 1)
+      expect(report.decisions.find(({ code }) => code === "rest_not_tried")?.detail).toBe(
+        "2 more messages were not tried",
+      );
   });
 
   test.each([

@@ -1,4 +1,7 @@
-/** A state that cannot be read or written while an event is on its way: neither the event nor what handles it is at fault. */
+/**
+ * A state that cannot be read or written while an event is on its way: neither the event nor what handles it is at
+ * fault.
+ */
 import { expect, onTestFinished, test } from "vitest";
 import { definePlugin } from "../../../core/sdk/contract.ts";
 import { storeError } from "../../../core/sdk/store.ts";
@@ -43,7 +46,9 @@ test("an event that meets a database outage waits and runs again, without counti
     await gateway.close();
     removeDirectory(directory);
   });
-  const ids = await Promise.all(hooks.map((hook, index) => loopback.say(`over ${hook}`, { chat: `${index}`, sender: `${index}` })));
+  const ids = await Promise.all(
+    hooks.map((hook, index) => loopback.say(`over ${hook}`, { chat: `${index}`, sender: `${index}` })),
+  );
   for (const id of ids) expect(await settled(id)).toMatchObject({ outcome: "answered", attempts: 1 });
   expect([...away.met].sort()).toEqual(hooks.toSorted());
   expect(loopback.sent.map(({ text }) => text).sort()).toEqual(hooks.map((hook) => `heard: over ${hook}`).sort());

@@ -22,7 +22,10 @@ async function leaveBehind(directory: string): Promise<string> {
   return id;
 }
 
-async function stateOf(directory: string, id: string): Promise<{ readonly state?: string; readonly attempts?: number }> {
+async function stateOf(
+  directory: string,
+  id: string,
+): Promise<{ readonly state?: string; readonly attempts?: number }> {
   const store = await openSqliteStore({ directory: join(directory, "state"), now: Date.now });
   const report = await store.event(id);
   await store.close();

@@ -8,7 +8,9 @@ import { parseMarkdown } from "../../../plugins/botchat/text/markdown.ts";
 
 /** `{}` is the place of a value, `{!}` that of one that is Markdown itself. */
 function insert(template: string, ...values: readonly string[]): string {
-  const pieces = template.split(/(\{!?\})/).map((part): Piece => (/^\{!?\}$/.test(part) ? { isMarkdown: part === "{!}" } : part));
+  const pieces = template
+    .split(/(\{!?\})/)
+    .map((part): Piece => (/^\{!?\}$/.test(part) ? { isMarkdown: part === "{!}" } : part));
   return compileInsertion(pieces)(values);
 }
 
@@ -23,7 +25,34 @@ const accepted = (value: string) =>
     .replace(/[^\P{Cc}\n\t]/gu, "");
 
 const signs = fc.constantFrom(
-  ...["*", "_", "`", "~", "|", "[", "]", "(", ")", "<", ">", "#", "-", "+", "=", "!", "\\", "&", ";", ":", ".", "1", "a", "é", " ", "\n"],
+  ...[
+    "*",
+    "_",
+    "`",
+    "~",
+    "|",
+    "[",
+    "]",
+    "(",
+    ")",
+    "<",
+    ">",
+    "#",
+    "-",
+    "+",
+    "=",
+    "!",
+    "\\",
+    "&",
+    ";",
+    ":",
+    ".",
+    "1",
+    "a",
+    "é",
+    " ",
+    "\n",
+  ],
   ...[
     "**",
     "__",
@@ -88,7 +117,8 @@ describe("a value inserted into text", () => {
   });
 
   /** A quote repeats its sign on every line on a platform without formatting, and a list its indentation. */
-  const withoutLead = (text: string, template: string) => (/^(?:>|-|1\.)/.test(template) ? text.replace(/\n[> \t]*/g, "\n") : text);
+  const withoutLead = (text: string, template: string) =>
+    /^(?:>|-|1\.)/.test(template) ? text.replace(/\n[> \t]*/g, "\n") : text;
 
   it("is shown literally at the edges of a line", () => {
     fc.assert(
@@ -112,7 +142,9 @@ describe("a value inserted into text", () => {
         expect(plainText(insert("~~~\n{}\n~~~\n**end**", value))).toBe(`${value}\n\nend`);
         expect(plainText(insert("Text:\n\n    {}\n\n**end**", value))).toBe(`Text:\n\n${value}\n\nend`);
         expect(parseMarkdown(insert("> ```\n> {}\n> ```\n\n**end**", value)).text).toBe(`${value}\n\nend`);
-        expect(plainText(insert("- ```\n  {}\n  ```\n\n**end**", value)).replaceAll("\n  ", "\n")).toBe(`- ${value}\n\nend`);
+        expect(plainText(insert("- ```\n  {}\n  ```\n\n**end**", value)).replaceAll("\n  ", "\n")).toBe(
+          `- ${value}\n\nend`,
+        );
       }),
       runs,
     );
@@ -132,8 +164,12 @@ describe("a value inserted into text", () => {
   it("never creates a link, even together with the values around it", () => {
     fc.assert(
       fc.property(values, values, (a, b) => {
-        expect(parseMarkdown(insert("[{}]{} {}({}) <{}>", a, b, a, b, a)).spans.filter(({ kind }) => kind === "link")).toEqual([]);
-        expect(shown(insert("{} <{}>", `Q${a}`, "ada@example.org")).rich).toContain(`${accepted(`Q${a}`)} <ada@example.org>`);
+        expect(
+          parseMarkdown(insert("[{}]{} {}({}) <{}>", a, b, a, b, a)).spans.filter(({ kind }) => kind === "link"),
+        ).toEqual([]);
+        expect(shown(insert("{} <{}>", `Q${a}`, "ada@example.org")).rich).toContain(
+          `${accepted(`Q${a}`)} <ada@example.org>`,
+        );
       }),
       runs,
     );
@@ -141,8 +177,12 @@ describe("a value inserted into text", () => {
 
   it("is a link target only where the operator placed it as one", () => {
     const html = (value: string) => renderHtml(parseMarkdown(insert("[open]({}) **x**", value)));
-    expect(html("https://ci.example/a_b*c?x=1&y=(2)")).toBe('<a href="https://ci.example/a_b*c?x=1&amp;y=%282%29">open</a> <b>x</b>');
-    expect(html("https://ci.example/ **bold** [a](b)")).toBe('<a href="https://ci.example/%20**bold**%20%5Ba%5D%28b%29">open</a> <b>x</b>');
+    expect(html("https://ci.example/a_b*c?x=1&y=(2)")).toBe(
+      '<a href="https://ci.example/a_b*c?x=1&amp;y=%282%29">open</a> <b>x</b>',
+    );
+    expect(html("https://ci.example/ **bold** [a](b)")).toBe(
+      '<a href="https://ci.example/%20**bold**%20%5Ba%5D%28b%29">open</a> <b>x</b>',
+    );
     expect(html('https://ci.example/" onclick="x')).not.toContain('" onclick');
     expect(html("https://ci.example/x) [click](https://evil.example")).not.toContain('href="https://evil.example');
     expect(html("javascript:alert(1)")).not.toContain("<a");
@@ -162,7 +202,13 @@ describe("a value inserted into text", () => {
   });
 
   it("is stored unchanged if it contains nothing to escape", () => {
-    for (const value of ["Disk 91% full on web-1", "https://ci.example/run/42?a=1&b=2", "a_file_name.txt", "Müller, Søren (Ops)", "Nr. 5"])
+    for (const value of [
+      "Disk 91% full on web-1",
+      "https://ci.example/run/42?a=1&b=2",
+      "a_file_name.txt",
+      "Müller, Søren (Ops)",
+      "Nr. 5",
+    ])
       expect(escapeMarkdown(value)).toBe(value);
   });
 

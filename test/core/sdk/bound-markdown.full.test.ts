@@ -6,7 +6,8 @@ import { plainText } from "../../../core/sdk/text/plain-text.ts";
 import { leastCostOf, slowness } from "../../support/cost.ts";
 import { hostileFamilies } from "../../support/hostile-texts.ts";
 
-const everyday = "## A heading\n\nA line with **bold**, `code` and [a link](https://example.com/a).\n\n- one item\n- another item\n\n";
+const everyday =
+  "## A heading\n\nA line with **bold**, `code` and [a link](https://example.com/a).\n\n- one item\n- another item\n\n";
 
 test("an ordinary reply of 29,000 characters is parsed as Markdown as a whole, and so is prose of any length", () => {
   const reply = everyday.repeat(275);
@@ -53,7 +54,8 @@ test("thousands of nested styles produce a tree of limited depth", () => {
   let deepest = 0;
   const descend = (value: unknown, depth: number): void => {
     deepest = Math.max(deepest, depth);
-    if (typeof value === "object" && value !== null) for (const inner of Object.values(value)) descend(inner, depth + 1);
+    if (typeof value === "object" && value !== null)
+      for (const inner of Object.values(value)) descend(inner, depth + 1);
   };
   descend(parseMarkdown(text), 0);
   expect(deepest).toBeLessThan(200);

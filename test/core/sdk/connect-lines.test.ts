@@ -7,7 +7,10 @@ import { connectLines } from "../../../core/sdk/lines/connection.ts";
 import { createCertificate } from "../../plugins/botchat/certificate.ts";
 import { burst, junkTexts } from "../../support/junk.ts";
 
-async function open(serve: (socket: Socket) => void, options: { readonly maxChars?: number } = { maxChars: 4_000_000 }) {
+async function open(
+  serve: (socket: Socket) => void,
+  options: { readonly maxChars?: number } = { maxChars: 4_000_000 },
+) {
   const server = createServer((socket) => serve(socket.on("error", () => {}))).listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
@@ -66,13 +69,18 @@ test("a line that contains a line break is rejected, because it would be two com
   const heard: string[] = [];
   const { connection } = await open((socket) => void socket.on("data", (chunk) => void heard.push(String(chunk))));
   for (const line of ["PRIVMSG a\r\nQUIT :x", "a\nb", "a\rb", "a\0b"])
-    expect(() => connection.write(line)).toThrow(expect.objectContaining({ name: "ChannelError", reason: "bad_request" }));
+    expect(() => connection.write(line)).toThrow(
+      expect.objectContaining({ name: "ChannelError", reason: "bad_request" }),
+    );
   connection.write("whole");
   await expect.poll(() => heard.join("")).toBe("whole\r\n");
 });
 
 test("an untrusted certificate is reported with the setting to use, and an unreadable one as a permanent error", async () => {
-  const server = createTlsServer(createCertificate("localhost"), (socket) => socket.on("error", () => {})).on("tlsClientError", () => {});
+  const server = createTlsServer(createCertificate("localhost"), (socket) => socket.on("error", () => {})).on(
+    "tlsClientError",
+    () => {},
+  );
   await once(server.listen(0, "127.0.0.1"), "listening");
   onTestFinished(() => void server.close());
   const { port } = server.address() as AddressInfo;
@@ -85,12 +93,18 @@ test("an untrusted certificate is reported with the setting to use, and an unrea
   });
   const missing = { host: "127.0.0.1", port, tls: true, caFile: "/nowhere/ca.pem" };
   expect(() => connectLines(missing, () => {})).toThrow(
-    expect.objectContaining({ reason: "certificate_refused", retryable: false, message: expect.stringContaining("/nowhere/ca.pem") }),
+    expect.objectContaining({
+      reason: "certificate_refused",
+      retryable: false,
+      message: expect.stringContaining("/nowhere/ca.pem"),
+    }),
   );
 });
 
 test("a server without TLS is reported with the wrong option instead of an OpenSSL location", async () => {
-  const server = createServer((socket) => void socket.on("error", () => {}).write(":irc.test NOTICE * :*** Looking up your hostname\r\n"));
+  const server = createServer(
+    (socket) => void socket.on("error", () => {}).write(":irc.test NOTICE * :*** Looking up your hostname\r\n"),
+  );
   await once(server.listen(0, "127.0.0.1"), "listening");
   onTestFinished(() => void server.close());
   const { port } = server.address() as AddressInfo;

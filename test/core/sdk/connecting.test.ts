@@ -20,7 +20,11 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const account = () => ({ signal: closing.signal, now: () => clock, status: (status: ChannelStatus) => void statuses.push(status) });
+const account = () => ({
+  signal: closing.signal,
+  now: () => clock,
+  status: (status: ChannelStatus) => void statuses.push(status),
+});
 const advance = async (ms: number) => {
   clock += ms;
   await vi.advanceTimersByTimeAsync(ms);
@@ -96,7 +100,8 @@ describe("a maintained connection", () => {
     const answers = [first.live];
     await keepConnected(account(), async () => {
       const live = answers.shift();
-      if (live === undefined) throw new ChannelError("unauthorized", { detail: "The password has changed", hint: "Correct it." });
+      if (live === undefined)
+        throw new ChannelError("unauthorized", { detail: "The password has changed", hint: "Correct it." });
       return live;
     });
     first.lose();
@@ -164,7 +169,8 @@ describe("a maintained connection", () => {
     const other = new AbortController();
     const second = keepConnected({ ...account(), signal: other.signal }, () => closing.promise);
     other.abort();
-    for (const [index, connecting] of [late, closing].entries()) connecting.resolve({ lost: losses[index]?.promise as Promise<never> });
+    for (const [index, connecting] of [late, closing].entries())
+      connecting.resolve({ lost: losses[index]?.promise as Promise<never> });
     await second;
     for (const { reject } of losses) reject(new Error("read ECONNRESET"));
     vi.useRealTimers();

@@ -68,7 +68,13 @@ async function open(
   const closing = new AbortController();
   const statuses: ChannelStatus[] = [];
   const warnings: string[] = [];
-  const log = { trace() {}, debug() {}, info() {}, error() {}, warn: (_: object, message: string) => void warnings.push(message) };
+  const log = {
+    trace() {},
+    debug() {},
+    info() {},
+    error() {},
+    warn: (_: object, message: string) => void warnings.push(message),
+  };
   let ids = 0;
   const store = {
     get: async (key: string) => kept.get(key) ?? null,
@@ -131,7 +137,10 @@ test("a chat is reached at the protocol's address; an id of more than one word i
   const { connection, lines } = await open();
   await connection.start();
   for (const chat of ["a b", "a\r\nQUIT", "", "a\u0000"])
-    await expect(connection.send(part, to(chat), never)).rejects.toMatchObject({ reason: "chat_not_found", retryable: false });
+    await expect(connection.send(part, to(chat), never)).rejects.toMatchObject({
+      reason: "chat_not_found",
+      retryable: false,
+    });
   expect(lines.filter((line) => line.startsWith("SAY"))).toEqual([]);
   const other = await open({ reach: async (chat) => `${chat}_away` });
   await other.connection.start();
@@ -146,7 +155,9 @@ test("a chat id names a person or a room; an id with an unknown address is rejec
   });
   await connection.start();
   for (const chat of ["ada,eve", "#hall,#bar", "$*", "ada b"])
-    await expect(connection.send(part, to(chat), never)).rejects.toThrow("This is the id of neither a person nor a room");
+    await expect(connection.send(part, to(chat), never)).rejects.toThrow(
+      "This is the id of neither a person nor a room",
+    );
   await expect(connection.send(part, to("ada"), never)).rejects.toMatchObject({
     reason: "chat_not_found",
     message: "It is not known where this person is reached",
@@ -190,7 +201,8 @@ test("the sender of a message that cannot be stored is asked to repeat it, and t
 test("only events that match the schema reach parse", async () => {
   const { connection } = await open();
   expect(connection.parse({ from: "ada", text: "hi" })).toMatchObject({ sender: { id: "ada" } });
-  for (const junk of [null, 1, "text", [], {}, { from: "ada" }, { from: "ada", text: 1 }]) expect(connection.parse(junk)).toBeUndefined();
+  for (const junk of [null, 1, "text", [], {}, { from: "ada" }, { from: "ada", text: 1 }])
+    expect(connection.parse(junk as Json)).toBeUndefined();
 });
 
 test("a person is reached at the latest address, also after a change and after a restart", async () => {
@@ -251,7 +263,10 @@ test("an event may query the server, and later events wait so that they are stor
   for (const line of ["MESSAGE ada", "MESSAGE eve", "MESSAGE bob"]) say(line);
   await expect.poll(() => lines).toContain("WHO ada");
   await connection.send(part, to("#room"), never);
-  expect({ received, asked: lines.filter((line) => line.startsWith("WHO")) }).toEqual({ received: [], asked: ["WHO ada"] });
+  expect({ received, asked: lines.filter((line) => line.startsWith("WHO")) }).toEqual({
+    received: [],
+    asked: ["WHO ada"],
+  });
   say("IS Ada");
   await expect.poll(() => lines).toContain("WHO eve");
   say("IS Eve");
@@ -291,7 +306,14 @@ test("a protocol without its own events reports sender, text and chat, and the r
       },
       HEARD({ words: [name = "", room = "", ...words] }) {
         const from = name === "eve" ? "Bot_" : name;
-        link.receive({ from, name, text: words.join(" "), room: room === "-" ? undefined : room, at: Number.NaN, address: `${name}_here` });
+        link.receive({
+          from,
+          name,
+          text: words.join(" "),
+          room: room === "-" ? undefined : room,
+          at: Number.NaN,
+          address: `${name}_here`,
+        });
       },
     }),
   };
@@ -300,7 +322,13 @@ test("a protocol without its own events reports sender, text and chat, and the r
     async (raw) => void received.push(raw),
   );
   await connection.start();
-  const lines = ["HEARD ada - hi", "HEARD ada #hall bot_: hi", "HEARD ada #hall BOT, hi", "HEARD ada #hall hi", "HEARD bot_ #hall hi"];
+  const lines = [
+    "HEARD ada - hi",
+    "HEARD ada #hall bot_: hi",
+    "HEARD ada #hall BOT, hi",
+    "HEARD ada #hall hi",
+    "HEARD bot_ #hall hi",
+  ];
   for (const line of [...lines, "HEARD ada #hall  "]) say(line);
   // An account of another may be called like the bot; blank and own messages are not stored.
   say("HEARD eve - hello bot");
@@ -321,7 +349,10 @@ test("a protocol without its own events reports sender, text and chat, and the r
       mentionedByName: true,
     },
   ]);
-  expect(connection.render({ text: "**a**\nb", media: [], buttons: [] }, to("ada"))).toMatchObject([{ body: "a" }, { body: "b" }]);
+  expect(connection.render({ text: "**a**\nb", media: [], buttons: [] }, to("ada"))).toMatchObject([
+    { body: "a" },
+    { body: "b" },
+  ]);
 });
 
 test("while its name is taken, the bot uses another, reports it, and requests its own once it is free", async () => {
@@ -364,7 +395,9 @@ test("while its name is taken, the bot uses another, reports it, and requests it
   await expect.poll(asked).toHaveLength(6);
   expect(asked().slice(3)).toEqual(["NAME Bread", "NAME Bread", "NAME Bread"]);
   say("CALLED bread_3 Bread");
-  await expect.poll(() => statuses.at(-1)).toMatchObject({ state: "connected", identity: { id: "Bread", username: "Bread" } });
+  await expect
+    .poll(() => statuses.at(-1))
+    .toMatchObject({ state: "connected", identity: { id: "Bread", username: "Bread" } });
   expect(statuses.at(-1)).not.toHaveProperty("detail");
 });
 
@@ -387,11 +420,15 @@ test("rooms are joined at once and again after a removal, and the operator reads
     .poll(() => statuses.at(-1))
     .toMatchObject({ detail: "It is Sunday. The bot is not in #bar: It is full.", code: "room_refused" });
   say("OUT #hall");
-  await expect.poll(() => statuses.at(-1)?.detail).toContain("The bot is not in #Hall: It is closed. The bot is not in #bar");
+  await expect
+    .poll(() => statuses.at(-1)?.detail)
+    .toContain("The bot is not in #Hall: It is closed. The bot is not in #bar");
   // The room that did not let it in is asked again a minute later, the one that it was removed from after a second.
   await expect.poll(joins).toEqual(["JOIN #Hall", "JOIN #bar", "JOIN #Hall"]);
   for (const room of ["#hall", "#bar"]) say(`IN ${room}`);
-  await expect.poll(() => statuses.at(-1)).toMatchObject({ state: "connected", detail: "It is Sunday.", identity: { id: "1" } });
+  await expect
+    .poll(() => statuses.at(-1))
+    .toMatchObject({ state: "connected", detail: "It is Sunday.", identity: { id: "1" } });
   expect(statuses.at(-1)).not.toHaveProperty("code");
 });
 
@@ -442,7 +479,10 @@ test("a protocol that throws at the start leaves no socket open", async () => {
     },
   });
   await connection.start();
-  expect(statuses.at(-1)).toMatchObject({ state: "waiting", detail: expect.stringContaining("The protocol has no nick.") });
+  expect(statuses.at(-1)).toMatchObject({
+    state: "waiting",
+    detail: expect.stringContaining("The protocol has no nick."),
+  });
   // Time for a connection that was left to arrive.
   await new Promise((resolve) => setTimeout(resolve, 200));
   expect(sockets.size).toBe(0);

@@ -9,7 +9,8 @@ import { createSession } from "../../../core/sdk/lines/session.ts";
 
 type Answer = (line: string, socket: Socket) => string | undefined;
 
-const friendly: Answer = (line) => (line === "HELLO" ? "WELCOME" : line.startsWith("PING ") ? line.replace("PING", "PONG") : undefined);
+const friendly: Answer = (line) =>
+  line === "HELLO" ? "WELCOME" : line.startsWith("PING ") ? line.replace("PING", "PONG") : undefined;
 
 /** A server, and an account with a session at it. `answer` may be replaced while they talk. */
 async function open() {
@@ -56,7 +57,8 @@ async function open() {
           if (word === "NAMED") link.welcome({ id: "1", username: rest });
           if (word === "BANNED") link.welcome(undefined, `The bot may not enter ${rest}.`);
           if (word === "PONG") link.confirm(rest);
-          if (word === "GO") link.refuse(new ChannelError("unauthorized", { detail: "The server does not know the bot" }));
+          if (word === "GO")
+            link.refuse(new ChannelError("unauthorized", { detail: "The server does not know the bot" }));
           if (word === "ODD") throw new Error("The protocol does not know ODD");
           if (word === "NO") link.reject(rest, new ChannelError("chat_not_found"));
         },
@@ -98,7 +100,11 @@ test("a refusal by the server rejects only the send that it concerns", async () 
 
 test("a send cut off by a disconnect or a stop reports an unknown fate; without a connection it is not sent", async () => {
   const { server, session } = await open();
-  await expect(session.send("SAY room hi", sending)).rejects.toMatchObject({ reason: "network", fate: "not-sent", retryable: true });
+  await expect(session.send("SAY room hi", sending)).rejects.toMatchObject({
+    reason: "network",
+    fate: "not-sent",
+    retryable: true,
+  });
   await session.start();
   server.answer = () => undefined;
   const stop = new AbortController();
@@ -106,7 +112,11 @@ test("a send cut off by a disconnect or a stop reports an unknown fate; without 
   stop.abort();
   await expect(stopped).rejects.toMatchObject({ reason: "network", fate: "unknown", retryable: true });
   server.answer = (_, socket) => void socket.destroy();
-  await expect(session.send("SAY room hi", sending)).rejects.toMatchObject({ reason: "network", fate: "unknown", retryable: true });
+  await expect(session.send("SAY room hi", sending)).rejects.toMatchObject({
+    reason: "network",
+    fate: "unknown",
+    retryable: true,
+  });
   await expect.poll(() => session.send("SAY room hi", sending).catch(({ fate }) => fate)).toBe("not-sent");
 });
 
@@ -133,14 +143,18 @@ test("a line that makes the protocol throw closes the connection without crashin
   await session.start();
   server.answer = (line, socket) => (line === "SAY room hi" ? "ODD" : friendly(line, socket));
   await expect(session.send("SAY room hi", sending)).rejects.toMatchObject({ reason: "network", fate: "unknown" });
-  await expect.poll(() => statuses.some(({ detail }) => detail?.startsWith("The protocol does not know ODD."))).toBe(true);
+  await expect
+    .poll(() => statuses.some(({ detail }) => detail?.startsWith("The protocol does not know ODD.")))
+    .toBe(true);
 });
 
 test("the session reports each change after the first welcome once and at once, with the bot's known identity", async () => {
   const { server, session, statuses } = await open();
   await session.start();
   const identity = { id: "1", username: "bot" };
-  expect(statuses.filter(({ state }) => state === "connected")).toEqual([expect.objectContaining({ state: "connected", identity })]);
+  expect(statuses.filter(({ state }) => state === "connected")).toEqual([
+    expect.objectContaining({ state: "connected", identity }),
+  ]);
   const answers = ["BANNED #hall", "NAMED bot_", "BANNED #room", "NAMED bot_"];
   server.answer = (line, socket) => (line.startsWith("SAY") ? answers.shift() : friendly(line, socket));
   for (const _ of [...answers]) await session.send("SAY room hi", sending);
@@ -168,7 +182,15 @@ test("a disconnect during sign-in is treated as a refusal, and the hint includes
     return "NOTICE Bad password?";
   };
   await session.start();
-  expect(statuses.at(-1)).toMatchObject({ state: "waiting", code: "sign_in_refused", hint: expect.stringContaining("password") });
+  expect(statuses.at(-1)).toMatchObject({
+    state: "waiting",
+    code: "sign_in_refused",
+    hint: expect.stringContaining("password"),
+  });
   const send = session.send("SAY room hi", sending);
-  await expect(send).rejects.toMatchObject({ reason: "network", fate: "not-sent", hint: expect.stringContaining("password") });
+  await expect(send).rejects.toMatchObject({
+    reason: "network",
+    fate: "not-sent",
+    hint: expect.stringContaining("password"),
+  });
 });

@@ -12,7 +12,8 @@ describe("the parse tree of a reply", () => {
     const tree = parseMarkdown(
       [
         "# Title",
-        "Some **bold *and italic*** ~~gone~~ `code`,  \nand [a link](https://example.org/ä?x=1) ![alt](https://example.org/a.png)",
+        "Some **bold *and italic*** ~~gone~~ `code`,  \nand [a link](https://example.org/ä?x=1) " +
+          "![alt](https://example.org/a.png)",
         "> quoted",
         "3. three\n4. four\n   - inner",
         "```ts\nlet a;\n\n```",
@@ -156,16 +157,24 @@ describe("splitting a text", () => {
   });
 
   test("loses no visible character and stays within the limit, for any text and unit", () => {
-    const text = fc.array(fc.constantFrom("word", " ", "\n", "\n\n", ". ", "é", "€", "😀", "👍🏽", "\u0300", "x".repeat(30)), {
-      maxLength: 80,
-    });
+    const text = fc.array(
+      fc.constantFrom("word", " ", "\n", "\n\n", ". ", "é", "€", "😀", "👍🏽", "\u0300", "x".repeat(30)),
+      {
+        maxLength: 80,
+      },
+    );
     fc.assert(
-      fc.property(text, fc.integer({ min: 4, max: 60 }), fc.constantFrom("utf16", "bytes", "characters"), (list, limit, unit) => {
-        const pieces = cutText(list.join(""), { limit, unit });
-        for (const piece of pieces) expect(size[unit](piece)).toBeLessThanOrEqual(limit);
-        // A mark that nothing carries shows nothing.
-        expect(words(pieces.join("")).replaceAll("\u0300", "")).toBe(words(list.join("")).replaceAll("\u0300", ""));
-      }),
+      fc.property(
+        text,
+        fc.integer({ min: 4, max: 60 }),
+        fc.constantFrom("utf16", "bytes", "characters"),
+        (list, limit, unit) => {
+          const pieces = cutText(list.join(""), { limit, unit });
+          for (const piece of pieces) expect(size[unit](piece)).toBeLessThanOrEqual(limit);
+          // A mark that nothing carries shows nothing.
+          expect(words(pieces.join("")).replaceAll("\u0300", "")).toBe(words(list.join("")).replaceAll("\u0300", ""));
+        },
+      ),
     );
   });
 

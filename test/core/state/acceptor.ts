@@ -16,7 +16,14 @@ async function caller(): Promise<void> {
     await store.accept({
       id,
       at: begun,
-      event: { source: "hooks", kind: "wake", lane: prefix, authority: "hook", dedupeKey: id, body: { text: "x".repeat(200) } },
+      event: {
+        source: "hooks",
+        kind: "wake",
+        lane: prefix,
+        authority: "hook",
+        dedupeKey: id,
+        body: { text: "x".repeat(200) },
+      },
     });
     process.stdout.write(`${id}\n`);
   }

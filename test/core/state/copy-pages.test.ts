@@ -13,7 +13,11 @@ test("reading a long transcript page by page follows its chain once, not once pe
   onTestFinished(() => store.close());
   await store.begin(start);
   const count = 2_000;
-  const messages = Array.from({ length: count }, (_, index) => ({ role: "user" as const, content: String(index), at: start }));
+  const messages = Array.from({ length: count }, (_, index) => ({
+    role: "user" as const,
+    content: String(index),
+    at: start,
+  }));
   await store.accept(newEvent("long"));
   await take(store);
   const ending = { outcome: "answered", reason: "sent" } as const;

@@ -43,12 +43,15 @@ CREATE TABLE messages (
 CREATE INDEX messages_session ON messages (session_key, generation, id, role);
 CREATE INDEX messages_unit ON messages (unit_id) WHERE unit_id IS NOT NULL;
 INSERT INTO messages (session_key, generation, unit_id, role, at, content) VALUES
-  ('a', 0, 'u1', 'user', 1, '"first"'), ('b', 0, 'u2', 'user', 2, '"other"'), ('a', 0, 'u1', 'assistant', 3, '"answer"'),
-  ('a', 1, 'u3', 'user', 4, '"after the reset"'), ('a', 0, NULL, 'user', 5, '"late"'), ('b', 0, 'u2', 'assistant', 6, '{"parts":[1]}');
+  ('a', 0, 'u1', 'user', 1, '"first"'), ('b', 0, 'u2', 'user', 2, '"other"'), ('a', 0, 'u1', 'assistant', 3,
+  '"answer"'),
+  ('a', 1, 'u3', 'user', 4, '"after the reset"'), ('a', 0, NULL, 'user', 5, '"late"'), ('b', 0, 'u2', 'assistant', 6,
+  '{"parts":[1]}');
 INSERT INTO sessions (key, agent_id, generation, settings, updated_at) VALUES ('a', 'main', 1, '{}', 4);
 INSERT INTO inbox (id, state, attempts, unit, accepted_at, due, source, kind, lane, authority, extend, body)
   VALUES ('u3', 6, 1, 1, 4, 0, 's', 'k', 'l', 'channel', 0, '1');
-INSERT INTO units (id, event_id, lane, state, outcome, reason, settled_at) VALUES (1, 'u3', 'l', 2, 'refused', 'sender_not_allowed', 5);
+INSERT INTO units (id, event_id, lane, state, outcome, reason, settled_at) VALUES (1, 'u3', 'l', 2, 'refused',
+  'sender_not_allowed', 5);
 INSERT INTO decisions (unit, entries) VALUES
   (1, '[{"at":4,"station":"gating","plugin":"core","verdict":"refused","code":"sender_not_allowed","hint":"Approve."}]'),
   (1, '[[7,"turn","ai","pass","done",null,null,null,null,[[30,4,"local/small"],[1,2,"local/big"]]],[8,"turn","ai","pass","done"]]');
@@ -90,13 +93,18 @@ test("after an upgrade, any next turn of a session reads the events that were wa
   const open = () => openSqliteStore({ directory, now: () => 9 });
   await (await open()).close();
   const db = new DatabaseSync(join(directory, "state.db"));
-  // One that waits for a heartbeat, one that asked for it, one whose heartbeat ran when the process ended, a message beside them.
+  // One that waits for a heartbeat, one that asked for it, one whose heartbeat ran when the process ended, a message
+  // beside them.
   db.exec(`
     DROP TABLE model_calls;
-    INSERT INTO inbox (id, state, attempts, unit, accepted_at, due, source, kind, lane, authority, gather_key, extend, body) VALUES
-      ('later', 2, 0, NULL, 1, NULL, 'hooks', 'wake', 'agent:main:main', 'hook', 'heartbeat:agent:main:main', 0, '{"text":"a"}'),
-      ('running', 3, 1, 7, 2, 2, 'hooks', 'wake', 'agent:main:main', 'hook', 'heartbeat:agent:main:main', 0, '{"text":"b"}'),
-      ('now', 2, 0, NULL, 3, 253, 'hooks', 'wake', 'agent:main:main', 'hook', 'heartbeat:agent:main:main', 0, '{"text":"c"}'),
+    INSERT INTO inbox (id, state, attempts, unit, accepted_at, due, source, kind, lane, authority, gather_key,
+      extend, body) VALUES
+      ('later', 2, 0, NULL, 1, NULL, 'hooks', 'wake', 'agent:main:main', 'hook', 'heartbeat:agent:main:main', 0,
+      '{"text":"a"}'),
+      ('running', 3, 1, 7, 2, 2, 'hooks', 'wake', 'agent:main:main', 'hook', 'heartbeat:agent:main:main', 0,
+      '{"text":"b"}'),
+      ('now', 2, 0, NULL, 3, 253, 'hooks', 'wake', 'agent:main:main', 'hook', 'heartbeat:agent:main:main', 0,
+      '{"text":"c"}'),
       ('hello', 2, 0, NULL, 4, 0, 'irc', 'update', 'irc:default:7', 'channel', NULL, 0, '{"text":"d"}');
     INSERT INTO units (id, event_id, lane, state) VALUES (7, 'running', 'agent:main:main', 1);
     INSERT INTO numbers (name, value) VALUES ('waiting', 3), ('running', 1);

@@ -21,7 +21,8 @@ CREATE TABLE inbox (
   body TEXT NOT NULL
 ) STRICT;
 CREATE INDEX inbox_heads ON inbox (lane, sequence) WHERE state = 2 AND due IS NOT NULL;
-CREATE INDEX inbox_gathered ON inbox (lane, gather_key, (due IS NULL), sequence) WHERE state = 2 AND gather_key IS NOT NULL;
+CREATE INDEX inbox_gathered ON inbox (lane, gather_key, (due IS NULL), sequence) WHERE state = 2
+  AND gather_key IS NOT NULL;
 CREATE INDEX inbox_unit ON inbox (unit) WHERE unit IS NOT NULL;
 CREATE INDEX inbox_ends ON inbox (state, sequence) WHERE state >= 4;
 

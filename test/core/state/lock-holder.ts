@@ -1,4 +1,7 @@
-/** A process that holds the lock of the directory it is given, until it is killed, although it drops the handle and collects garbage. */
+/**
+ * A process that holds the lock of the directory it is given, until it is killed, although it drops the handle and
+ * collects garbage.
+ */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { lockState } from "../../../core/state/lock.ts";

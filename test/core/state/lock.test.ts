@@ -22,18 +22,26 @@ test("a refused attempt in the same process does not release the existing lock",
   const directory = await newDirectory();
   const lock = lockState(directory);
   expect(() => lockState(directory)).toThrow();
-  const other = spawn(process.execPath, [join(import.meta.dirname, "lock-holder.ts"), directory], { stdio: ["ignore", "pipe", "ignore"] });
+  const other = spawn(process.execPath, [join(import.meta.dirname, "lock-holder.ts"), directory], {
+    stdio: ["ignore", "pipe", "ignore"],
+  });
   onTestFinished(() => void other.kill("SIGKILL"));
-  const said = await Promise.race([once(other.stdout, "data").then(() => "locked"), once(other, "exit").then(() => "refused")]);
+  const said = await Promise.race([
+    once(other.stdout, "data").then(() => "locked"),
+    once(other, "exit").then(() => "refused"),
+  ]);
   expect(said).toBe("refused");
   lock.release();
 });
 
 // Linux only: there /proc says "no such file or directory" to every new directory.
-test.runIf(process.platform === "linux")("a directory that cannot be created is reported without endless retries", () => {
-  const directory = "/proc/nowhere/state";
-  expect(() => lockState(directory)).toThrow(expect.objectContaining({ code: "state_unreadable" }));
-});
+test.runIf(process.platform === "linux")(
+  "a directory that cannot be created is reported without endless retries",
+  () => {
+    const directory = "/proc/nowhere/state";
+    expect(() => lockState(directory)).toThrow(expect.objectContaining({ code: "state_unreadable" }));
+  },
+);
 
 test("each directory has its own lock", async () => {
   const one = lockState(await newDirectory());

@@ -15,7 +15,10 @@ import { sessionReads } from "../../../core/state/sqlite/records/sessions.ts";
 import { transcriptReads } from "../../../core/state/sqlite/records/transcripts.ts";
 import { createOperations } from "../../../core/state/sqlite/thread/protocol.ts";
 
-/** Lanes that wait, units that run, sessions up to a limit, messages of one transcript: as many as the answer has. Dedupe keys: up to their limit, once a prune. */
+/**
+ * Lanes that wait, units that run, sessions up to a limit, messages of one transcript: as many as the answer has.
+ * Dedupe keys: up to their limit, once a prune.
+ */
 const bounded = /dedupe_until|inbox_heads|units_running|sessions_updated|^SCAN \(subquery|^SCAN chain$/;
 
 /** Statements that remember their texts. */
@@ -76,10 +79,15 @@ function useEverything(sql: Statements): void {
   eventQueueReads(sql).queueWaits(queue);
   operations.takeQueued({ unitId: "a", queue, now: 5 });
   const address = { channel: "c", account: "d", chat: "1" };
-  const rows = [1, 2, 3].map(() => ({ address, operation: "send", part: { kind: "text", chars: 5, body: "hello" } }) as const);
+  const rows = [1, 2, 3].map(
+    () => ({ address, operation: "send", part: { kind: "text", chars: 5, body: "hello" } }) as const,
+  );
   const messages = [{ role: "user", content: "hi", at: 1 }] as const;
   operations.say(
-    packSaying({ unitId: "a", at: 1, rows, ending, transcript: { sessionKey: "s", messages }, decisions: [], tookQueued: true }, 1),
+    packSaying(
+      { unitId: "a", at: 1, rows, ending, transcript: { sessionKey: "s", messages }, decisions: [], tookQueued: true },
+      1,
+    ),
   );
   operations.handBack({ ...unit, due: 0, uncount: true });
   claim();
@@ -88,9 +96,18 @@ function useEverything(sql: Statements): void {
   operations.sending({ rowId: 2 });
   operations.doubted({ rowId: 2, decisions: "[]" });
   operations.unsendable({ rowId: 2, at: 1, reason: "r" });
-  operations.settle(packSettlement({ ...ending, unread: true, unitId: "a", at: 1, decisions: [] }, { row: null, allSent: false }));
+  operations.settle(
+    packSettlement({ ...ending, unread: true, unitId: "a", at: 1, decisions: [] }, { row: null, allSent: false }),
+  );
   operations.replay({ eventId: "a", now: 1 });
-  operations.updateSession({ key: "s", agentId: "main", at: 1, settings: null, lastRecipient: null, newGeneration: false });
+  operations.updateSession({
+    key: "s",
+    agentId: "main",
+    at: 1,
+    settings: null,
+    lastRecipient: null,
+    newGeneration: false,
+  });
   operations.set({ namespace: "n", key: "k", value: "1", expiresAt: 1 });
   operations.swap({ namespace: "n", key: "k", expected: null, next: "2", expiresAt: undefined, now: 5 });
   operations.delete({ namespace: "n", key: "k", now: 5 });
@@ -115,7 +132,8 @@ function useEverything(sql: Statements): void {
   operations.dedupeExcess(5);
   accept("d", "due", 1);
   operations.endOverdue({ now: 99, before: 50, after: 0 });
-  for (const subject of ["dedupe", "kv", "sent", "events"] as const) operations.prune({ subject, before: 99, keep: 0, after: 0 });
+  for (const subject of ["dedupe", "kv", "sent", "events"] as const)
+    operations.prune({ subject, before: 99, keep: 0, after: 0 });
 }
 
 test("no SQL statement scans or sorts a table that grows", () => {

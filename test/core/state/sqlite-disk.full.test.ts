@@ -19,7 +19,9 @@ const event = (id: string, text = id): NewEvent => ({
   event: { source: "hooks", kind: "wake", lane: "lane", authority: "hook", body: { text } },
 });
 
-async function open(options: { readonly directory?: string; readonly slowFlushMs?: number; readonly owner?: boolean } = {}) {
+async function open(
+  options: { readonly directory?: string; readonly slowFlushMs?: number; readonly owner?: boolean } = {},
+) {
   const directory = options.directory ?? (await newDirectory());
   const store = await openSqliteStore({ directory, now: () => 1, writerThread: true, ...options });
   onTestFinished(() => store.close());
@@ -32,7 +34,8 @@ function commits(directory: string): number {
   const frameBytes = 24 + log.readUInt32BE(8);
   let count = 0;
   for (let at = 32; at + frameBytes <= log.length; at += frameBytes) {
-    const current = log.readUInt32BE(at + 8) === log.readUInt32BE(16) && log.readUInt32BE(at + 12) === log.readUInt32BE(20);
+    const current =
+      log.readUInt32BE(at + 8) === log.readUInt32BE(16) && log.readUInt32BE(at + 12) === log.readUInt32BE(20);
     if (current && log.readUInt32BE(at + 4) !== 0) count += 1;
   }
   return count;
@@ -108,7 +111,9 @@ test("new events are rejected when the disk falls behind, so the write queue can
 describe("processes", () => {
   test("kill -9 loses nothing that was acknowledged", async () => {
     const directory = await newDirectory();
-    const child = spawn(process.execPath, [program("acceptor.ts"), directory, "p"], { stdio: ["ignore", "pipe", "ignore"] });
+    const child = spawn(process.execPath, [program("acceptor.ts"), directory, "p"], {
+      stdio: ["ignore", "pipe", "ignore"],
+    });
     onTestFinished(() => void child.kill("SIGKILL"));
     const acknowledged: string[] = [];
     const lines = createInterface({ input: child.stdout });
@@ -128,7 +133,9 @@ describe("processes", () => {
   test("several processes write at once, and an idle one exits by itself without output", async () => {
     const directory = await newDirectory();
     const { store } = await open({ directory });
-    const children = ["p", "q"].map((prefix) => run(process.execPath, [program("acceptor.ts"), directory, prefix, "200"]));
+    const children = ["p", "q"].map((prefix) =>
+      run(process.execPath, [program("acceptor.ts"), directory, prefix, "200"]),
+    );
     await Promise.all(Array.from({ length: 50 }, (_, n) => store.accept(event(`own-${n}`))));
     for (const { stdout, stderr } of await Promise.all(children)) {
       expect(stdout.trim().split("\n")).toHaveLength(200);
@@ -141,7 +148,9 @@ describe("processes", () => {
 describe("disk space", () => {
   const settled = { outcome: "silent", reason: "x" } as const;
   const fill = (store: Store, count: number) =>
-    Promise.all(Array.from({ length: count }, (_, n) => store.accept({ ...event(`e${n}`, "x".repeat(2_000)), settled })));
+    Promise.all(
+      Array.from({ length: count }, (_, n) => store.accept({ ...event(`e${n}`, "x".repeat(2_000)), settled })),
+    );
   const pruneAll = { now: 10, keepEventsMs: 1, keepEvents: 10, keepSentMs: 1 };
 
   test("pruning many rows shrinks the open file and leaves free space for the next rows", async () => {
@@ -180,7 +189,9 @@ describe("disk space", () => {
 });
 
 describe("a full disk", () => {
-  const ownMounts = spawnSync("unshare", ["--user", "--map-root-user", "--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]).status === 0;
+  const ownMounts =
+    spawnSync("unshare", ["--user", "--map-root-user", "--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]).status ===
+    0;
 
   test("rejects writes that do not fit, hides them from reads, and recovers when space is free", async () => {
     const directory = await newDirectory();
@@ -211,7 +222,8 @@ describe("the state directory", () => {
     const { store } = await open({ directory });
     await store.accept(event("a"));
     expect(statSync(directory).mode & 0o777).toBe(0o700);
-    for (const name of ["state.db", "state.db-wal", "state.db-shm"]) expect(statSync(join(directory, name)).mode & 0o777).toBe(0o600);
+    for (const name of ["state.db", "state.db-wal", "state.db-shm"])
+      expect(statSync(join(directory, name)).mode & 0o777).toBe(0o600);
   });
 
   test("of a newer version is not changed", async () => {
@@ -229,8 +241,14 @@ describe("the state directory", () => {
     await expect(open({ directory })).rejects.toMatchObject({ code: "state_unreadable", details: { directory } });
     const broken = await newDirectory();
     mkdirSync(broken);
-    writeFileSync(join(broken, "state.db"), "this is no database, but it is long enough to be looked at as one".repeat(20));
-    await expect(open({ directory: broken })).rejects.toMatchObject({ code: "state_foreign", details: { directory: broken } });
+    writeFileSync(
+      join(broken, "state.db"),
+      "this is no database, but it is long enough to be looked at as one".repeat(20),
+    );
+    await expect(open({ directory: broken })).rejects.toMatchObject({
+      code: "state_foreign",
+      details: { directory: broken },
+    });
   });
 
   test("keeps its content when it is reopened, and a close merges the log into the file", async () => {

@@ -6,7 +6,9 @@ import { storeContract } from "../../../core/testkit/store-contract.ts";
 import { newDirectory } from "./directory.ts";
 
 const directories = new Map<Store, string>();
-afterAll(() => Promise.all([...directories.values()].map((directory) => rm(directory, { recursive: true, force: true }))));
+afterAll(() =>
+  Promise.all([...directories.values()].map((directory) => rm(directory, { recursive: true, force: true }))),
+);
 
 storeContract({
   name: "the embedded store",

@@ -1,5 +1,17 @@
-/** Files that are written whole: a power cut leaves the old one or the new one, so the content is flushed before the name is its own. */
-import fs, { chmodSync, chownSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+/**
+ * Files that are written whole: a power cut leaves the old one or the new one, so the content is flushed before the
+ * name is its own.
+ */
+import fs, {
+  chmodSync,
+  chownSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { open } from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";

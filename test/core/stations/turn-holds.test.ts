@@ -1,4 +1,7 @@
-/** What a turn gives up while calls of its tools wait for a person, also where one begins to wait while another one ends. */
+/**
+ * What a turn gives up while calls of its tools wait for a person, also where one begins to wait while another one
+ * ends.
+ */
 import { expect, test } from "vitest";
 import { createSlots } from "../../../core/path/lanes/turn-slots.ts";
 import { addHold, Visit, whileHeld } from "../../../core/stations/index.ts";

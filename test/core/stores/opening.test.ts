@@ -15,11 +15,16 @@ const declared = (id: string, store: string) =>
   `export default definePlugin({ id: "${id}", version: "1.0.0", host: "^0.1.0", setup() {}, ${store} });`;
 
 /** Starts a gateway on the store `files`, beside plugins with the given modules. */
-async function startWith(modules: Readonly<Record<string, string>>, config: { readonly state?: object; readonly plugins?: object } = {}) {
+async function startWith(
+  modules: Readonly<Record<string, string>>,
+  config: { readonly state?: object; readonly plugins?: object } = {},
+) {
   const directory = temporaryDirectory();
   for (const [name, body] of Object.entries(modules)) {
     mkdirSync(join(directory, name));
-    const imports = `import { definePlugin } from "service-gateway/sdk"; import { storeError } from "service-gateway/sdk/store";`;
+    const imports =
+      `import { definePlugin } from "service-gateway/sdk"; import { storeError } from ` +
+      `"service-gateway/sdk/store";`;
     writeFileSync(join(directory, name, "index.ts"), `${imports}\n${body}`);
   }
   const load = Object.keys(modules).map((name) => `./${name}`);
@@ -56,18 +61,40 @@ test.each([
 
 describe("the gateway does not start", () => {
   test.each([
-    ["without the address", { url: undefined }, "config_invalid", /^state.url: is missing, and the store files needs it\.$/],
+    [
+      "without the address",
+      { url: undefined },
+      "config_invalid",
+      /^state.url: is missing, and the store files needs it\.$/,
+    ],
     ["with a store that has no valid name", { store: "no store" }, "config_invalid", /^state.store: /],
-    ["with an address for SQLite", { store: "sqlite" }, "config_invalid", /^state.url: is set, but state.store is sqlite/],
-    ["with a secret that cannot be read", { url: { env: "NOT_SET" } }, "secret_unavailable", /^state.url: .* NOT_SET is not set\.$/],
-    ["with a store that nothing provides", { store: "fils" }, "store_unknown", /^state.store: there is no store fils\.$/],
+    [
+      "with an address for SQLite",
+      { store: "sqlite" },
+      "config_invalid",
+      /^state.url: is set, but state.store is sqlite/,
+    ],
+    [
+      "with a secret that cannot be read",
+      { url: { env: "NOT_SET" } },
+      "secret_unavailable",
+      /^state.url: .* NOT_SET is not set\.$/,
+    ],
+    [
+      "with a store that nothing provides",
+      { store: "fils" },
+      "store_unknown",
+      /^state.store: there is no store fils\.$/,
+    ],
     ["with one that resembles none", { store: "redis" }, "store_unknown", /^state.store: there is no store redis\.$/],
   ])("%s", async (_name, state, code, message) => {
     const error = await failing({ "store-files": declared("store-files", "") }, { state });
     expect([error.code, error.message]).toEqual([code, expect.stringMatching(message)]);
     if (code === "store_unknown")
       expect(error.hint).toMatch(
-        "store" in state && state.store === "fils" ? /^Did you mean files\? Known stores: sqlite, / : /^Known stores: sqlite, /,
+        "store" in state && state.store === "fils"
+          ? /^Did you mean files\? Known stores: sqlite, /
+          : /^Known stores: sqlite, /,
       );
   });
 
@@ -75,10 +102,30 @@ describe("the gateway does not start", () => {
     declared("store-files", `store: { id: "files", description: "Files", async open() { ${statement} } }`);
 
   test.each([
-    ["that was written for another host", openFails("").replace("^0.1.0", "^9.0.0"), "plugin_range", /was written for SDK \^9\.0\.0/],
-    ["that provides none", declared("store-files", ""), "plugin_invalid", /it declares no store, but its name promises the store files/],
-    ["that provides another", declared("x", 'store: { id: "b", description: "B", open() {} }'), "plugin_invalid", /its store is b, but/],
-    ["that cannot be opened", declared("x", 'store: { id: "files", description: "B" }'), "plugin_invalid", /its store files has no open/],
+    [
+      "that was written for another host",
+      openFails("").replace("^0.1.0", "^9.0.0"),
+      "plugin_range",
+      /was written for SDK \^9\.0\.0/,
+    ],
+    [
+      "that provides none",
+      declared("store-files", ""),
+      "plugin_invalid",
+      /it declares no store, but its name promises the store files/,
+    ],
+    [
+      "that provides another",
+      declared("x", 'store: { id: "b", description: "B", open() {} }'),
+      "plugin_invalid",
+      /its store is b, but/,
+    ],
+    [
+      "that cannot be opened",
+      declared("x", 'store: { id: "files", description: "B" }'),
+      "plugin_invalid",
+      /its store files has no open/,
+    ],
     ["whose code fails", "throw new Error('no driver');", "plugin_load_failed", /no driver/],
     [
       "that fails with an error of its own",
@@ -137,7 +184,10 @@ describe("a store", () => {
     const noted = (name: string, rest: string) => `globalThis.ranBefore.push("${name}"); ${rest}`;
     await failing({
       other: noted("other", declared("other", "")),
-      "store-files": noted("store", declared("store-files", 'store: { id: "files", description: "F", open() { throw new Error("no"); } }')),
+      "store-files": noted(
+        "store",
+        declared("store-files", 'store: { id: "files", description: "F", open() { throw new Error("no"); } }'),
+      ),
     });
     expect(globals.ranBefore).toEqual(["store"]);
   });
@@ -145,9 +195,17 @@ describe("a store", () => {
   test("never runs in a worker: the plugin fails with a remedy, and the store still opens", async () => {
     const data = temporaryDirectory();
     const body = `import { createRequire } from "node:module";
-      const { openSqliteStore } = createRequire(${JSON.stringify(import.meta.filename)})("../../../core/state/sqlite/index.ts");
-      ${declared("store-files", `store: { id: "files", description: "Files", open: ({ now, owner }) => openSqliteStore({ directory: ${JSON.stringify(data)}, now, owner }) }`)}`;
-    const { gateway } = await startWith({ "store-files": body }, { plugins: { entries: { "store-files": { isolation: "worker" } } } });
+      const { openSqliteStore } =
+        createRequire(${JSON.stringify(import.meta.filename)})("../../../core/state/sqlite/index.ts");
+      ${declared(
+        "store-files",
+        `store: { id: "files", description: "Files", open: ({ now, owner }) => ` +
+          `openSqliteStore({ directory: ${JSON.stringify(data)}, now, owner }) }`,
+      )}`;
+    const { gateway } = await startWith(
+      { "store-files": body },
+      { plugins: { entries: { "store-files": { isolation: "worker" } } } },
+    );
     const { plugins } = await gateway.describe();
     expect(plugins).toMatchObject([
       { id: "./store-files", state: "failed", reason: expect.stringContaining("store.open of its declaration") },

@@ -17,7 +17,9 @@ interface Place {
   readonly env: { readonly DATABASE_URL: string };
 }
 
-function placeWith(config: { readonly state?: object; readonly plugins?: object; readonly gateway?: object } = {}): Place {
+function placeWith(
+  config: { readonly state?: object; readonly plugins?: object; readonly gateway?: object } = {},
+): Place {
   const home = temporaryHome();
   const [state, data] = [join(home, ".service"), join(home, "data")];
   mkdirSync(state);
@@ -71,7 +73,9 @@ describe("a gateway on a third-party store", () => {
     const gateway = await startAt(place);
     const id = await wake(gateway.url);
     expect(await json(place, "why", id)).toMatchObject({ id, state: "settled" });
-    expect(await json(place, "events", "list")).toMatchObject({ events: expect.arrayContaining([expect.objectContaining({ id })]) });
+    expect(await json(place, "events", "list")).toMatchObject({
+      events: expect.arrayContaining([expect.objectContaining({ id })]),
+    });
     expect(await json(place, "hooks", "deliveries")).toMatchObject({ deliveries: [{ id }] });
     expect(await json(place, "status")).toMatchObject({ running: true, store: "elsewhere" });
     await expect
@@ -85,11 +89,21 @@ describe("a gateway on a third-party store", () => {
     expect((await gateway.stop()).code).toBe(0);
 
     const { node } = openings(place)[0] ?? {};
-    expect(openings(place)).toEqual([{ owner: true, node }, ...Array(openings(place).length - 1).fill({ owner: false, node })]);
+    expect(openings(place)).toEqual([
+      { owner: true, node },
+      ...Array(openings(place).length - 1).fill({ owner: false, node }),
+    ]);
     expect(readFileSync(join(place.state, "node"), "utf8")).toBe(`${node}\n`);
     expect(node).toMatch(/^[A-Za-z0-9][A-Za-z0-9.-]*-[0-9a-f]{8}$/);
     // What is left of the state directory has no database, and names no password.
-    expect(readdirSync(place.state).sort()).toEqual(["cache", "config.jsonc", "gateway-token", "lock.db", "logs", "node"]);
+    expect(readdirSync(place.state).sort()).toEqual([
+      "cache",
+      "config.jsonc",
+      "gateway-token",
+      "lock.db",
+      "logs",
+      "node",
+    ]);
     const log = readFileSync(join(place.state, "logs", "gateway.log"), "utf8");
     expect(log).toMatch(/"address":"\[secret\]","password":"\[secret\]",.*"the store was opened"/);
     expect(log).not.toContain(password);
@@ -129,7 +143,9 @@ describe("a gateway on a third-party store", () => {
   test("lets config validate name the intended store", async () => {
     const { code, out, err } = await run(["config", "validate"], placeWith({ state: { store: "elswhere" } }));
     expect(code).toBe(1);
-    expect(out + err).toContain("state.store: there is no store elswhere. Did you mean elsewhere? Known stores: sqlite, ");
+    expect(out + err).toContain(
+      "state.store: there is no store elswhere. Did you mean elsewhere? Known stores: sqlite, ",
+    );
   });
 
   test("shows its events in dev mode and rejects a restart with a wrong address before stopping anything", async () => {
@@ -137,7 +153,10 @@ describe("a gateway on a third-party store", () => {
     const plugin = join(place.home, "quiet");
     mkdirSync(plugin);
     const declaration = `definePlugin({ id: "quiet", version: "1.0.0", host: "^0.1.0", setup() {} })`;
-    writeFileSync(join(plugin, "index.ts"), `import { definePlugin } from "service-gateway/sdk"; export default ${declaration};`);
+    writeFileSync(
+      join(plugin, "index.ts"),
+      `import { definePlugin } from "service-gateway/sdk"; export default ${declaration};`,
+    );
     const file = join(place.state, "config.jsonc");
     const dev = start(["dev", plugin, "--config", file], place);
     const [, url = ""] = /ready at (http:\S+)\.\n/.exec(await dev.until(/take effect when they are saved/)) ?? [];
@@ -156,7 +175,10 @@ describe("a gateway on a third-party store", () => {
 
   test("rejects --accept-new-state, which applies only to the embedded store", async () => {
     const { code, err } = await run(["gateway", "--accept-new-state"], placeWith());
-    expect([code, err]).toEqual([2, expect.stringContaining("--accept-new-state is for the store sqlite, and state.store is elsewhere")]);
+    expect([code, err]).toEqual([
+      2,
+      expect.stringContaining("--accept-new-state is for the store sqlite, and state.store is elsewhere"),
+    ]);
   });
 
   test("leaves a state directory that the embedded store treats as new", async () => {

@@ -6,7 +6,9 @@ import { type Broken, brokenChannels } from "./broken/index.ts";
 import { contractOf, createPostbox } from "./postbox/channel.ts";
 import { abilities, openPostbox } from "./postbox/platform.ts";
 
-/** Rules that look at the whole process, or play ten minutes of its time: one at a time, and without their neighbours. */
+/**
+ * Rules that look at the whole process, or play ten minutes of its time: one at a time, and without their neighbours.
+ */
 const alone = /^leftovers |^life > (?!start )|falls silent|leaves no /;
 /** Rules that start gateways, or wait for a platform that is away: without their neighbours. */
 const slow = /^(?:recovery|conversation) |^life > start /;
@@ -14,8 +16,9 @@ const slow = /^(?:recovery|conversation) |^life > start /;
 const groupOf = (title: string) => title.split(" > ")[0];
 
 /**
- * `fetch` ends a request after five minutes without an answer. It keeps the timer of its first request, which is a real one here: the clock
- * of the contract would play it, and a channel that never gives up would be taken for one that does.
+ * `fetch` ends a request after five minutes without an answer. It keeps the timer of its first request, which is a real
+ * one here: the clock of the contract would play it, and a channel that never gives up would be taken for one that
+ * does.
  */
 beforeAll(async () => {
   const platform = await openPostbox();
@@ -29,7 +32,11 @@ function rulesFor({ channel, caughtBy, fixtures, functions }: Broken) {
   const rules = contractRules(options);
   const meant = rules.find(({ title }) => title === caughtBy);
   if (meant === undefined) throw new Error(`The contract has no test ${caughtBy}.`);
-  return { options, meant, others: rules.filter((rule) => rule !== meant && groupOf(rule.title) === groupOf(caughtBy)) };
+  return {
+    options,
+    meant,
+    others: rules.filter((rule) => rule !== meant && groupOf(rule.title) === groupOf(caughtBy)),
+  };
 }
 
 describe("a faulty channel", async () => {
@@ -37,7 +44,8 @@ describe("a faulty channel", async () => {
 
   const isAlone = ([, { caughtBy }]: (typeof channels)[number]) => alone.test(caughtBy);
   const isSlow = (one: (typeof channels)[number]) => slow.test(one[1].caughtBy) && !isAlone(one);
-  // What is waited for in these never comes; what else a rule waits for must come meanwhile, such as a connection on a busy machine.
+  // What is waited for in these never comes; what else a rule waits for must come meanwhile, such as a connection on a
+  // busy machine.
   const [patient, impatient] = [{ patienceMs: 5_000 }, { patienceMs: 3_000 }];
 
   test.concurrent.each(channels.filter((one) => !isAlone(one) && !isSlow(one)))(
@@ -78,17 +86,21 @@ describe("a platform that speaks another protocol than its channel", () => {
       await tryRule(rule, options, { patienceMs, contact });
     };
     await attempt("life > start connects and reports it", 1_000);
-    await expect(attempt("life > nothing is received after close", 100)).rejects.toThrow(/^The person wrote, but no message was received/);
+    await expect(attempt("life > nothing is received after close", 100)).rejects.toThrow(
+      /^The person wrote, but no message was received/,
+    );
     // It would wait for minutes.
     await expect(attempt("conversation > a person is answered", 600_000)).rejects.toThrow(
-      "Not tried, because no rule before it could receive a message from the platform. Mend the first one that failed: The person wrote, but",
+      "Not tried, because no rule before it could receive a message from the platform. Mend the first one " +
+        "that failed: The person wrote, but",
     );
     await attempt("parse > is pure", 1_000);
   });
 });
 
 describe("skipping a test", () => {
-  const skipped = (title: string, reason: string) => problemsOf(contractRules(contractOf(createPostbox())), [{ test: title, reason }]);
+  const skipped = (title: string, reason: string) =>
+    problemsOf(contractRules(contractOf(createPostbox())), [{ test: title, reason }]);
 
   test("is allowed for an existing test with a reason", () => {
     expect(skipped("parse > is pure", "The library changes its own objects.")).toEqual([]);
@@ -96,6 +108,8 @@ describe("skipping a test", () => {
 
   test("fails without a reason or for a test that does not exist for the channel", () => {
     expect(skipped("parse > is pure", " ")).toEqual(['The skip of "parse > is pure" gives no reason.']);
-    expect(skipped("render > has wings", "It has none.")).toEqual(['There is no test "render > has wings" for this plugin.']);
+    expect(skipped("render > has wings", "It has none.")).toEqual([
+      'There is no test "render > has wings" for this plugin.',
+    ]);
   });
 });

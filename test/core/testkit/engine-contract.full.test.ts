@@ -7,16 +7,18 @@ import { brokenEngines } from "./engines/broken.ts";
 import { contractOf } from "./engines/harbour.ts";
 import { sailor } from "./engines/sailor.ts";
 
-engineContract(contractOf(defineEngine({ id: "sailor", version: "1.0.0", host: "^0.1.0", needsModel: true, run: sailor })));
+engineContract(
+  contractOf(defineEngine({ id: "sailor", version: "1.0.0", host: "^0.1.0", needsModel: true, run: sailor })),
+);
 
 describe("a faulty engine fails only its intended test, with a clear message", () => {
   test.each(brokenEngines)("$name", async ({ engine, caughtBy, says }) => {
     const options = contractOf(engine);
     const failed: string[] = [];
     for (const rule of engineRules(options)) {
-      const failure = await tryEngineRule(rule, options, { patienceMs: rule.title === caughtBy ? 1_000 : 10_000 }).catch(
-        (error: Error) => error,
-      );
+      const failure = await tryEngineRule(rule, options, {
+        patienceMs: rule.title === caughtBy ? 1_000 : 10_000,
+      }).catch((error: Error) => error);
       if (failure === undefined) continue;
       failed.push(rule.title);
       if (rule.title === caughtBy) expect(failure.message).toMatch(says);

@@ -1,4 +1,7 @@
-/** The channels without a platform, that of a test host and that of our own tests, keep the contract that strangers are held to. */
+/**
+ * The channels without a platform, that of a test host and that of our own tests, keep the contract that strangers are
+ * held to.
+ */
 
 import { ChannelError, type Json } from "../../../core/sdk/contract.ts";
 import { createTestChannel } from "../../../core/testkit/host/loopback.ts";
@@ -21,7 +24,10 @@ const raw = (more: object) => ({ ...message, ...more }) as unknown as Json;
 const fixtures = {
   messages: [
     { raw: raw({}), expect: { text: "Hello", sender: { id: "7", name: "Ada" } } },
-    { raw: raw({ chat: { ...message.chat, thread: "3" } }), expect: { chat: { id: "7", kind: "direct", thread: "3" } as const } },
+    {
+      raw: raw({ chat: { ...message.chat, thread: "3" } }),
+      expect: { chat: { id: "7", kind: "direct", thread: "3" } as const },
+    },
   ],
   // They send to no platform, and none sends anything back.
   own: [],
@@ -68,7 +74,9 @@ channelContract({
         read: ({ thread = false } = {}) =>
           loopback.sent
             .slice(from)
-            .flatMap((sent) => (sent.chat === message.chat.id && (sent.thread !== undefined) === thread ? [sent.text] : [])),
+            .flatMap((sent) =>
+              sent.chat === message.chat.id && (sent.thread !== undefined) === thread ? [sent.text] : [],
+            ),
         async fail(ability) {
           if (ability === "repeat") return void (await loopback.say("Hello", { id }));
           const retryable = ability !== "refuse";

@@ -34,7 +34,12 @@ describe("the preset tester", () => {
       headers: { "Content-Type": "application/x-www-form-urlencoded" },
       expect: [{ action: "agent", message: "Ada came in", name: "Hook", sessionKey: "hook:test-1" }],
     },
-    { name: "a body of another kind", payload: {}, headers: { "content-type": "text/plain" }, expect: { code: "unsupported_media_type" } },
+    {
+      name: "a body of another kind",
+      payload: {},
+      headers: { "content-type": "text/plain" },
+      expect: { code: "unsupported_media_type" },
+    },
     { name: "another path", path: "window", payload: {}, expect: { code: "not_found" } },
     {
       name: "a blank message",

@@ -2,12 +2,17 @@ import { defineTransform } from "service-gateway/sdk";
 import { transformTester } from "service-gateway/testkit";
 import { expect } from "vitest";
 
-const build = defineTransform<{ readonly build?: { readonly state: string } }>(async ({ payload, headers, query, path, source, now }) => {
-  if (payload.build === undefined) throw new Error("a payload without build");
-  if (payload.build.state === "passed") return null;
-  if (payload.build.state === "unknown") return undefined;
-  return { message: [payload.build.state, headers["x-event"], query.from, path, source, now].join(" "), name: String(headers.constructor) };
-});
+const build = defineTransform<{ readonly build?: { readonly state: string } }>(
+  async ({ payload, headers, query, path, source, now }) => {
+    if (payload.build === undefined) throw new Error("a payload without build");
+    if (payload.build.state === "passed") return null;
+    if (payload.build.state === "unknown") return undefined;
+    return {
+      message: [payload.build.state, headers["x-event"], query.from, path, source, now].join(" "),
+      name: String(headers.constructor),
+    };
+  },
+);
 
 transformTester.run("a transform in its tester", build, [
   { name: "may say that there is nothing to do", payload: { build: { state: "passed" } }, expect: null },
@@ -20,7 +25,11 @@ transformTester.run("a transform in its tester", build, [
     path: "builds",
     expect: { message: "failed build here builds ci 2026-01-02T03:04:05.678Z", name: "undefined" },
   },
-  { name: "may be matched in parts", payload: { build: { state: "failed" } }, expect: expect.objectContaining({ name: "undefined" }) },
+  {
+    name: "may be matched in parts",
+    payload: { build: { state: "failed" } },
+    expect: expect.objectContaining({ name: "undefined" }),
+  },
   { name: "is held to what it throws", payload: {}, expect: { throws: "without build" } },
 ]);
 

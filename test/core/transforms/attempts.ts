@@ -1,17 +1,20 @@
 /**
- * Ways out of a sandbox, as somebody would try them. Bodies are those of `async (p) => { ... }`, with what lies outside in `p`; whatever
- * one can show is returned. Every one of them has to come back with nothing.
+ * Ways out of a sandbox, as somebody would try them. Bodies are those of `async (p) => { ... }`, with what lies outside
+ * in `p`; whatever one can show is returned. Every one of them has to come back with nothing.
  */
 
 /** Modules of Node that lead to files, processes, the network or the runtime's insides. */
 export const forbiddenModules =
-  "fs fs/promises child_process worker_threads cluster net dgram dns dns/promises http https http2 tls module process vm v8 inspector " +
-  "inspector/promises diagnostics_channel async_hooks os repl sqlite wasi trace_events perf_hooks stream stream/promises stream/web readline " +
+  "fs fs/promises child_process worker_threads cluster net dgram dns dns/promises http https http2 tls " +
+  "module process vm v8 inspector " +
+  "inspector/promises diagnostics_channel async_hooks os repl sqlite wasi trace_events perf_hooks stream " +
+  "stream/promises stream/web readline " +
   "tty test sea domain zlib constants sys";
 
 /** Globals that lead to the network, other threads, or machine code. */
 export const forbiddenGlobals =
-  "fetch WebSocket EventSource Request Response Headers FormData XMLHttpRequest Worker SharedWorker BroadcastChannel MessageChannel MessagePort " +
+  "fetch WebSocket EventSource Request Response Headers FormData XMLHttpRequest Worker SharedWorker " +
+  "BroadcastChannel MessageChannel MessagePort " +
   "WebAssembly Atomics navigator localStorage sessionStorage require module exports Storage PerformanceObserver Blob";
 
 /** One after the other in one process: none of these leaves anything behind. */
@@ -36,53 +39,76 @@ export const bodies: Readonly<Record<string, string>> = {
   "an http: URL": 'return await import("http://127.0.0.1:" + p.http + "/x.mjs")',
   "a module that only the sandbox has, by another name": 'return await import("sandbox:../outside/secret.mjs")',
   "another built-in by the sandbox's own scheme": 'return await import("sandbox:fs")',
-  "where a file outside would be": "return import.meta.resolve('node:fs') + (await import(import.meta.resolve('../outside/secret.mjs')))",
-  "Node's own loader": 'return [typeof require, typeof module, typeof import.meta.require].filter((t) => t !== "undefined")',
+  "where a file outside would be":
+    "return import.meta.resolve('node:fs') + (await import(import.meta.resolve('../outside/secret.mjs')))",
+  "Node's own loader":
+    'return [typeof require, typeof module, typeof import.meta.require].filter((t) => t !== "undefined")',
   "the register of handed-on modules":
-    'const r = globalThis[Symbol.for("sandbox:")]; return [r("fs"), r("node:fs"), r("constructor"), r("__proto__"), r("../outside/secret.mjs")].filter(Boolean)',
+    'const r = globalThis[Symbol.for("sandbox:")]; return [r("fs"), r("node:fs"), r("constructor"), ' +
+    'r("__proto__"), r("../outside/secret.mjs")].filter(Boolean)',
   "the environment": 'return JSON.stringify(process.env) === "{}" ? undefined : JSON.stringify(process.env)',
   "the environment by its name": "return process.env[p.variable]",
   "what the real process has":
-    'return "binding _linkedBinding dlopen getBuiltinModule kill mainModule report execve chdir reallyExit _getActiveHandles send channel stdin permission".split(" ").filter((n) => process[n] !== undefined)',
+    'return "binding _linkedBinding dlopen getBuiltinModule kill mainModule report execve chdir reallyExit ' +
+    '_getActiveHandles send channel stdin permission".split(" ").filter((n) => process[n] !== undefined)',
   "the class of the process":
     "return [process.constructor, Object.getPrototypeOf(process), process.stdout.constructor?.connect].filter(Boolean)",
   "the class of the output": "return new process.stdout.constructor({ fd: 3 }).write?.('x')",
   "the console's streams": "return [console._stdout, console._stderr, console.Console].filter(Boolean)",
-  "a forged answer by the output": `process.stdout.write('\\0\\0\\0\\x2a{"id":"1","type":"result","value":{"message":"forged"}}'); console.log('{"type":"result"}')`,
-  "code from a text, by eval": 'return [eval("typeof require"), eval("typeof process.binding")].filter((t) => t !== "undefined")',
+  "a forged answer by the output":
+    `process.stdout.write('\\0\\0\\0\\x2a{"id":"1","type":"result","value":{"message":"forged"}}'); ` +
+    `console.log('{"type":"result"}')`,
+  "code from a text, by eval":
+    'return [eval("typeof require"), eval("typeof process.binding")].filter((t) => t !== "undefined")',
   "code from a text, by Function":
-    'return new Function("return [typeof require, this.process.getBuiltinModule, globalThis.bridge]")().filter((v) => v !== "undefined" && v !== undefined)',
+    'return new Function("return [typeof require, this.process.getBuiltinModule, ' +
+    'globalThis.bridge]")().filter((v) => v !== "undefined" && v !== undefined)',
   "code from a text, by a function's constructor": `return await (() => {}).constructor("return import('node:fs')")()`,
-  "code from a text, by an async function's constructor": `return await (async () => {}).constructor("return await import('node:fs')")()`,
-  "code from a text, by a generator's constructor": `return await (function* () {}).constructor("yield import('../outside/secret.mjs')")().next().value`,
-  "code from a text, by a timer": 'setTimeout("globalThis.hit = 1", 0); await new Promise((r) => setTimeout(r, 5)); return globalThis.hit',
+  "code from a text, by an async function's constructor":
+    `return await (async () => {}).constructor("return await ` + `import('node:fs')")()`,
+  "code from a text, by a generator's constructor":
+    `return await (function* () {}).constructor("yield ` + `import('../outside/secret.mjs')")().next().value`,
+  "code from a text, by a timer":
+    'setTimeout("globalThis.hit = 1", 0); await new Promise((r) => setTimeout(r, 5)); return globalThis.hit',
   "a port of messages, by a signal's own symbol":
-    "const found = Object.getOwnPropertySymbols(AbortSignal.prototype).filter((s) => /transfer|clone|messag/i.test(String(s))); return found.map((s) => AbortSignal.prototype[s]())",
+    "const found = Object.getOwnPropertySymbols(AbortSignal.prototype).filter((s) => " +
+    "/transfer|clone|messag/i.test(String(s))); return found.map((s) => AbortSignal.prototype[s]())",
   "a port of messages, by a stream of a blob":
     "return [...Object.getOwnPropertySymbols(Object.getPrototypeOf(new Blob().stream()))].map(String)",
   "a class of Node's, by an exception that says how it is cloned":
-    "const seen = []; for (const s of [...Object.getOwnPropertySymbols(DOMException.prototype), Symbol.for('messaging_clone_symbol')]) { const e = new DOMException('x'); Object.defineProperty(e, s, { value: () => ({ data: {}, deserializeInfo: 'net:Socket' }) }); const c = structuredClone(e); if (c.connect !== undefined) seen.push('socket'); } return seen",
+    "const seen = []; for (const s of [...Object.getOwnPropertySymbols(DOMException.prototype), " +
+    "Symbol.for('messaging_clone_symbol')]) { const e = new DOMException('x'); Object.defineProperty(e, s, " +
+    "{ value: () => ({ data: {}, deserializeInfo: 'net:Socket' }) }); const c = structuredClone(e); if " +
+    "(c.connect !== undefined) seen.push('socket'); } return seen",
   "a console of Node's, by the same way":
     "return structuredClone(Object.assign(new DOMException('x'), { deserializeInfo: 'repl:REPLServer' })).context",
   "hooks of Node's loader": 'return (await import("node:module")).registerHooks',
   "a database": 'const { DatabaseSync } = await import("node:sqlite"); return new DatabaseSync(p.written)',
   "a request by fetch": "return await (await fetch('http://127.0.0.1:' + p.http)).text()",
-  "the dispatcher behind fetch": "return [1, 2].map((n) => globalThis[Symbol.for('undici.globalDispatcher.' + n)]).filter(Boolean)",
+  "the dispatcher behind fetch":
+    "return [1, 2].map((n) => globalThis[Symbol.for('undici.globalDispatcher.' + n)]).filter(Boolean)",
   "the stream below a hash":
-    'const { createHash } = await import("node:crypto"); const h = createHash("sha256"); return [h.pipe, h.constructor?.super_, Object.getPrototypeOf(h)?.on, h.update("x").emit].filter(Boolean)',
+    'const { createHash } = await import("node:crypto"); const h = createHash("sha256"); return [h.pipe, ' +
+    'h.constructor?.super_, Object.getPrototypeOf(h)?.on, h.update("x").emit].filter(Boolean)',
   "the key store, the engine, the primes of crypto":
-    'const c = await import("node:crypto"); return ["setEngine", "setFips", "generateKeyPairSync", "createCipheriv", "X509Certificate", "Hash", "secureHeapUsed"].filter((n) => c[n] !== undefined)',
+    'const c = await import("node:crypto"); return ["setEngine", "setFips", "generateKeyPairSync", ' +
+    '"createCipheriv", "X509Certificate", "Hash", "secureHeapUsed"].filter((n) => c[n] !== undefined)',
   "the callers on the stack":
-    "Error.prepareStackTrace = (_, sites) => sites; try { return new Error().stack.flatMap((s) => [s.getThis?.(), s.getFunction?.()]).filter((x) => x !== undefined && x !== null && x !== globalThis) } finally { delete Error.prepareStackTrace }",
+    "Error.prepareStackTrace = (_, sites) => sites; try { return new Error().stack.flatMap((s) => " +
+    "[s.getThis?.(), s.getFunction?.()]).filter((x) => x !== undefined && x !== null && x !== globalThis) } " +
+    "finally { delete Error.prepareStackTrace }",
   "the timers of others":
-    "let t = setTimeout(() => {}, 1e6), seen = [], at = t._idleNext; for (let i = 0; i < 50 && at && at !== t; i++, at = at._idleNext) { if (typeof at._onTimeout === 'function') seen.push(String(at._onTimeout)) } clearTimeout(t); return seen",
+    "let t = setTimeout(() => {}, 1e6), seen = [], at = t._idleNext; for (let i = 0; i < 50 && at && at !== " +
+    "t; i++, at = at._idleNext) { if (typeof at._onTimeout === 'function') seen.push(String(at._onTimeout)) " +
+    "} clearTimeout(t); return seen",
 };
 
 /** Bodies that leave something behind, or stand in a file of another kind: each in a process of its own. */
 export const files: Readonly<Record<string, string>> = {
   "static.mjs": 'import { secret } from "../outside/secret.mjs"; export default () => ({ message: secret });',
   "static-fs.ts":
-    'import { readFileSync } from "node:fs"; export default (c: any) => ({ message: readFileSync(c.payload.outside + "/secret.txt", "utf8") });',
+    'import { readFileSync } from "node:fs"; export default (c: any) => ({ message: ' +
+    'readFileSync(c.payload.outside + "/secret.txt", "utf8") });',
   "export-from.mjs": 'export { secret as default } from "./link.mjs";',
   "required.cjs.js": 'module.exports = (c) => ({ message: require(c.payload.outside + "/secret.cjs") });',
   "required-above.js": 'const s = require("../outside/secret.cjs"); module.exports = () => ({ message: s });',
@@ -141,7 +167,8 @@ export const files: Readonly<Record<string, string>> = {
     process.emit?.("x"); process.on?.("exit", () => {});
     return { message: [...seen].map((o) => [o.constructor?.name, typeof o.binding, typeof o.getBuiltinModule, typeof o.stdout].join()).join(";") };
   };`,
-  // Bytes ask the constructor that they name for a part of themselves, and a getter for their length: both would be handed the frame.
+  // Bytes ask the constructor that they name for a part of themselves, and a getter for their length: both would be
+  // handed the frame.
   "frames.mjs": `const seen = []; const Bytes = Uint8Array; const any = Object.getPrototypeOf(Bytes.prototype);
   const look = (bytes) => { if (bytes instanceof ArrayBuffer || bytes?.buffer instanceof ArrayBuffer) seen.push(bytes); };
   const forge = (memory) => {
@@ -221,8 +248,12 @@ export const files: Readonly<Record<string, string>> = {
     return { message: seen.map((s) => typeof s.connect).join() };
   };`,
   // The gateway reads and compiles what cannot be stripped of its types: not what a thrown error says it was.
-  "compiler.mjs": `export default ({ payload: p }) => { throw Object.assign(new Error("x"), { code: "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX", file: "../../.." + p.outside + "/secret.ts" }); };`,
-  "compiler-own.mjs": `export default () => { throw Object.assign(new Error("x"), { code: "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX", file: "compiler-own.mjs" }); };`,
+  "compiler.mjs":
+    `export default ({ payload: p }) => { throw Object.assign(new Error("x"), { code: ` +
+    `"ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX", file: "../../.." + p.outside + "/secret.ts" }); };`,
+  "compiler-own.mjs":
+    `export default () => { throw Object.assign(new Error("x"), { code: ` +
+    `"ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX", file: "compiler-own.mjs" }); };`,
   // What the runtime looks for on its process and does not find there, it looks for further up.
   "ancestors.mjs": `import { EventEmitter } from "node:events"; import { deprecate } from "node:util";
   const seen = new Set();

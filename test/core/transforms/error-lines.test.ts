@@ -6,21 +6,43 @@ import { codeOnly, decoratorLine } from "../../../core/transforms/modules/code-o
 import { openWorkshop } from "./workshop.ts";
 
 const cases: readonly (readonly [rule: string, file: string, code: string, place: string])[] = [
-  ["a property of undefined", "a.js", "export default (c) => {\n  const a = c.payload;\n  return { message: a.x.y };\n};\n", "a.js:3"],
-  ["after a call", "b.js", "export default (c) => {\n  String(c);\n  const a = c.payload;\n\n  return { message: a.x.y };\n};\n", "b.js:5"],
+  [
+    "a property of undefined",
+    "a.js",
+    "export default (c) => {\n  const a = c.payload;\n  return { message: a.x.y };\n};\n",
+    "a.js:3",
+  ],
+  [
+    "after a call",
+    "b.js",
+    "export default (c) => {\n  String(c);\n  const a = c.payload;\n\n  return { message: a.x.y };\n};\n",
+    "b.js:5",
+  ],
   [
     "in TypeScript",
     "c.ts",
-    "interface P {\n  x?: { y: string };\n}\nexport default (c: { payload: P }) => {\n  return { message: c.payload.x!.y };\n};\n",
+    "interface P {\n  x?: { y: string };\n}\nexport default (c: { payload: P }) => {\n  return { message: " +
+      "c.payload.x!.y };\n};\n",
     "c.ts:5",
   ],
-  ["of null, by its name in brackets", "d.js", 'export default (c) => {\n  const a = null;\n  return { message: a["y"] };\n};\n', "d.js:3"],
+  [
+    "of null, by its name in brackets",
+    "d.js",
+    'export default (c) => {\n  const a = null;\n  return { message: a["y"] };\n};\n',
+    "d.js:3",
+  ],
   ["that is set", "e.js", "export default (c) => {\n  let a;\n  a.y = 5;\n};\n", "e.js:3"],
-  ["in a template", "f.js", "export default (c) => {\n  const a = c.payload;\n  return { message: `${a.x.y}` };\n};\n", "f.js:3"],
+  [
+    "in a template",
+    "f.js",
+    "export default (c) => {\n  const a = c.payload;\n  return { message: `${a.x.y}` };\n};\n",
+    "f.js:3",
+  ],
   [
     "in a file that has it in comments and texts too",
     "g.js",
-    '// c.x.y\nconst text = "a.y"; /* .y */ const t = `b.y`;\nexport default (c) => {\n\n  return { message: c.x.y + text + t };\n};\n',
+    '// c.x.y\nconst text = "a.y"; /* .y */ const t = `b.y`;\nexport default (c) => {\n\n  return { ' +
+      "message: c.x.y + text + t };\n};\n",
     "g.js:5",
   ],
   [
@@ -82,11 +104,17 @@ describe("an error is reported at its place", () => {
 describe("decorators", () => {
   test.each(["ts", "js"])("are rejected with a message that names them, in .%s", async (ending) => {
     const type = ending === "ts" ? ": any" : "";
-    const code = `function deco()${type} { return () => 42; }\n/** @param x */\nclass D { @deco m() { return 1; } }\nexport default () => ({ message: String(new D().m()) });\n`;
-    const own = openWorkshop({ [`dec.${ending}`]: code, "enum.ts": `enum E { A }\n@deco class C {}\nexport default () => null;\n` });
+    const code =
+      `function deco()${type} { return () => 42; }\n/** @param x */\nclass D { @deco m() { ` +
+      `return 1; } }\nexport default () => ({ message: String(new D().m()) });\n`;
+    const own = openWorkshop({
+      [`dec.${ending}`]: code,
+      "enum.ts": `enum E { A }\n@deco class C {}\nexport default () => null;\n`,
+    });
     try {
       expect((await own.fault(`dec.${ending}`)).message).toBe(
-        `dec.${ending}:3: transforms have no decorators. Call the function yourself, or compile the file to JavaScript first`,
+        `dec.${ending}:3: transforms have no decorators. Call the function yourself, or compile the file to ` +
+          "JavaScript first",
       );
       expect((await own.fault("enum.ts")).message).toMatch(/^enum\.ts:2: transforms have no decorators/);
     } finally {

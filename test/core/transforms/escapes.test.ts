@@ -82,12 +82,15 @@ describe("a transform that tries to escape", () => {
 
   beforeAll(() => {
     const functions = Object.values(bodies).map(
-      (body, index) => `export async function a${index}({ payload: p }) { return show(await (async () => { ${body} })()); }`,
+      (body, index) =>
+        `export async function a${index}({ payload: p }) { return show(await (async () => { ${body} })()); }`,
     );
     const show =
-      "const show = (found) => found === undefined || found === null || (Array.isArray(found) && found.length === 0) ? null : { message: say(found) };";
+      "const show = (found) => found === undefined || found === null || (Array.isArray(found) && " +
+      "found.length === 0) ? null : { message: say(found) };";
     const say =
-      "const say = (found) => { try { return JSON.stringify(found) + String(Object.keys(found)) + String(found.default) } catch { return String(found) } };";
+      "const say = (found) => { try { return JSON.stringify(found) + String(Object.keys(found)) + " +
+      "String(found.default) } catch { return String(found) } };";
     shop.write("bodies.mjs", [show, say, ...functions].join("\n"));
     for (const [name, text] of Object.entries(files)) shop.write(name, text);
   });
@@ -97,18 +100,23 @@ describe("a transform that tries to escape", () => {
   });
 
   test.each(names)("gains nothing from %s", async (name) => {
-    const ended = await shop.run("bodies.mjs", where as Json, `a${names.indexOf(name)}`).catch((error: TransformError) => error);
+    const ended = await shop
+      .run("bodies.mjs", where as Json, `a${names.indexOf(name)}`)
+      .catch((error: TransformError) => error);
     if (ended instanceof TransformError) expect(["threw", "refused"]).toContain(ended.kind);
     else expect(ended).toBeNull();
     expect(String(ended)).not.toContain(canary);
   });
 
-  test.each(Object.keys(files).filter((name) => !name.startsWith("node_modules/")))("gains nothing from %s", async (name) => {
-    const ended = await shop.run(name, where as Json).catch((error: TransformError) => error);
-    if (ended instanceof TransformError) expect(["threw", "refused"]).toContain(ended.kind);
-    else expect((ended as { message?: string } | null)?.message ?? "").toBe("");
-    expect(String(ended)).not.toContain(canary);
-  });
+  test.each(Object.keys(files).filter((name) => !name.startsWith("node_modules/")))(
+    "gains nothing from %s",
+    async (name) => {
+      const ended = await shop.run(name, where as Json).catch((error: TransformError) => error);
+      if (ended instanceof TransformError) expect(["threw", "refused"]).toContain(ended.kind);
+      else expect((ended as { message?: string } | null)?.message ?? "").toBe("");
+      expect(String(ended)).not.toContain(canary);
+    },
+  );
 
   test("finds no Node module that reaches files, processes, the network or the runtime", async () => {
     shop.write(
@@ -122,7 +130,10 @@ describe("a transform that tries to escape", () => {
       };`,
     );
     expect(await shop.run("builtins.mjs")).toEqual({ message: "" });
-    const required = `module.exports = () => ({ message: ${JSON.stringify(forbiddenModules.split(" "))}.filter((n) => { try { return require(n) } catch {} try { return require("node:" + n) } catch {} }).join() })`;
+    const required =
+      "module.exports = () => ({ message: " +
+      `${JSON.stringify(forbiddenModules.split(" "))}.filter((n) => { try { return ` +
+      `require(n) } catch {} try { return require("node:" + n) } catch {} }).join() })`;
     shop.write("requires.js", required);
     expect(await shop.run("requires.js")).toEqual({ message: "" });
   });
@@ -130,7 +141,8 @@ describe("a transform that tries to escape", () => {
   test("finds no global that reaches the network, threads or machine code", async () => {
     shop.write(
       "globals.mjs",
-      `export default () => ({ message: ${JSON.stringify(forbiddenGlobals.split(" "))}.filter((n) => n in globalThis).join() });`,
+      `export default () => ({ message: ${JSON.stringify(forbiddenGlobals.split(" "))}.filter((n) => n in ` +
+        "globalThis).join() });",
     );
     expect(await shop.run("globals.mjs")).toEqual({ message: "" });
   });
@@ -139,8 +151,12 @@ describe("a transform that tries to escape", () => {
     shop.write("planted.mjs", 'export default async () => ({ message: String((await import("./new.mjs")).secret) });');
     expect((await shop.fault("planted.mjs")).kind).toBe("threw");
     symlinkSync(join(outside, "secret.mjs"), join(shop.root, "new.mjs"));
-    for (let attempt = 0; attempt < 3; attempt++) expect(String((await shop.fault("planted.mjs")).message)).not.toContain(canary);
-    shop.write("planted.mjs", '// again\nexport default async () => ({ message: String((await import("./new.mjs")).secret) });');
+    for (let attempt = 0; attempt < 3; attempt++)
+      expect(String((await shop.fault("planted.mjs")).message)).not.toContain(canary);
+    shop.write(
+      "planted.mjs",
+      '// again\nexport default async () => ({ message: String((await import("./new.mjs")).secret) });',
+    );
     expect(await shop.fault("planted.mjs")).toMatchObject({
       kind: "refused",
       message: expect.stringContaining("ends outside the transforms root"),

@@ -6,38 +6,53 @@ import { openWorkshop, type Workshop } from "./workshop.ts";
 let shop: Workshop;
 const files: Readonly<Record<string, string>> = {
   "plain.ts":
-    'import { defineTransform, type TransformContext } from "service-gateway/sdk"; import type { Gone } from "./types-only.ts";\nexport default defineTransform(({ payload }: TransformContext) => ({ message: String((payload as { x: number }).x satisfies number) }));',
+    'import { defineTransform, type TransformContext } from "service-gateway/sdk"; import type { Gone } ' +
+    'from "./types-only.ts";\nexport default defineTransform(({ payload }: TransformContext) => ({ message: ' +
+    "String((payload as { x: number }).x satisfies number) }));",
   "extensions.mts":
-    'import { a } from "./lib/a"; import { b } from "./lib/b.js"; import { c } from "./lib"; export default () => ({ message: a + b + c });',
+    'import { a } from "./lib/a"; import { b } from "./lib/b.js"; import { c } from "./lib"; export default ' +
+    "() => ({ message: a + b + c });",
   "lib/a.ts": 'export const a: string = "a";',
   "lib/b.ts": 'export const b: string = "b";',
   "lib/index.ts": 'export const c: string = "c";',
   "plain.js": 'import data from "./data.json" with { type: "json" }; export default () => ({ message: data.text });',
   "data.json": '{ "text": "json" }',
   "common.js":
-    'const { basename } = require("node:path"); const { a } = require("./lib/a.ts"); module.exports = ({ path }) => ({ message: basename(path) + a + require("./data.json").text });',
+    'const { basename } = require("node:path"); const { a } = require("./lib/a.ts"); module.exports = ({ ' +
+    'path }) => ({ message: basename(path) + a + require("./data.json").text });',
   "was-module.js":
-    'Object.defineProperty(exports, "__esModule", { value: true }); exports.default = () => ({ message: "default of a compiled file" });',
+    'Object.defineProperty(exports, "__esModule", { value: true }); exports.default = () => ({ message: ' +
+    '"default of a compiled file" });',
   "named.ts":
-    "export const one = () => ({ message: 'one' }); export async function two() { return { message: 'two' }; } export const three = 3;",
+    "export const one = () => ({ message: 'one' }); export async function two() { return { message: 'two' " +
+    "}; } export const three = 3;",
   "enum.ts": `import path, { sep } from "node:path"; import whole, { part } from "common-package"; import { Level } from "./level";
 enum Colour { Red = 1 } namespace Names { export const own = "n"; } class Box { constructor(readonly size: number) {} }
 export default async () => { const late = await import("./late.ts"); return { message: [Colour.Red, Names.own, new Box(2).size, path.sep === sep, whole.part, part, Level.High, late.default].join() }; };`,
   "level.ts": "export enum Level { High = 9 }",
   "late.ts": "enum Late { Seven = 7 } export default Late.Seven;",
   "packages.mjs":
-    'import whole, { part } from "common-package"; import esm, { named } from "@scope/esm"; import inner from "common-package/inner.js"; export default () => ({ message: [whole.part, part, esm, named, inner.deep()].join() });',
+    'import whole, { part } from "common-package"; import esm, { named } from "@scope/esm"; import inner ' +
+    'from "common-package/inner.js"; export default () => ({ message: [whole.part, part, esm, named, ' +
+    "inner.deep()].join() });",
   "node_modules/common-package/package.json": '{ "name": "common-package", "main": "./main.js" }',
   "node_modules/common-package/main.js": 'exports.part = "part"; exports.env = typeof process.env.NODE_ENV;',
-  "node_modules/common-package/inner.js": 'const a = require("./cycle-a"); exports.deep = () => a.name + require("./cycle-b").seen;',
+  "node_modules/common-package/inner.js":
+    'const a = require("./cycle-a"); exports.deep = () => a.name + require("./cycle-b").seen;',
   "node_modules/common-package/cycle-a.js": 'exports.name = "a"; exports.b = require("./cycle-b");',
   "node_modules/common-package/cycle-b.js": 'exports.seen = "b" + require("./cycle-a").name;',
   "node_modules/@scope/esm/package.json": '{ "name": "@scope/esm", "type": "module", "exports": "./index.js" }',
   "node_modules/@scope/esm/index.js": 'export default "esm"; export const named = "named";',
   "crypto.ts":
-    'import { createHash, createHmac, timingSafeEqual, randomUUID } from "node:crypto"; export default () => ({ message: [createHash("sha256").update("a").update("b").digest("hex").slice(0, 8), createHmac("sha1", "k").update("x").digest("base64"), timingSafeEqual(Buffer.from("a"), Buffer.from("a")), randomUUID().length].join() });',
+    'import { createHash, createHmac, timingSafeEqual, randomUUID } from "node:crypto"; export default () ' +
+    '=> ({ message: [createHash("sha256").update("a").update("b").digest("hex").slice(0, 8), ' +
+    'createHmac("sha1", "k").update("x").digest("base64"), timingSafeEqual(Buffer.from("a"), ' +
+    'Buffer.from("a")), randomUUID().length].join() });',
   "web.mjs":
-    'export default async () => { const t = await new Promise((r) => setTimeout(r, 2, "later")); return { message: [t, new URL("https://e.example/a?b=1").searchParams.get("b"), structuredClone({ a: 1 }).a, btoa("x"), new TextDecoder().decode(new TextEncoder().encode("é")), typeof crypto.subtle, Intl.NumberFormat("de").format(1.5)].join() }; };',
+    'export default async () => { const t = await new Promise((r) => setTimeout(r, 2, "later")); return { ' +
+    'message: [t, new URL("https://e.example/a?b=1").searchParams.get("b"), structuredClone({ a: 1 }).a, ' +
+    'btoa("x"), new TextDecoder().decode(new TextEncoder().encode("é")), typeof crypto.subtle, ' +
+    'Intl.NumberFormat("de").format(1.5)].join() }; };',
   "syntax.ts": "const fine = 1;\nexport default (() => {\n",
   "syntax.mjs": "export default (() => {\n",
   "throws.ts": "// one\nexport default () => {\n  throw new RangeError('too far');\n};",
@@ -86,8 +101,14 @@ test("errors are reported with the file and line of the user's source", async ()
     message: "RangeError: too far",
     where: expect.stringMatching(/transforms\/throws\.ts:3:\d+\)?$/),
   });
-  expect(await shop.fault("syntax.ts")).toMatchObject({ kind: "threw", message: expect.stringMatching(/^syntax\.ts:2: /) });
-  expect(await shop.fault("syntax.mjs")).toMatchObject({ kind: "threw", message: expect.stringContaining("SyntaxError") });
+  expect(await shop.fault("syntax.ts")).toMatchObject({
+    kind: "threw",
+    message: expect.stringMatching(/^syntax\.ts:2: /),
+  });
+  expect(await shop.fault("syntax.mjs")).toMatchObject({
+    kind: "threw",
+    message: expect.stringContaining("SyntaxError"),
+  });
   expect(await shop.fault("missing.ts")).toMatchObject({
     kind: "threw",
     message: "Cannot find module './nowhere.ts' imported from missing.ts",

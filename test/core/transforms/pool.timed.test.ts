@@ -8,7 +8,9 @@ import { openWorkshop, type Workshop } from "./workshop.ts";
 const files = {
   "good.mjs": "export default ({ payload }) => ({ message: String(payload.n) });",
   "mixed.mjs": "export default ({ payload }) => { if (payload.loop) for (;;); return { message: 'fine' }; };",
-  "waits.mjs": "export default async () => { await new Promise((resolve) => setTimeout(resolve, 500)); return { message: 'waited' }; };",
+  "waits.mjs":
+    "export default async () => { await new Promise((resolve) => setTimeout(resolve, 500)); return { " +
+    "message: 'waited' }; };",
 };
 
 function open(options: Parameters<typeof openWorkshop>[1] = {}): Workshop {
@@ -29,7 +31,9 @@ const quantile = (times: readonly number[], share: number): number =>
 
 /** A thread that only answers: what it takes is what the machine takes. */
 function openEcho(): () => Promise<unknown> {
-  const code = "const { parentPort } = require('node:worker_threads'); parentPort.on('message', (n) => parentPort.postMessage(n));";
+  const code =
+    "const { parentPort } = require('node:worker_threads'); parentPort.on('message', (n) => " +
+    "parentPort.postMessage(n));";
   const worker = new Worker(code, { eval: true });
   onTestFinished(async () => void (await worker.terminate()));
   return async () => {
@@ -81,7 +85,10 @@ test("eight simultaneous waits of 500 ms end after 600 ms", async () => {
 
 test("the first call after a pause takes at most 40 ms longer, although all threads but one have ended", async () => {
   const shop = open({ idleMs: 50, cpuMs: 200 });
-  await Promise.allSettled([...Array.from({ length: 4 }, () => shop.run("mixed.mjs", { loop: true })), shop.run("good.mjs", { n: 0 })]);
+  await Promise.allSettled([
+    ...Array.from({ length: 4 }, () => shop.run("mixed.mjs", { loop: true })),
+    shop.run("good.mjs", { n: 0 }),
+  ]);
   const busy = await timeOf(() => shop.run("good.mjs", { n: 1 }));
   const rested: number[] = [];
   for (let round = 0; round < 5; round += 1) {

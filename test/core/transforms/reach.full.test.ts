@@ -4,7 +4,10 @@ import { expect, onTestFinished, test } from "vitest";
 import { randomPrograms } from "./random-programs.ts";
 import { openWorkshop } from "./workshop.ts";
 
-/** Every object that can be reached from `roots` by names, symbols, prototypes and getters; the names of what is not written in JavaScript. */
+/**
+ * Every object that can be reached from `roots` by names, symbols, prototypes and getters; the names of what is not
+ * written in JavaScript.
+ */
 const walk = `(roots) => {
   const seen = new Set(); const natives = new Set(); const open = [...roots];
   const add = (value) => { if (value !== null && (typeof value === "object" || typeof value === "function") && !seen.has(value)) { seen.add(value); open.push(value); } };
@@ -24,17 +27,22 @@ const walk = `(roots) => {
 
 /** Beside the language; `examples/reference/transforms.md` lists them. */
 const documented =
-  "AbortController AbortSignal Buffer Intl TextDecoder TextEncoder URL URLSearchParams atob btoa clearInterval clearTimeout console crypto process setInterval setTimeout structuredClone";
+  "AbortController AbortSignal Buffer Intl TextDecoder TextEncoder URL URLSearchParams atob btoa " +
+  "clearInterval clearTimeout console crypto process setInterval setTimeout structuredClone";
 
 async function bareEngine(): Promise<{ readonly natives: readonly string[]; readonly globals: readonly string[] }> {
   const quickjs = await newQuickJSWASMModuleFromVariant(variant as unknown as QuickJSSyncVariant);
   const context = quickjs.newContext();
   const json = context.unwrapResult(
     context.evalCode(
-      `JSON.stringify({ ...(${walk})([globalThis, async () => {}, function* () {}, async function* () {}]), globals: Object.getOwnPropertyNames(globalThis) })`,
+      `JSON.stringify({ ...(${walk})([globalThis, async () => {}, function* () {}, async function* () {}]), ` +
+        "globals: Object.getOwnPropertyNames(globalThis) })",
     ),
   );
-  return JSON.parse(context.getString(json)) as { readonly natives: readonly string[]; readonly globals: readonly string[] };
+  return JSON.parse(context.getString(json)) as {
+    readonly natives: readonly string[];
+    readonly globals: readonly string[];
+  };
 }
 
 test("a module can reach only the language and the documented globals, no host functions", async () => {
@@ -50,7 +58,11 @@ test("a module can reach only the language and the documented globals, no host f
   onTestFinished(() => shop.close());
   const bare = await bareEngine();
   const { message } = (await shop.run("walk.mjs")) as { readonly message: string };
-  const found = JSON.parse(message) as { readonly count: number; readonly natives: readonly string[]; readonly globals: readonly string[] };
+  const found = JSON.parse(message) as {
+    readonly count: number;
+    readonly natives: readonly string[];
+    readonly globals: readonly string[];
+  };
   expect(found.count).toBeGreaterThan(500);
   expect(found.natives.filter((name) => !bare.natives.includes(name))).toEqual([]);
   expect(found.globals.filter((name) => !bare.globals.includes(name)).sort()).toEqual(documented.split(" ").sort());
@@ -67,7 +79,9 @@ test("ten thousand random programs reach nothing beyond the language and the doc
       while (open.length > 0) { const one = open.pop(); if (one === null || (typeof one !== "object" && typeof one !== "function") || seen.has(one)) continue; seen.add(one); if (typeof one === "function") names.add(one.name); open.push(Object.getPrototypeOf(one)); for (const key of Reflect.ownKeys(one)) { const d = Object.getOwnPropertyDescriptor(one, key); open.push(d.value, d.get, d.set); } }
       return { message: JSON.stringify([...names]) }; };`,
   );
-  const known = JSON.parse(((await shop.run("names.mjs")) as { readonly message: string }).message) as readonly string[];
+  const known = JSON.parse(
+    ((await shop.run("names.mjs")) as { readonly message: string }).message,
+  ) as readonly string[];
   const natives = [...(await bareEngine()).natives, ...known];
   expect(natives.filter((name) => name.startsWith("host."))).toEqual([]);
   const batches = randomPrograms({ seed: 20_261_123, count: 10_000, perBatch: 500 });
@@ -102,7 +116,8 @@ test("ten thousand random programs reach nothing beyond the language and the doc
     const answer = await shop.run(name).catch((error: Error) => ({ message: `0 ${error.message}` }));
     const [count, names] = String((answer as { readonly message: string }).message).split(" ", 2);
     ran += Number(count);
-    if (names !== undefined && names !== "") strange.push(`${index}: ${(answer as { readonly message: string }).message}`);
+    if (names !== undefined && names !== "")
+      strange.push(`${index}: ${(answer as { readonly message: string }).message}`);
   }
   expect(strange).toEqual([]);
   expect(ran).toBeGreaterThanOrEqual(9_000);

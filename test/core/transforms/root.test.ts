@@ -13,7 +13,8 @@ beforeEach(() => {
   root = join(directory, "transforms");
   mkdirSync(join(root, "mail"), { recursive: true });
   mkdirSync(join(directory, "outside"));
-  for (const file of ["transforms/a.ts", "transforms/mail/b.mjs", "outside/x.ts"]) writeFileSync(join(directory, file), "");
+  for (const file of ["transforms/a.ts", "transforms/mail/b.mjs", "outside/x.ts"])
+    writeFileSync(join(directory, file), "");
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
@@ -95,12 +96,17 @@ describe("hooks.transformsDir", () => {
   const resolved = (transformsDir?: string) => resolveTransformsRoot({ configDirectory: directory, transformsDir });
 
   test("defaults to the directory transforms beside the configuration", () => expect(resolved()).toBe(root));
-  test.each(["mail", "./mail", "new/deeper"])("%s is relative to that directory", (given) => expect(resolved(given)).toBe(join(root, given)));
+  test.each(["mail", "./mail", "new/deeper"])("%s is relative to that directory", (given) =>
+    expect(resolved(given)).toBe(join(root, given)),
+  );
   test("can be absolute if it is inside the root", () => expect(resolved(join(root, "mail"))).toBe(join(root, "mail")));
 
-  test.each(["..", "../outside", "/tmp", "mail/../../outside", "~/transforms", "file:///tmp", "a\\b", "a\0"])("%j is refused", (given) => {
-    expect(() => resolved(given)).toThrow(/lies outside the transforms root|must not contain a backslash or a NUL/);
-  });
+  test.each(["..", "../outside", "/tmp", "mail/../../outside", "~/transforms", "file:///tmp", "a\\b", "a\0"])(
+    "%j is refused",
+    (given) => {
+      expect(() => resolved(given)).toThrow(/lies outside the transforms root|must not contain a backslash or a NUL/);
+    },
+  );
 
   test("a link that leads outside is refused, even before its target exists", () => {
     symlinkSync("../outside", join(root, "link"));

@@ -31,7 +31,8 @@ describe("a call", () => {
   test("can return nothing, null or fields, synchronously or later", async () => {
     const shop = workshop({
       "a.ts":
-        "export const none = () => {}; export const nothing = async () => null; export const fields = async () => ({ message: 'm', gone: undefined, list: [1, , 'é\\ud800'] });",
+        "export const none = () => {}; export const nothing = async () => null; export const fields = async " +
+        "() => ({ message: 'm', gone: undefined, list: [1, , 'é\\ud800'] });",
     });
     expect(await shop.run("a.ts", {}, "none")).toBeUndefined();
     expect(await shop.run("a.ts", {}, "nothing")).toBeNull();
@@ -59,9 +60,14 @@ describe("a call", () => {
   ];
 
   test.each(refused)("that returns %s is refused", async (answer, why) => {
-    shared ??= openWorkshop({ "a.mjs": refused.map(([text], index) => `export const a${index} = () => ${text};`).join("\n") });
+    shared ??= openWorkshop({
+      "a.mjs": refused.map(([text], index) => `export const a${index} = () => ${text};`).join("\n"),
+    });
     const name = `a${refused.findIndex(([text]) => text === answer)}`;
-    expect(await shared.fault("a.mjs", {}, name)).toMatchObject({ kind: "result", message: expect.stringContaining(why) });
+    expect(await shared.fault("a.mjs", {}, name)).toMatchObject({
+      kind: "result",
+      message: expect.stringContaining(why),
+    });
   });
 
   test("that throws an unreadable value or something other than an Error is still reported", async () => {
@@ -99,16 +105,22 @@ describe("a call", () => {
 
   test("never receives the promise of an earlier call as its result", async () => {
     const shop = workshop({
-      "a.mjs": `let free; export const waits = () => new Promise((r) => { free = r; }); export const frees = async () => { free({ message: "late" }); await null; return { message: "own" }; };`,
+      "a.mjs":
+        "let free; export const waits = () => new Promise((r) => { free = r; }); export const frees " +
+        `= async () => { free({ message: "late" }); await null; return { message: "own" }; };`,
     });
-    expect(await shop.fault("a.mjs", {}, "waits")).toMatchObject({ kind: "timeout", message: expect.stringContaining("never settles") });
+    expect(await shop.fault("a.mjs", {}, "waits")).toMatchObject({
+      kind: "timeout",
+      message: expect.stringContaining("never settles"),
+    });
     expect(await shop.run("a.mjs", {}, "frees")).toEqual({ message: "own" });
   });
 
   test("prints a bounded amount to the log, with the module name", async () => {
     const shop = workshop({
       "a.mjs":
-        "export default () => { console.warn('%s of', 'one', { deep: 1 }); const l = 'x'.repeat(1e6); for (let i = 0; i < 100; i++) console.log(l); return { message: 'printed' }; };",
+        "export default () => { console.warn('%s of', 'one', { deep: 1 }); const l = 'x'.repeat(1e6); for " +
+        "(let i = 0; i < 100; i++) console.log(l); return { message: 'printed' }; };",
     });
     expect(await shop.run("a.mjs")).toEqual({ message: "printed" });
     expect(shop.lines[0]).toEqual({ level: "warn", fields: { transform: "a.mjs" }, message: "one of { deep: 1 }" });
@@ -120,7 +132,8 @@ describe("a call", () => {
   test("whose timers fail is logged and does not affect other calls", async () => {
     const shop = workshop({
       "a.mjs":
-        "export default async ({ payload }) => { if (payload.bad) setTimeout(() => { throw new Error('later'); }, 1); await new Promise((r) => setTimeout(r, 20)); return { message: 'fine' }; };",
+        "export default async ({ payload }) => { if (payload.bad) setTimeout(() => { throw new " +
+        "Error('later'); }, 1); await new Promise((r) => setTimeout(r, 20)); return { message: 'fine' }; };",
     });
     expect(await shop.run("a.mjs", { bad: true })).toEqual({ message: "fine" });
     expect(await shop.run("a.mjs")).toEqual({ message: "fine" });
@@ -158,7 +171,8 @@ describe("an edited file", () => {
   });
 
   test("does not affect a running call", async () => {
-    const slow = "async () => { console.log('begun'); await new Promise((r) => setTimeout(r, 300)); return { message: 'old' }; }";
+    const slow =
+      "async () => { console.log('begun'); await new Promise((r) => setTimeout(r, 300)); return { message: 'old' }; }";
     const shop = workshop({ "a.mjs": answers(slow) });
     const running = shop.run("a.mjs");
     await expect.poll(() => shop.lines.map(({ message }) => message)).toContain("begun");
@@ -176,7 +190,10 @@ describe("an edited file", () => {
     writeFileSync(join(shop.directory, "outside/a.ts"), answers("() => ({ message: 'outside' })"));
     rmSync(join(shop.root, "a.ts"));
     symlinkSync("../outside/a.ts", join(shop.root, "a.ts"));
-    expect(await shop.fault("a.ts")).toMatchObject({ kind: "refused", message: expect.stringContaining("outside the transforms root") });
+    expect(await shop.fault("a.ts")).toMatchObject({
+      kind: "refused",
+      message: expect.stringContaining("outside the transforms root"),
+    });
     rmSync(join(shop.root, "a.ts"));
     await expect.poll(async () => (await shop.fault("a.ts")).message).toContain("does not exist");
   });
@@ -195,7 +212,8 @@ describe("threads", () => {
       {
         "hangs.mjs": answers("() => { for (;;); }"),
         "keeps.mjs": answers(
-          "({ payload }) => { const had = globalThis.kept; globalThis.kept = payload.secret; Array.prototype.map = 1; return { message: String(had) }; }",
+          "({ payload }) => { const had = globalThis.kept; globalThis.kept = payload.secret; " +
+            "Array.prototype.map = 1; return { message: String(had) }; }",
         ),
         "looks.mjs": answers("() => ({ message: String(globalThis.kept) + typeof [].map })"),
       },
@@ -216,7 +234,9 @@ describe("threads", () => {
     shop.settings = { ...shop.settings, cpuMs: 3_500, timeoutSeconds: 20 };
     for (const name of ["loops.mjs", "waits.mjs", "quick.mjs"]) await shop.transforms.exportsOf(name);
     const ended: string[] = [];
-    const loops = Array.from({ length: 4 }, () => shop.fault("loops.mjs").then(({ kind }) => ended.push(`loop: ${kind}`)));
+    const loops = Array.from({ length: 4 }, () =>
+      shop.fault("loops.mjs").then(({ kind }) => ended.push(`loop: ${kind}`)),
+    );
     expect(await shop.run("quick.mjs")).toEqual({ message: "quick" });
     await Promise.all(Array.from({ length: 20 }, () => shop.run("waits.mjs").then(() => ended.push("wait"))));
     // Twenty waits one after the other, or behind a loop, would take longer than the first loop.
@@ -227,10 +247,15 @@ describe("threads", () => {
   });
 
   test("drop the old module after an edit", async () => {
-    const shop = workshop({ "a.mjs": answers("() => ({ message: String((globalThis.n = (globalThis.n ?? 0) + 1)) })") });
+    const shop = workshop({
+      "a.mjs": answers("() => ({ message: String((globalThis.n = (globalThis.n ?? 0) + 1)) })"),
+    });
     expect(await shop.run("a.mjs")).toEqual({ message: "1" });
     expect(await shop.run("a.mjs")).toEqual({ message: "2" });
-    shop.write("a.mjs", `// again\n${answers("() => ({ message: String((globalThis.n = (globalThis.n ?? 0) + 1)) })")}`);
+    shop.write(
+      "a.mjs",
+      `// again\n${answers("() => ({ message: String((globalThis.n = (globalThis.n ?? 0) + 1)) })")}`,
+    );
     expect(await shop.run("a.mjs")).toEqual({ message: "1" });
   });
 

@@ -27,7 +27,10 @@ test("a trusted module has all of Node, prints to the log, and is reloaded after
 test("time and memory limits apply to a trusted module, and its other calls continue", async () => {
   const shop = workshop({
     "a.mjs":
-      "export const loops = () => { for (;;); }; export const fills = () => { const all = []; for (;;) all.push(new Array(10_000).fill({})); }; export const throws = () => { throw new Error('no'); }; export const fine = async () => { await new Promise((r) => setTimeout(r, 50)); return { message: 'fine' }; };",
+      "export const loops = () => { for (;;); }; export const fills = () => { const all = []; for (;;) " +
+      "all.push(new Array(10_000).fill({})); }; export const throws = () => { throw new Error('no'); }; " +
+      "export const fine = async () => { await new Promise((r) => setTimeout(r, 50)); return { message: " +
+      "'fine' }; };",
   });
   expect((await shop.fault("a.mjs", {}, "fills")).kind).toBe("memory");
   expect(await shop.fault("a.mjs", {}, "throws")).toMatchObject({
@@ -35,7 +38,8 @@ test("time and memory limits apply to a trusted module, and its other calls cont
     message: "no",
     where: expect.stringContaining("a.mjs:1:"),
   });
-  // In the process that the loop ends, so that it takes no time to start. The limit of the loop is not that of the call beside it.
+  // In the process that the loop ends, so that it takes no time to start. The limit of the loop is not that of the call
+  // beside it.
   expect(await shop.run("a.mjs", {}, "fine")).toEqual({ message: "fine" });
   shop.settings = { ...shop.settings, timeoutSeconds: 0.2 };
   const looping = shop.fault("a.mjs", {}, "loops");
@@ -94,12 +98,16 @@ test("closing the gateway ends the calls of a trusted module, also those from be
   const after = shop.fault("a.mjs");
   await setImmediate();
   await shop.close();
-  expect([await before, await after].map(({ message }) => message)).toEqual(["The gateway closes", "The gateway closes"]);
+  expect([await before, await after].map(({ message }) => message)).toEqual([
+    "The gateway closes",
+    "The gateway closes",
+  ]);
 });
 
 test("CommonJS compiled from an ES module has that module's exports in both runtimes", async () => {
   const text =
-    'Object.defineProperty(exports, "__esModule", { value: true }); exports.default = () => ({ message: "default" }); exports.other = () => ({ message: "other" });';
+    'Object.defineProperty(exports, "__esModule", { value: true }); exports.default = () => ({ message: ' +
+    '"default" }); exports.other = () => ({ message: "other" });';
   const shop = workshop({ "a.js": text });
   for (const runtime of ["trusted", "sandbox"] as const) {
     shop.settings = { ...shop.settings, runtime };

@@ -3,7 +3,12 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Json } from "../../../core/contract/types.ts";
 import { resolveTransformsRoot } from "../../../core/transforms/root.ts";
-import { createTransforms, type TransformSettings, type Transforms, type TransformsOptions } from "../../../core/transforms/sandbox.ts";
+import {
+  createTransforms,
+  type TransformSettings,
+  type Transforms,
+  type TransformsOptions,
+} from "../../../core/transforms/sandbox.ts";
 
 export interface Line {
   readonly level: string;

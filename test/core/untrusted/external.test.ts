@@ -23,11 +23,31 @@ const variants: Readonly<Record<string, string>> = {
 };
 const opened = ["<", "＜", "‹", "«", "〈", "⟨", "❮", "≪", "[", "【", "&lt;", "﹤", "˂"];
 const closed = [">", "＞", "›", "»", "〉", "⟩", "❯", "≫", "]", "】", "&gt;", "﹥", "˃"];
-const between = ["", "", "", "\u200b", "\u00ad", "\u2060", "\ufe0f", "\u0301", "\u034f", "\u180e", "\u{e0041}", "\u3164", " ", "_", "-"];
+const between = [
+  "",
+  "",
+  "",
+  "\u200b",
+  "\u00ad",
+  "\u2060",
+  "\ufe0f",
+  "\u0301",
+  "\u034f",
+  "\u180e",
+  "\u{e0041}",
+  "\u3164",
+  " ",
+  "_",
+  "-",
+];
 
 const disguise = (word: string): fc.Arbitrary<string> =>
   fc
-    .tuple(...[...word].map((letter) => fc.tuple(fc.constantFrom(...[...(variants[letter] ?? letter)]), fc.constantFrom(...between))))
+    .tuple(
+      ...[...word].map((letter) =>
+        fc.tuple(fc.constantFrom(...[...(variants[letter] ?? letter)]), fc.constantFrom(...between)),
+      ),
+    )
     .map((pairs) => pairs.flat().join(""));
 
 const imitation = fc
@@ -155,7 +175,11 @@ describe("the scan", () => {
   });
 
   test("does not report ordinary notifications", () => {
-    for (const text of ["Disk on host db-3 is 91 percent full", "Build #42 (main) passed in 3m", "Invoice [1234] is due"])
+    for (const text of [
+      "Disk on host db-3 is 91 percent full",
+      "Build #42 (main) passed in 3m",
+      "Invoice [1234] is due",
+    ])
       expect(findInjection(text)).toEqual([]);
   });
 

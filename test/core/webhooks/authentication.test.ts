@@ -70,7 +70,8 @@ describe("the hook token", () => {
       const socket = await openSocket(hooks.port);
       socket.write(
         Buffer.from(
-          `POST /hooks/wake HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${sent}\r\nContent-Length: 12\r\nConnection: close\r\n\r\n{"text":"x"}`,
+          `POST /hooks/wake HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${sent}\r\nContent-Length: ` +
+            `12\r\nConnection: close\r\n\r\n{"text":"x"}`,
           "latin1",
         ),
       );
@@ -136,7 +137,9 @@ describe("repeated failures", () => {
     expect(await wake({})).toBe(429);
     const warned = hooks.log.lines.filter((line) => line.level === "warn").map(({ message }) => message);
     expect(warned).toHaveLength(2);
-    expect(warned[0], "the first one at once; the others are counted in the line of the next minute").toContain("wrong or missing token");
+    expect(warned[0], "the first one at once; the others are counted in the line of the next minute").toContain(
+      "wrong or missing token",
+    );
     expect(JSON.stringify(hooks.log.lines)).not.toContain("guessed-token");
   });
 
@@ -156,7 +159,9 @@ describe("repeated failures", () => {
     await wake({ "x-forwarded-for": "203.0.113.7" });
     await wake({});
     const warned = hooks.log.lines.filter((line) => line.level === "warn").map((line) => line.fields);
-    expect(warned.filter(({ path }) => path !== undefined)).toEqual([{ path: "gateway.trustedProxies", entry: "proxy.example" }]);
+    expect(warned.filter(({ path }) => path !== undefined)).toEqual([
+      { path: "gateway.trustedProxies", entry: "proxy.example" },
+    ]);
   });
 
   test("are counted in a bounded table, which forgets the oldest clients first", async () => {

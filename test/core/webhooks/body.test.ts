@@ -164,7 +164,9 @@ describe("content", () => {
       expect(await status('{"text":"x"}', { "content-type": type }), type).toBe(200);
     }
     const socket = await openSocket(hooks.port);
-    socket.write(`${head(["Content-Length: 12", "Connection: close"]).replace("Content-Type: application/json\r\n", "")}{"text":"x"}`);
+    socket.write(
+      `${head(["Content-Length: 12", "Connection: close"]).replace("Content-Type: application/json\r\n", "")}{"text":"x"}`,
+    );
     expect((await socket.ended()).text).toMatch(/^HTTP\/1\.1 200/);
   });
 
@@ -190,7 +192,10 @@ describe("content", () => {
 
   test("an empty body counts as an empty object", async () => {
     for (const body of ["", " \n"]) {
-      expect((await hooks.post("wake", body)).json).toMatchObject({ code: "invalid_payload", error: "text is required." });
+      expect((await hooks.post("wake", body)).json).toMatchObject({
+        code: "invalid_payload",
+        error: "text is required.",
+      });
     }
   });
 
@@ -211,7 +216,8 @@ describe("content", () => {
   });
 
   test("no key can reach a prototype", async () => {
-    const body = '{"text":"x","__proto__":{"mode":"next-heartbeat","polluted":1},"constructor":{"prototype":{"polluted":1}}}';
+    const body =
+      '{"text":"x","__proto__":{"mode":"next-heartbeat","polluted":1},"constructor":{"prototype":{"polluted":1}}}';
     expect((await hooks.post("wake", body)).json).toMatchObject({ ok: true, mode: "now" });
     expect((await hooks.post("wake", '{"__proto__":{"text":"x"}}')).status).toBe(400);
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();

@@ -59,21 +59,46 @@ describe("the endpoints", () => {
 
 describe("the errors", () => {
   const rows: readonly (readonly [string, number, string, () => Promise<Response>])[] = [
-    ["an invalid payload", 400, "invalid_payload", () => fetch(`${hooks.url}/hooks/wake`, { method: "POST", headers: bearer, body: "{}" })],
-    ["a token in the query", 400, "query_token", () => fetch(`${hooks.url}/hooks/wake?token=x`, { method: "POST", headers: bearer })],
-    ["a failed authentication", 401, "unauthorized", () => fetch(`${hooks.url}/hooks/wake`, { method: "POST", body: "{}" })],
+    [
+      "an invalid payload",
+      400,
+      "invalid_payload",
+      () => fetch(`${hooks.url}/hooks/wake`, { method: "POST", headers: bearer, body: "{}" }),
+    ],
+    [
+      "a token in the query",
+      400,
+      "query_token",
+      () => fetch(`${hooks.url}/hooks/wake?token=x`, { method: "POST", headers: bearer }),
+    ],
+    [
+      "a failed authentication",
+      401,
+      "unauthorized",
+      () => fetch(`${hooks.url}/hooks/wake`, { method: "POST", body: "{}" }),
+    ],
     [
       "a payload that is too large",
       413,
       "payload_too_large",
       () => fetch(`${hooks.url}/hooks/wake`, { method: "POST", headers: bearer, body: "x".repeat(262_145) }),
     ],
-    ["a method that is not POST", 405, "method_not_allowed", () => fetch(`${hooks.url}/hooks/wake`, { headers: bearer })],
+    [
+      "a method that is not POST",
+      405,
+      "method_not_allowed",
+      () => fetch(`${hooks.url}/hooks/wake`, { headers: bearer }),
+    ],
     [
       "a type that is not JSON",
       415,
       "unsupported_media_type",
-      () => fetch(`${hooks.url}/hooks/wake`, { method: "POST", headers: { ...bearer, "content-type": "text/plain" }, body: "{}" }),
+      () =>
+        fetch(`${hooks.url}/hooks/wake`, {
+          method: "POST",
+          headers: { ...bearer, "content-type": "text/plain" },
+          body: "{}",
+        }),
     ],
     [
       "a body that is not JSON",
@@ -85,7 +110,12 @@ describe("the errors", () => {
       "a request of a web page",
       403,
       "origin_refused",
-      () => fetch(`${hooks.url}/hooks/wake`, { method: "POST", headers: { ...bearer, origin: "http://localhost:3000" }, body: "{}" }),
+      () =>
+        fetch(`${hooks.url}/hooks/wake`, {
+          method: "POST",
+          headers: { ...bearer, origin: "http://localhost:3000" },
+          body: "{}",
+        }),
     ],
     ["an empty sub-path", 404, "not_found", () => fetch(`${hooks.url}/hooks/`, { method: "POST", headers: bearer })],
   ];
@@ -103,7 +133,9 @@ describe("the errors", () => {
   test("405 names the allowed method for every method and does not count against the client", async () => {
     const own = await startHooks();
     for (let round = 0; round < 30; round++) {
-      const answer = await fetch(`${own.url}/hooks/wake`, { method: ["GET", "PUT", "DELETE", "PATCH", "OPTIONS"][round % 5] ?? "" });
+      const answer = await fetch(`${own.url}/hooks/wake`, {
+        method: ["GET", "PUT", "DELETE", "PATCH", "OPTIONS"][round % 5] ?? "",
+      });
       expect(answer.status).toBe(405);
       expect(answer.headers.get("allow")).toBe("POST");
       await answer.text();
@@ -149,7 +181,8 @@ describe("the errors", () => {
 });
 
 describe("the order of checks", () => {
-  const call = (path: string, init: RequestInit): Promise<number> => fetch(`${hooks.url}${path}`, init).then((response) => response.status);
+  const call = (path: string, init: RequestInit): Promise<number> =>
+    fetch(`${hooks.url}${path}`, init).then((response) => response.status);
 
   test("checks the path before the method", async () => {
     expect(await call("/other", { method: "GET" })).toBe(404);
@@ -172,12 +205,18 @@ describe("the order of checks", () => {
   });
   test("checks the sub-path before the body", async () => {
     expect(
-      await call("/hooks/", { method: "POST", headers: { authorization: bearer.authorization, "content-type": "text/plain" }, body: "x" }),
+      await call("/hooks/", {
+        method: "POST",
+        headers: { authorization: bearer.authorization, "content-type": "text/plain" },
+        body: "x",
+      }),
     ).toBe(404);
     expect(await call("/hooks//", { method: "POST", headers: bearer, body: "{" })).toBe(404);
   });
   test("checks the content type before the content", async () => {
-    expect(await call("/hooks/wake", { method: "POST", headers: { ...bearer, "content-type": "text/xml" }, body: "{" })).toBe(415);
+    expect(
+      await call("/hooks/wake", { method: "POST", headers: { ...bearer, "content-type": "text/xml" }, body: "{" }),
+    ).toBe(415);
   });
   test("lets no other spelling of a hook address past the token", async () => {
     for (const path of [
@@ -193,7 +232,8 @@ describe("the order of checks", () => {
     ]) {
       const socket = await openSocket(hooks.port);
       socket.write(
-        `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 12\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n{"text":"x"}`,
+        `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 12\r\nContent-Type: ` +
+          `application/json\r\nConnection: close\r\n\r\n{"text":"x"}`,
       );
       expect((await socket.ended()).text, path).toMatch(/^HTTP\/1\.1 (?:401|404|400)/);
     }
@@ -210,7 +250,9 @@ describe("the configuration", () => {
   test("a changed base path applies from the next request on", async () => {
     const own = await startHooks({ hooks: { path: " incoming/events// " } });
     const send = (path: string): Promise<number> =>
-      fetch(`${own.url}${path}`, { method: "POST", headers: bearer, body: '{"text":"x"}' }).then((response) => response.status);
+      fetch(`${own.url}${path}`, { method: "POST", headers: bearer, body: '{"text":"x"}' }).then(
+        (response) => response.status,
+      );
     expect(await send("/incoming/events/wake")).toBe(200);
     own.config = { ...own.config, hooks: { ...own.config.hooks, path: "/elsewhere" } };
     expect(await send("/incoming/events/wake")).toBe(404);
@@ -221,7 +263,9 @@ describe("the configuration", () => {
   test("a base path of slashes alone matches no request", async () => {
     const own = await startHooks({ hooks: { path: "//" } });
     expect(
-      await fetch(`${own.url}/wake`, { method: "POST", headers: bearer, body: '{"text":"x"}' }).then((response) => response.status),
+      await fetch(`${own.url}/wake`, { method: "POST", headers: bearer, body: '{"text":"x"}' }).then(
+        (response) => response.status,
+      ),
     ).toBe(404);
     await own.close();
   });
@@ -241,7 +285,14 @@ test("a refused request is reported with its reason and without its query", asyn
   const own = await startHooks({ deps: { onRefused: (info) => refused.push(info) } });
   await own.post("agent?key=private", { message: 5 });
   expect(refused).toEqual([
-    { at: own.clock.at, code: "invalid_payload", status: 400, detail: "message must be a string.", subPath: "agent", client: "127.0.0.1" },
+    {
+      at: own.clock.at,
+      code: "invalid_payload",
+      status: 400,
+      detail: "message must be a string.",
+      subPath: "agent",
+      client: "127.0.0.1",
+    },
   ]);
   await own.close();
 });

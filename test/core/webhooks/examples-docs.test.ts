@@ -57,20 +57,30 @@ describe("the examples on the page", () => {
   });
 
   test.each(parts)("$title: runs as printed, and gets the printed answer", async ({ script }) => {
-    const command = script.replaceAll("http://127.0.0.1:18789", host.url).replace("curl ", 'curl -s -w "\\n%{http_code}" ');
-    const { stdout } = await promisify(execFile)("sh", ["-c", command], { env: { PATH: process.env.PATH, ...environment } });
+    const command = script
+      .replaceAll("http://127.0.0.1:18789", host.url)
+      .replace("curl ", 'curl -s -w "\\n%{http_code}" ');
+    const { stdout } = await promisify(execFile)("sh", ["-c", command], {
+      env: { PATH: process.env.PATH, ...environment },
+    });
     const [body = "", status] = stdout.split("\n");
     const [, promised, shape = ""] = /^# (\d+) (.*)$/m.exec(script) ?? [];
     expect(status).toBe(promised);
-    const ids = (value: unknown): unknown => (typeof value === "string" && /^[0-9a-z]{10,}$/.test(value) ? "..." : value);
+    const ids = (value: unknown): unknown =>
+      typeof value === "string" && /^[0-9a-z]{10,}$/.test(value) ? "..." : value;
     expect(JSON.parse(body, (_key, value) => ids(value))).toEqual(JSON.parse(shape));
     const { runIds = [], runId } = JSON.parse(body) as { readonly runIds?: readonly string[]; readonly runId?: string };
-    for (const id of runId === undefined ? [] : [runId, ...runIds]) expect((await host.settled(id)).outcome).toBe("answered");
+    for (const id of runId === undefined ? [] : [runId, ...runIds])
+      expect((await host.settled(id)).outcome).toBe("answered");
   });
 
   test("reach the agent or the people that they are meant for", () => {
     const told = asked.join("\n---\n");
-    for (const words of ["The door jams", "Ada <ada@example.org> writes:\nWhen do you open?", 'Order 2 of north: ["lamp","lamp"]'])
+    for (const words of [
+      "The door jams",
+      "Ada <ada@example.org> writes:\nWhen do you open?",
+      'Order 2 of north: ["lamp","lamp"]',
+    ])
       expect(told).toContain(words);
     expect(host.outbox().map(({ text }) => text)).toContain("**Disk of db-3** is alerting: 91 percent full");
     expect(told).not.toContain("Disk of db-3");

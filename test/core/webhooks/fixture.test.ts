@@ -33,8 +33,19 @@ describe("a delivery as a file", () => {
   });
 
   test("a recording sets the path, the headers and the query", () => {
-    const delivery = read({ $delivery: 1, path: "/ci/main/", headers: { "X-Event": "push" }, query: { a: "b" }, payload: { n: 1 } });
-    expect(delivery).toMatchObject({ path: "ci/main", headers: { "x-event": "push" }, query: { a: "b" }, payload: { n: 1 } });
+    const delivery = read({
+      $delivery: 1,
+      path: "/ci/main/",
+      headers: { "X-Event": "push" },
+      query: { a: "b" },
+      payload: { n: 1 },
+    });
+    expect(delivery).toMatchObject({
+      path: "ci/main",
+      headers: { "x-event": "push" },
+      query: { a: "b" },
+      payload: { n: 1 },
+    });
     expect(Object.getPrototypeOf(delivery.headers)).toBeNull();
     expect(read(fixtureOf(delivery))).toEqual(delivery);
     expect(read({ $delivery: 1 })).toMatchObject({ path: "github", payload: {} });
@@ -51,7 +62,10 @@ describe("a delivery as a file", () => {
   });
 
   test("no file content can reach a prototype", () => {
-    const delivery = readFixture('{"$delivery":1,"headers":{"__proto__":"x"},"payload":{"__proto__":{"polluted":true},"a":1}}', from);
+    const delivery = readFixture(
+      '{"$delivery":1,"headers":{"__proto__":"x"},"payload":{"__proto__":{"polluted":true},"a":1}}',
+      from,
+    );
     expect((delivery.payload as { polluted?: unknown }).polluted).toBeUndefined();
     expect(delivery.payload).toEqual({ a: 1 });
   });
@@ -67,7 +81,8 @@ describe("secrets are removed from a recorded delivery", () => {
     now: from.now,
     ...more,
   });
-  const clean = (payload: Json, secrets: readonly string[] = []) => scrubDelivery(delivery(payload), secrets).delivery.payload;
+  const clean = (payload: Json, secrets: readonly string[] = []) =>
+    scrubDelivery(delivery(payload), secrets).delivery.payload;
 
   test("by the name of a field at any depth, and the name remains", () => {
     const payload = {
@@ -96,15 +111,20 @@ describe("secrets are removed from a recorded delivery", () => {
       delivery({}, { headers: { "x-api-key": "k", "x-event": "push" }, query: { sig: "s", page: "2" } }),
       [],
     );
-    expect(cleaned).toMatchObject({ headers: { "x-api-key": "[removed]", "x-event": "push" }, query: { sig: "[removed]", page: "2" } });
+    expect(cleaned).toMatchObject({
+      headers: { "x-api-key": "[removed]", "x-event": "push" },
+      query: { sig: "[removed]", page: "2" },
+    });
     expect(removed).toBe(2);
   });
 
   test("by the value of a configured secret, also inside a longer text or an address", () => {
-    expect(clean({ note: "it is s3cr3t/value, really", url: "https://x/?q=s3cr3t%2Fvalue" }, ["s3cr3t/value"])).toEqual({
-      note: "it is [removed], really",
-      url: "https://x/?q=[removed]",
-    });
+    expect(clean({ note: "it is s3cr3t/value, really", url: "https://x/?q=s3cr3t%2Fvalue" }, ["s3cr3t/value"])).toEqual(
+      {
+        note: "it is [removed], really",
+        url: "https://x/?q=[removed]",
+      },
+    );
     expect(clean({ a: "ab", b: "abc" }, ["ab", ""])).toEqual({ a: "[removed]", b: "abc" });
   });
 
@@ -124,7 +144,13 @@ describe("secrets are removed from a recorded delivery", () => {
   });
 
   test("even if the payload is built to be slow or deep", async () => {
-    const hostile = ["-eyJ".repeat(60_000), "?a=".repeat(80_000), "://".repeat(80_000), "-----BEGIN ".repeat(20_000), "[".repeat(200_000)];
+    const hostile = [
+      "-eyJ".repeat(60_000),
+      "?a=".repeat(80_000),
+      "://".repeat(80_000),
+      "-----BEGIN ".repeat(20_000),
+      "[".repeat(200_000),
+    ];
     const all = () => [...hostile, "[".repeat(100_000) + "]".repeat(100_000)].map((text) => clean(text));
     expect(await leastCostOf(all, { below: 2_000 })).toBeLessThan(2_000);
   });

@@ -6,7 +6,9 @@ import { parseJson } from "../../../core/http/body.ts";
 import { type HookDelivery, readQuery, sourceOf } from "../../../core/webhooks/mapping/webhook-delivery.ts";
 
 export const hostileKey = fc.constantFrom(
-  ..."a b 0 1 length __proto__ constructor prototype toString hasOwnProperty payload path x.y polluted größe a-b".split(" "),
+  ..."a b 0 1 length __proto__ constructor prototype toString hasOwnProperty payload path x.y polluted größe a-b".split(
+    " ",
+  ),
   "a b",
   'q"uote',
   "it's",
@@ -38,14 +40,22 @@ export const hostileText = fc.oneof(
 const { tree } = fc.letrec<{ tree: unknown }>((tie) => ({
   tree: fc.oneof(
     { maxDepth: 4, withCrossShrink: true },
-    fc.oneof(hostileText, fc.integer(), fc.double({ noNaN: true, noDefaultInfinity: true }), fc.boolean(), fc.constant(null)),
+    fc.oneof(
+      hostileText,
+      fc.integer(),
+      fc.double({ noNaN: true, noDefaultInfinity: true }),
+      fc.boolean(),
+      fc.constant(null),
+    ),
     fc.array(tie("tree"), { maxLength: 4 }),
     fc.array(fc.tuple(hostileKey, tie("tree")), { maxLength: 5 }).map(Object.fromEntries),
   ),
 }));
 
 /** As a request brings it: written as JSON, and read by the gateway's own parser. */
-export const hostileJson: fc.Arbitrary<Json> = tree.map((value) => parseJson(Buffer.from(JSON.stringify(value))) as Json);
+export const hostileJson: fc.Arbitrary<Json> = tree.map(
+  (value) => parseJson(Buffer.from(JSON.stringify(value))) as Json,
+);
 
 export function deliveryOf(parts: {
   readonly path?: string;

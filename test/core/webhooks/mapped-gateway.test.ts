@@ -13,13 +13,21 @@ afterEach(async () => {
 });
 
 /** The errors in the log are what some tests are about. */
-async function start(hooks: object, files: Readonly<Record<string, string>> = {}, allowed: readonly RegExp[] = []): Promise<void> {
+async function start(
+  hooks: object,
+  files: Readonly<Record<string, string>> = {},
+  allowed: readonly RegExp[] = [],
+): Promise<void> {
   const directory = temporaryDirectory();
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(join(directory, "transforms"), { recursive: true });
     writeFileSync(join(directory, "transforms", name), text);
   }
-  host = await createTestHost({ directory, config: { hooks, log: { level: "info" } }, allowErrors: [/hooks\.mappings/, ...allowed] });
+  host = await createTestHost({
+    directory,
+    config: { hooks, log: { level: "info" } },
+    allowErrors: [/hooks\.mappings/, ...allowed],
+  });
 }
 
 async function post(path: string, payload: Json, headers: Readonly<Record<string, string>> = {}) {
@@ -53,11 +61,19 @@ const log = () => readFileSync(join(host.directory, "state", "logs", "gateway.lo
 describe("mappings in a running gateway", () => {
   test("a transform from the transforms directory decides the result; a failing one affects only its own request", async () => {
     const files = {
-      "door.ts": "export default ({ payload }: { payload: { open: boolean } }) => (payload.open ? { message: 'The door is open' } : null);",
+      "door.ts":
+        "export default ({ payload }: { payload: { open: boolean } }) => (payload.open ? { message: 'The " +
+        "door is open' } : null);",
       "bad.ts": "export default () => { throw new Error('no'); };",
     };
     await start(
-      { mappings: ["door", "bad"].map((name) => ({ match: { path: name }, deliver: false, transform: { module: `${name}.ts` } })) },
+      {
+        mappings: ["door", "bad"].map((name) => ({
+          match: { path: name },
+          deliver: false,
+          transform: { module: `${name}.ts` },
+        })),
+      },
       files,
     );
     const open = await post("door", { open: true });
@@ -84,7 +100,8 @@ describe("mappings in a running gateway", () => {
     const files = { "old.ts": "export default () => ({ message: 'old' });" };
     await start({ mappings: [at("door", "old.ts")] }, files, [/sections with an error were rejected/]);
     change({ mappings: [at("door", "new.ts"), at("other", "old.ts")] });
-    const reload = async () => (await (await host.fetch("/gateway/reload", { method: "POST" })).json()) as { readonly changed: boolean };
+    const reload = async () =>
+      (await (await host.fetch("/gateway/reload", { method: "POST" })).json()) as { readonly changed: boolean };
     await reload();
     expect(log()).toContain('"sections":["hooks.mappings[0]"]');
     expect((await post("door", {})).ended[0]).toMatchObject({ outcome: "silent" });
@@ -108,7 +125,9 @@ describe("mappings in a running gateway", () => {
     expect((await post("old", {})).status).toBe(404);
     expect((await post("broken", {})).status).toBe(503);
     await until(async () => log().includes("hooks.mappings[1].messageTemplate"));
-    expect((await described()).problems).toMatchObject([{ severity: "error", path: "hooks.mappings[1].messageTemplate", line: 1 }]);
+    expect((await described()).problems).toMatchObject([
+      { severity: "error", path: "hooks.mappings[1].messageTemplate", line: 1 },
+    ]);
   });
 
   test("an error in a mapping is reported at startup, and the other hooks run", async () => {
@@ -131,8 +150,12 @@ describe("mappings in a running gateway", () => {
   });
 
   test("many simultaneous deliveries with one key cause one run", async () => {
-    await start({ mappings: [{ match: { path: "a" }, forEach: "list", messageTemplate: "{{ list[0] }}", deliver: false }] });
-    const answers = await Promise.all(Array.from({ length: 10 }, () => post("a", { list: [1, 2, 3] }, { "idempotency-key": "k" })));
+    await start({
+      mappings: [{ match: { path: "a" }, forEach: "list", messageTemplate: "{{ list[0] }}", deliver: false }],
+    });
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => post("a", { list: [1, 2, 3] }, { "idempotency-key": "k" })),
+    );
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
     expect(answers[0]?.json.eventIds).toHaveLength(3);
   });

@@ -14,7 +14,8 @@ async function start(
   more: { readonly hooks?: object; readonly returns?: (payload: Json) => unknown } = {},
 ): Promise<void> {
   const { returns } = more;
-  const deps: Partial<WebhookDeps> = returns === undefined ? {} : { transform: async ({ context }) => returns(context.payload) as Json };
+  const deps: Partial<WebhookDeps> =
+    returns === undefined ? {} : { transform: async ({ context }) => returns(context.payload) as Json };
   hooks = await startHooks({ hooks: { mappings, ...more.hooks }, deps });
 }
 
@@ -32,7 +33,10 @@ const code = ({ status, json }: Answer) => [status, json.code];
 
 describe("choosing a mapping", () => {
   test("the first matching mapping owns the request, even if it fails; a request without a match gets 404", async () => {
-    await start([at("a", { id: "first", match: { path: "a", source: "x" }, messageTemplate: "{{ nothing }}" }), at("a", { id: "second" })]);
+    await start([
+      at("a", { id: "first", match: { path: "a", source: "x" }, messageTemplate: "{{ nothing }}" }),
+      at("a", { id: "second" }),
+    ]);
     expect(code(await hooks.post("a", { source: "x", text: "hello" }))).toEqual([400, "invalid_payload"]);
     expect((await hooks.post("a", { source: "y", text: "hello" })).status).toBe(202);
     expect(body().mapping).toBe("second");
@@ -45,14 +49,23 @@ describe("choosing a mapping", () => {
     expect(body().mapping).toBe("a");
     expect((await hooks.post("any/thing", {})).status).toBe(202);
     expect(body().message).toContain("any/thing");
-    for (const path of ["wake/", "/agent", "runs", "runs/"]) expect((await hooks.post(path, {})).status, path).toBeGreaterThanOrEqual(404);
+    for (const path of ["wake/", "/agent", "runs", "runs/"])
+      expect((await hooks.post(path, {})).status, path).toBeGreaterThanOrEqual(404);
   });
 
   test("the mapping sets the body type: another type gets 415, and mappings of one path can accept different ones", async () => {
-    await start([at("form", { body: "form" }), at("both", { body: "text", messageTemplate: "{{ payload }}" }), at("both"), at("json")]);
+    await start([
+      at("form", { body: "form" }),
+      at("both", { body: "text", messageTemplate: "{{ payload }}" }),
+      at("both"),
+      at("json"),
+    ]);
     const form = { "content-type": "application/x-www-form-urlencoded" };
     expect((await hooks.post("form", "text=a+b&text2=c", form)).status).toBe(202);
-    expect(body()).toMatchObject({ message: expect.stringContaining("\na b\n"), delivery: { kind: "form", body: "text=a+b&text2=c" } });
+    expect(body()).toMatchObject({
+      message: expect.stringContaining("\na b\n"),
+      delivery: { kind: "form", body: "text=a+b&text2=c" },
+    });
     expect(code(await hooks.post("form", { text: "x" }))).toEqual([415, "unsupported_media_type"]);
     expect(code(await hooks.post("json", "text=a", form))).toEqual([415, "unsupported_media_type"]);
     expect((await hooks.post("both", "plain", { "content-type": "text/plain" })).status).toBe(202);
@@ -117,10 +130,17 @@ describe("fields of a mapping", () => {
   });
 
   test("a recipient, channel or model that renders blank is rejected instead of replaced by a default", async () => {
-    await start([at("to", { to: "{{ who }}" }), at("channel", { channel: "{{ who }}" }), at("model", { model: "{{ who }}" })]);
+    await start([
+      at("to", { to: "{{ who }}" }),
+      at("channel", { channel: "{{ who }}" }),
+      at("model", { model: "{{ who }}" }),
+    ]);
     for (const field of ["to", "channel", "model"]) {
       const answer = await hooks.post(field, { text: "x" });
-      expect(answer, field).toMatchObject({ status: 400, json: { code: "invalid_payload", error: `${field} must not be blank.` } });
+      expect(answer, field).toMatchObject({
+        status: 400,
+        json: { code: "invalid_payload", error: `${field} must not be blank.` },
+      });
     }
   });
 
@@ -149,7 +169,10 @@ describe("fields of a mapping", () => {
 
   test("the key of a chat session is rejected even without configured prefixes", async () => {
     await start([at("a", { sessionKey: "{{ key }}" })]);
-    expect(code(await hooks.post("a", { text: "x", key: "agent:main:main" }))).toEqual([400, "session_key_not_allowed"]);
+    expect(code(await hooks.post("a", { text: "x", key: "agent:main:main" }))).toEqual([
+      400,
+      "session_key_not_allowed",
+    ]);
     expect(code(await hooks.post("a", { text: "x", key: "ａgent:main" }))).toEqual([400, "session_key_not_allowed"]);
   });
 });
@@ -160,7 +183,12 @@ describe("the wrapper", () => {
     await start([
       at("a"),
       at("b", { allowUnsafeExternalContent: true }),
-      at("c", { action: "wake", textTemplate: "{{ text }}", allowUnsafeExternalContent: true, messageTemplate: undefined }),
+      at("c", {
+        action: "wake",
+        textTemplate: "{{ text }}",
+        allowUnsafeExternalContent: true,
+        messageTemplate: undefined,
+      }),
     ]);
     await hooks.post("a", { text });
     expect(body().message).toContain("external-content");
@@ -178,14 +206,26 @@ describe("the wrapper", () => {
   test("no template sees a credential, and no event stores one", async () => {
     await start([
       at("a", {
-        messageTemplate: "{{ headers.authorization }}{{ headers.x-service-token }}{{ headers.cookie }}|{{ headers.x-kind }}|{{ query.q }}",
+        messageTemplate:
+          "{{ headers.authorization }}{{ headers.x-service-token }}{{ headers.cookie }}|{{ headers.x-kind " +
+          "}}|{{ query.q }}",
       }),
     ]);
-    const answer = await hooks.post("a?q=1&q=2", {}, { cookie: "c=secret", "x-service-token": hookToken, "x-kind": "k" });
+    const answer = await hooks.post(
+      "a?q=1&q=2",
+      {},
+      { cookie: "c=secret", "x-service-token": hookToken, "x-kind": "k" },
+    );
     expect(answer.status).toBe(202);
     expect(body().message).toContain("\n|k|2\n");
     expect(JSON.stringify(hooks.events)).not.toMatch(/secret|hook-token/);
-    expect(body().delivery).toMatchObject({ path: "a", query: { q: "2" }, body: "{}", kind: "json", headers: { "x-kind": "k" } });
+    expect(body().delivery).toMatchObject({
+      path: "a",
+      query: { q: "2" },
+      body: "{}",
+      kind: "json",
+      headers: { "x-kind": "k" },
+    });
   });
 });
 
@@ -222,7 +262,10 @@ describe("a transform", () => {
     expect(code(await hooks.post("a", { name: "says nothing" }))).toEqual([400, "invalid_payload"]);
     // No template says it either, so the transform is the place to look.
     expect(last()?.settled?.decisions).toMatchObject([
-      { path: "hooks.mappings[0].transform.module", hint: expect.stringMatching(/^Return message from t\.ts, or null .* headers/) },
+      {
+        path: "hooks.mappings[0].transform.module",
+        hint: expect.stringMatching(/^Return message from t\.ts, or null .* headers/),
+      },
     ]);
   });
 
@@ -301,7 +344,9 @@ describe("a transform", () => {
   });
 
   test("can add the wrapper but not remove it", async () => {
-    await start([at("a", via), at("b", { ...via, allowUnsafeExternalContent: true })], { returns: (payload) => payload });
+    await start([at("a", via), at("b", { ...via, allowUnsafeExternalContent: true })], {
+      returns: (payload) => payload,
+    });
     await hooks.post("a", { message: "x", allowUnsafeExternalContent: true });
     expect(body().message).toContain("external-content");
     await hooks.post("b", { message: "x" });
@@ -312,7 +357,8 @@ describe("a transform", () => {
 
   test("that returns an own __proto__ reaches no prototype", async () => {
     await start([at("a", via)], {
-      returns: () => JSON.parse('{"message":"x","__proto__":{"deliver":false},"constructor":{"prototype":{"polluted":1}}}'),
+      returns: () =>
+        JSON.parse('{"message":"x","__proto__":{"deliver":false},"constructor":{"prototype":{"polluted":1}}}'),
     });
     expect((await hooks.post("a", { text: "x" })).status).toBe(202);
     expect(body().request.deliver).toBe(true);
@@ -362,8 +408,11 @@ describe("forEach", () => {
   });
 
   test("elements that the transform ignores are left out; if it ignores all, the response is 204", async () => {
-    const element = (payload: Json) => (payload as unknown as { messages: readonly { id: number }[] }).messages[0]?.id ?? 0;
-    await start([{ ...each, transform: { module: "t.ts" } }], { returns: (payload) => (element(payload) % 2 === 0 ? null : undefined) });
+    const element = (payload: Json) =>
+      (payload as unknown as { messages: readonly { id: number }[] }).messages[0]?.id ?? 0;
+    await start([{ ...each, transform: { module: "t.ts" } }], {
+      returns: (payload) => (element(payload) % 2 === 0 ? null : undefined),
+    });
     expect((await hooks.post("a", messages(1, 2, 3))).json.runIds).toEqual(["event-1", "event-2"]);
     expect((await hooks.post("a", messages(2, 4))).status).toBe(204);
   });
@@ -443,7 +492,8 @@ describe("repeated deliveries", () => {
     hooks = await startHooks({ hooks: { mappings: [at("a")] }, deps: { previousToken: () => tokens.previous } });
     hooks.setToken(old);
     const send = async (path: string) =>
-      (await hooks.post(path, { text: "x", message: "x" }, { "idempotency-key": "k", authorization: `Bearer ${old}` })).json.eventId;
+      (await hooks.post(path, { text: "x", message: "x" }, { "idempotency-key": "k", authorization: `Bearer ${old}` }))
+        .json.eventId;
     const first = [await send("a"), await send("agent"), await send("wake")];
     hooks.setToken("the-token-after-the-rotation");
     tokens.previous = old;
@@ -471,7 +521,9 @@ describe("repeated deliveries", () => {
     expect(code(await hooks.post("list", { messages: [1, 2, 3] }, key))).toEqual([409, "idempotency_conflict"]);
     expect(hooks.events).toHaveLength(3);
     hooks.setToken("another-token");
-    expect((await hooks.post("a", { text: "x" }, { ...key, authorization: "Bearer another-token" })).json.eventId).toBe("event-4");
+    expect((await hooks.post("a", { text: "x" }, { ...key, authorization: "Bearer another-token" })).json.eventId).toBe(
+      "event-4",
+    );
   });
 
   test("complete a list that was only partly accepted", async () => {
@@ -488,7 +540,11 @@ describe("repeated deliveries", () => {
     const key = { "idempotency-key": "k" };
     expect((await hooks.post("a", { messages: [1, 2, 3] }, key)).status).toBe(503);
     left = 100;
-    expect((await hooks.post("a", { messages: [1, 2, 3] }, key)).json.eventIds).toEqual(["event-1", "event-2", "event-3"]);
+    expect((await hooks.post("a", { messages: [1, 2, 3] }, key)).json.eventIds).toEqual([
+      "event-1",
+      "event-2",
+      "event-3",
+    ]);
     expect(hooks.events).toHaveLength(3);
   });
 });

@@ -7,7 +7,10 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { plainText } from "../../../core/sdk/channel.ts";
 import { parseMarkdown } from "../../../plugins/botchat/text/markdown.ts";
 
-/** A gateway whose agent repeats what it reads. The owner wrote before, so that `last` is a place, unless nothing was `said`. */
+/**
+ * A gateway whose agent repeats what it reads. The owner wrote before, so that `last` is a place, unless nothing was
+ * `said`.
+ */
 async function start(hooks: object, { said = true }: { readonly said?: boolean } = {}): Promise<TestHost> {
   const host = await createTestHost({ config: { hooks }, answer: ({ inbound }) => inbound.text });
   onTestFinished(() => host.close());
@@ -22,7 +25,9 @@ const push = { repository: { name: "site" }, commits: [{ message: "Fix the door"
 describe("a mapping with a template", () => {
   test("with the action agent, starts a run of its own, answers 202, and wraps the rendered message", async () => {
     const host = await start({
-      mappings: [{ match: { path: "push" }, name: "Push", messageTemplate: "{{ repository.name }}: {{ commits[0].message }}" }],
+      mappings: [
+        { match: { path: "push" }, name: "Push", messageTemplate: "{{ repository.name }}: {{ commits[0].message }}" },
+      ],
     });
     const { status, body, ended } = await host.deliver("push", push);
     const { runId } = body as { readonly runId: string };
@@ -33,7 +38,9 @@ describe("a mapping with a template", () => {
   });
 
   test("with the action wake, answers 200 with its mode and starts a heartbeat at once", async () => {
-    const host = await start({ mappings: [{ match: { path: "disk" }, action: "wake", textTemplate: "Disk {{ host }} is full" }] });
+    const host = await start({
+      mappings: [{ match: { path: "disk" }, action: "wake", textTemplate: "Disk {{ host }} is full" }],
+    });
     const { status, body } = await host.deliver("disk", { host: "db-3" });
     expect({ status, body }).toEqual({ status: 200, body: { ok: true, mode: "now", eventId: expect.any(String) } });
     await expect.poll(() => lastOf(host)?.text).toContain("Disk db-3 is full");
@@ -46,7 +53,8 @@ describe("a mapping with a template", () => {
         {
           match: { path: "alert" },
           deliverOnly: true,
-          messageTemplate: "[[reply_to_current]] **{{ title }}** is {{ state }}: {{ message }} {{{ note }}} HEARTBEAT_OK",
+          messageTemplate:
+            "[[reply_to_current]] **{{ title }}** is {{ state }}: {{ message }} {{{ note }}} HEARTBEAT_OK",
         },
       ],
     });
@@ -63,7 +71,9 @@ describe("a mapping with a template", () => {
   });
 
   test("passes values to the agent unchanged, in double and in triple braces", async () => {
-    const host = await start({ mappings: [{ match: { path: "alert" }, messageTemplate: "{{ title }} {{{ title }}}" }] });
+    const host = await start({
+      mappings: [{ match: { path: "alert" }, messageTemplate: "{{ title }} {{{ title }}}" }],
+    });
     await host.deliver("alert", { title: "*a* `b`" });
     expect(lastOf(host)?.text).toContain("*a* `b` *a* `b`");
   });
@@ -75,7 +85,9 @@ describe("a mapping with a template", () => {
     const code = `import { escapeMarkdown } from "service-gateway/sdk";
       export default ({ payload }) => ({ deliverOnly: true, ...(payload.own && { message: \`**\${escapeMarkdown(payload.own)}**\` }) });`;
     writeFileSync(join(directory, "transforms", "own.js"), code);
-    const config = { hooks: { mappings: [{ match: { path: "t" }, messageTemplate: "{{ title }}", transform: { module: "own.js" } }] } };
+    const config = {
+      hooks: { mappings: [{ match: { path: "t" }, messageTemplate: "{{ title }}", transform: { module: "own.js" } }] },
+    };
     const host = await createTestHost({ config, directory });
     onTestFinished(() => host.close());
     await host.say("hello");
@@ -92,7 +104,13 @@ describe("a mapping with a template", () => {
   test("at a signed path, requires the signature instead of the token", async () => {
     const secret = "signing-secret";
     const host = await start({
-      mappings: [{ match: { path: "github" }, signature: { scheme: "github", secret }, messageTemplate: "{{ repository.name }}" }],
+      mappings: [
+        {
+          match: { path: "github" },
+          signature: { scheme: "github", secret },
+          messageTemplate: "{{ repository.name }}",
+        },
+      ],
     });
     const body = JSON.stringify(push);
     const signature = `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`;
@@ -132,7 +150,14 @@ describe("a mapping with a template", () => {
 
   test("with the action wake and a trusted source, reaches the agent without a wrapper and without imitated marks", async () => {
     const host = await start({
-      mappings: [{ match: { path: "disk" }, action: "wake", textTemplate: "Disk {{ host }} is full", allowUnsafeExternalContent: true }],
+      mappings: [
+        {
+          match: { path: "disk" },
+          action: "wake",
+          textTemplate: "Disk {{ host }} is full",
+          allowUnsafeExternalContent: true,
+        },
+      ],
     });
     await host.deliver("disk", { host: "db-3" });
     await expect.poll(() => lastOf(host)?.text).toContain("Disk db-3 is full");

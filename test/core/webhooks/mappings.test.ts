@@ -5,7 +5,11 @@ import type { PresetDefinition } from "../../../core/sdk/contract.ts";
 import { compileMappings } from "../../../core/webhooks/mapping/compile-mappings.ts";
 import type { MappingTable } from "../../../core/webhooks/mapping/compiled-mapping.ts";
 
-const uptime: PresetDefinition = { id: "uptime", path: "uptime", mappings: [{ name: "Uptime", messageTemplate: "{{ monitor }}" }] };
+const uptime: PresetDefinition = {
+  id: "uptime",
+  path: "uptime",
+  mappings: [{ name: "Uptime", messageTemplate: "{{ monitor }}" }],
+};
 const signature = { scheme: "github", secret: "a signing secret" };
 const at = (path: string, more: object = {}) => ({ match: { path }, messageTemplate: "{{ text }}", ...more });
 
@@ -36,7 +40,8 @@ function compile(hooks: object): MappingTable {
   });
 }
 
-const told = ({ problems }: MappingTable) => problems.map(({ severity, path, message }) => `${severity} ${path} ${message}`);
+const told = ({ problems }: MappingTable) =>
+  problems.map(({ severity, path, message }) => `${severity} ${path} ${message}`);
 
 describe("a mapping with an error is reported by its path and still takes its requests", () => {
   test.each<[rule: string, hooks: object, path: string, words: string]>([
@@ -58,11 +63,31 @@ describe("a mapping with an error is reported by its path and still takes its re
       'hooks.mappings[0].match.where["x..y"]',
       "",
     ],
-    ["a list that is no path", { mappings: [at("a", { forEach: "a..b" })] }, "hooks.mappings[0].forEach", "name is missing"],
+    [
+      "a list that is no path",
+      { mappings: [at("a", { forEach: "a..b" })] },
+      "hooks.mappings[0].forEach",
+      "name is missing",
+    ],
     ["a path of an endpoint", { mappings: [at("/wake/")] }, "hooks.mappings[0].match.path", "endpoint of its own"],
-    ["a path below the results of runs", { mappings: [at("runs/x")] }, "hooks.mappings[0].match.path", "endpoint of its own"],
-    ["nothing to say to the agent", { mappings: [{ match: { path: "a" } }] }, "hooks.mappings[0].messageTemplate", "action agent needs it"],
-    ["nothing to say in a wake", { mappings: [at("a", { action: "wake" })] }, "hooks.mappings[0].textTemplate", "action wake needs it"],
+    [
+      "a path below the results of runs",
+      { mappings: [at("runs/x")] },
+      "hooks.mappings[0].match.path",
+      "endpoint of its own",
+    ],
+    [
+      "nothing to say to the agent",
+      { mappings: [{ match: { path: "a" } }] },
+      "hooks.mappings[0].messageTemplate",
+      "action agent needs it",
+    ],
+    [
+      "nothing to say in a wake",
+      { mappings: [at("a", { action: "wake" })] },
+      "hooks.mappings[0].textTemplate",
+      "action wake needs it",
+    ],
     [
       "deliverOnly of a wake",
       { mappings: [at("a", { action: "wake", textTemplate: "x", deliverOnly: true })] },
@@ -75,7 +100,12 @@ describe("a mapping with an error is reported by its path and still takes its re
       "hooks.mappings[0].deliverOnly",
       "contradicts",
     ],
-    ["a module that climbs", { mappings: [at("a", { transform: { module: "../x.ts" } })] }, "hooks.mappings[0].transform.module", ".."],
+    [
+      "a module that climbs",
+      { mappings: [at("a", { transform: { module: "../x.ts" } })] },
+      "hooks.mappings[0].transform.module",
+      "..",
+    ],
     [
       "an agent that is not allowed",
       { allowedAgentIds: ["main"], mappings: [at("a", { agentId: "ops" })] },
@@ -88,15 +118,30 @@ describe("a mapping with an error is reported by its path and still takes its re
       "hooks.mappings[0].agentId",
       "main would run",
     ],
-    ["a model that is not allowed", { mappings: [at("a", { model: "cloud/large" })] }, "hooks.mappings[0].model", "not allowed"],
-    ["a channel that does not exist", { mappings: [at("a", { channel: "slak" })] }, "hooks.mappings[0].channel", "no such channel"],
+    [
+      "a model that is not allowed",
+      { mappings: [at("a", { model: "cloud/large" })] },
+      "hooks.mappings[0].model",
+      "not allowed",
+    ],
+    [
+      "a channel that does not exist",
+      { mappings: [at("a", { channel: "slak" })] },
+      "hooks.mappings[0].channel",
+      "no such channel",
+    ],
     [
       "a session key that no prefix allows",
       { allowedSessionKeyPrefixes: ["hook:"], mappings: [at("a", { sessionKey: "x:{{ id }}" })] },
       "hooks.mappings[0].sessionKey",
       "allowed prefix",
     ],
-    ["a session key of a chat", { mappings: [at("a", { sessionKey: "agent:main:main" })] }, "hooks.mappings[0].sessionKey", "chat session"],
+    [
+      "a session key of a chat",
+      { mappings: [at("a", { sessionKey: "agent:main:main" })] },
+      "hooks.mappings[0].sessionKey",
+      "chat session",
+    ],
     [
       "a session key that becomes one of a chat",
       { mappings: [at("a", { sessionKey: "agent:{{ id }}" })] },
@@ -126,7 +171,9 @@ describe("a mapping with an error is reported by its path and still takes its re
     const table = compile(hooks);
     const errors = table.problems.filter(({ severity }) => severity === "error");
     if (path !== "")
-      expect(errors).toEqual([expect.objectContaining({ path, section: "hooks.mappings[0]", message: expect.stringContaining(words) })]);
+      expect(errors).toEqual([
+        expect.objectContaining({ path, section: "hooks.mappings[0]", message: expect.stringContaining(words) }),
+      ]);
     const [mapping] = table.mappings;
     expect(mapping?.faulty ?? true).toBe(true);
   });
@@ -154,21 +201,43 @@ describe("a mapping with an error is reported by its path and still takes its re
 
 describe("a warning does not disable a mapping", () => {
   test.each<[rule: string, mapping: object, path: string, words: string]>([
-    ["a channel that is known and not installed", { channel: "slack" }, "hooks.mappings[0].channel", "not installed or not enabled"],
+    [
+      "a channel that is known and not installed",
+      { channel: "slack" },
+      "hooks.mappings[0].channel",
+      "not installed or not enabled",
+    ],
     ["an agent that is unknown", { agentId: "who" }, "hooks.mappings[0].agentId", "not in agents.list"],
-    ["a field that the action does not have", { textTemplate: "x" }, "hooks.mappings[0].textTemplate", "no effect with action agent"],
+    [
+      "a field that the action does not have",
+      { textTemplate: "x" },
+      "hooks.mappings[0].textTemplate",
+      "no effect with action agent",
+    ],
     [
       "a name, which no wake has",
       { action: "wake", textTemplate: "x", messageTemplate: undefined, name: "N" },
       "hooks.mappings[0].name",
       "action wake",
     ],
-    ["a model where no agent runs", { deliverOnly: true, model: "local/small" }, "hooks.mappings[0].model", "no effect with deliverOnly"],
+    [
+      "a model where no agent runs",
+      { deliverOnly: true, model: "local/small" },
+      "hooks.mappings[0].model",
+      "no effect with deliverOnly",
+    ],
     ["a recipient of nothing", { deliver: false, to: "5" }, "hooks.mappings[0].to", "no effect with deliver: false"],
-    ["a session that goes on, and has no key", { sessionMode: "persistent" }, "hooks.mappings[0].sessionMode", "a session of its own"],
+    [
+      "a session that goes on, and has no key",
+      { sessionMode: "persistent" },
+      "hooks.mappings[0].sessionMode",
+      "a session of its own",
+    ],
   ])("%s", (_rule, more, path, words) => {
     const table = compile({ mappings: [at("a", more)] });
-    expect(table.problems).toEqual([expect.objectContaining({ severity: "warning", path, message: expect.stringContaining(words) })]);
+    expect(table.problems).toEqual([
+      expect.objectContaining({ severity: "warning", path, message: expect.stringContaining(words) }),
+    ]);
     expect(table.mappings[0]?.faulty).toBe(false);
   });
 
@@ -197,7 +266,10 @@ describe("interactions between mappings", () => {
   });
 
   test("an unsigned mapping at a signed path is an error in either order", () => {
-    for (const [mappings, index] of [[[at("a", { signature }), at("/a")], 1] as const, [[at("a"), at("a", { signature })], 0] as const]) {
+    for (const [mappings, index] of [
+      [[at("a", { signature }), at("/a")], 1] as const,
+      [[at("a"), at("a", { signature })], 0] as const,
+    ]) {
       const table = compile({ mappings });
       expect(table.problems.map(({ path }) => path)).toContain(`hooks.mappings[${index}].match.path`);
       expect(table.way("a").mappings.map(({ signedBy }) => signedBy !== undefined)).toEqual([true]);
@@ -205,14 +277,20 @@ describe("interactions between mappings", () => {
   });
 
   test("a signed path stays closed if its signature is unusable or misspelled", () => {
-    for (const wrong of [{ scheme: "github", secret: { env: "NOPE" } }, { scheme: "githup", secret: "x" }, { scheme: "github" }]) {
+    for (const wrong of [
+      { scheme: "github", secret: { env: "NOPE" } },
+      { scheme: "githup", secret: "x" },
+      { scheme: "github" },
+    ]) {
       const way = compile({ mappings: [at("a", { signature: wrong }), { messageTemplate: "x" }] }).way("a");
       expect(way, JSON.stringify(wrong)).toMatchObject({ signed: true, signatures: [] });
     }
   });
 
   test("mappings with the same signature share one verification per request", () => {
-    const table = compile({ mappings: [at("a", { signature, match: { path: "a", source: "x" } }), at("a", { signature })] });
+    const table = compile({
+      mappings: [at("a", { signature, match: { path: "a", source: "x" } }), at("a", { signature })],
+    });
     expect(table.way("a").signatures).toHaveLength(1);
   });
 
@@ -223,7 +301,9 @@ describe("interactions between mappings", () => {
   });
 
   test("a mapping without an id is named by its path; the second one of a path also by its number", () => {
-    const table = compile({ mappings: [at("a"), at("a", { body: "form" }), { messageTemplate: "x" }, at("b", { id: "a-2" })] });
+    const table = compile({
+      mappings: [at("a"), at("a", { body: "form" }), { messageTemplate: "x" }, at("b", { id: "a-2" })],
+    });
     expect(table.mappings.map(({ id }) => id)).toEqual(["a", "a-3", "mapping-3", "a-2"]);
   });
 
@@ -247,7 +327,8 @@ describe("presets", () => {
   test("are replaced silently by a user's mapping of the same path; a mapping that takes every request is reported", () => {
     expect(told(compile({ presets: ["uptime"], mappings: [at("uptime")] }))).toEqual([]);
     expect(told(compile({ presets: ["uptime"], mappings: [{ messageTemplate: "x" }] }))).toEqual([
-      "warning hooks.presets[0] the preset uptime: is never reached: hooks.mappings[0] takes every request that it would take",
+      "warning hooks.presets[0] the preset uptime: is never reached: hooks.mappings[0] takes every request " +
+        "that it would take",
     ]);
   });
 

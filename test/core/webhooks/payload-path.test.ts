@@ -1,6 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { compilePayloadPath, PayloadPathError, parsePayloadPath, renderPayloadPath } from "../../../core/webhooks/mapping/payload-path.ts";
+import {
+  compilePayloadPath,
+  PayloadPathError,
+  parsePayloadPath,
+  renderPayloadPath,
+} from "../../../core/webhooks/mapping/payload-path.ts";
 import { hostileKey } from "./hostile.ts";
 
 describe("a path into a payload", () => {
@@ -23,7 +28,15 @@ describe("a path into a payload", () => {
   });
 
   test("an invalid path is an error with its column", () => {
-    for (const [path, column] of Object.entries({ "": 1, "a.": 3, "a b": 3, "a[x]": 2, 'a["x"': 6, "a]": 2, "\na..b": 3 })) {
+    for (const [path, column] of Object.entries({
+      "": 1,
+      "a.": 3,
+      "a b": 3,
+      "a[x]": 2,
+      'a["x"': 6,
+      "a]": 2,
+      "\na..b": 3,
+    })) {
       expect(() => compilePayloadPath(path)).toThrow(expect.objectContaining({ name: "PayloadPathError", column }));
     }
   });

@@ -7,21 +7,51 @@ const form = (text: string) => parsePayload("form", Buffer.from(text));
 
 describe("the declared type of a body", () => {
   test.each<[BodyKind, readonly string[], readonly string[]]>([
-    ["json", ["application/json", "application/problem+json; charset=UTF-8"], ["text/plain", "application/x-www-form-urlencoded", ""]],
+    [
+      "json",
+      ["application/json", "application/problem+json; charset=UTF-8"],
+      ["text/plain", "application/x-www-form-urlencoded", ""],
+    ],
     [
       "form",
-      ["application/x-www-form-urlencoded", "Application/X-WWW-Form-Urlencoded; charset=utf-8", "multipart/form-data; boundary=x"],
-      ["application/json", "multipart/mixed; boundary=x", "text/plain", "application/x-www-form-urlencoded; charset=iso-8859-1", ""],
+      [
+        "application/x-www-form-urlencoded",
+        "Application/X-WWW-Form-Urlencoded; charset=utf-8",
+        "multipart/form-data; boundary=x",
+      ],
+      [
+        "application/json",
+        "multipart/mixed; boundary=x",
+        "text/plain",
+        "application/x-www-form-urlencoded; charset=iso-8859-1",
+        "",
+      ],
     ],
     [
       "text",
-      ["text/plain", 'TEXT/csv; header=present; charset="utf-8"', "application/xml", "application/atom+xml", "application/x-ndjson"],
-      ["application/json", "application/octet-stream", "application/xml; charset=iso-8859-1", "text/", "text/plain; charset=latin1", ""],
+      [
+        "text/plain",
+        'TEXT/csv; header=present; charset="utf-8"',
+        "application/xml",
+        "application/atom+xml",
+        "application/x-ndjson",
+      ],
+      [
+        "application/json",
+        "application/octet-stream",
+        "application/xml; charset=iso-8859-1",
+        "text/",
+        "text/plain; charset=latin1",
+        "",
+      ],
     ],
   ])("%s", (kind, taken, refused) => {
     for (const type of taken) expect(checkBodyType(kind, { "content-type": type })).toBeUndefined();
     for (const type of refused) {
-      expect(checkBodyType(kind, { "content-type": type })).toMatchObject({ code: "unsupported_media_type", status: 415 });
+      expect(checkBodyType(kind, { "content-type": type })).toMatchObject({
+        code: "unsupported_media_type",
+        status: 415,
+      });
     }
   });
 
@@ -47,7 +77,9 @@ describe("a form", () => {
   });
 
   test("JSON in a field stays text", () => {
-    expect(form(`payload=${encodeURIComponent('{"type":"block_actions"}')}`)).toEqual({ payload: '{"type":"block_actions"}' });
+    expect(form(`payload=${encodeURIComponent('{"type":"block_actions"}')}`)).toEqual({
+      payload: '{"type":"block_actions"}',
+    });
   });
 
   test("a field named like a prototype key is dropped; other unusual names are ordinary fields", () => {
@@ -60,7 +92,9 @@ describe("a form", () => {
   test("a thousand fields are accepted and one more is rejected, even if they are empty", () => {
     expect(form(`a=1${"&a=1".repeat(999)}`)).toEqual({ a: Array(1_000).fill("1") });
     for (const field of ["&a=1", "&"]) {
-      expect(() => form(`a=1${field.repeat(1_000)}`)).toThrow(expect.objectContaining({ code: "payload_too_large", status: 413 }));
+      expect(() => form(`a=1${field.repeat(1_000)}`)).toThrow(
+        expect.objectContaining({ code: "payload_too_large", status: 413 }),
+      );
     }
   });
 
@@ -74,7 +108,8 @@ describe("a form", () => {
         const read = form(new URLSearchParams(pairs).toString()) as Record<string, string | string[]>;
         const names = [...new Set(pairs.map(([key]) => key))];
         expect(Object.keys(read).toSorted()).toEqual(names.toSorted());
-        for (const key of names) expect([read[key]].flat()).toEqual(pairs.filter(([other]) => other === key).map(([, text]) => text));
+        for (const key of names)
+          expect([read[key]].flat()).toEqual(pairs.filter(([other]) => other === key).map(([, text]) => text));
         expectNoPollution();
       }),
       { numRuns: 500 },
@@ -105,13 +140,17 @@ describe("text and JSON bodies", () => {
 
   test("any bytes give either a payload or an HTTP problem", () => {
     fc.assert(
-      fc.property(fc.constantFrom<BodyKind>("json", "form", "text"), fc.uint8Array({ maxLength: 200 }), (kind, bytes) => {
-        try {
-          expect(parsePayload(kind, Buffer.from(bytes))).toBeDefined();
-        } catch (error) {
-          expect(error).toMatchObject({ name: "HttpProblem", status: 400 });
-        }
-      }),
+      fc.property(
+        fc.constantFrom<BodyKind>("json", "form", "text"),
+        fc.uint8Array({ maxLength: 200 }),
+        (kind, bytes) => {
+          try {
+            expect(parsePayload(kind, Buffer.from(bytes))).toBeDefined();
+          } catch (error) {
+            expect(error).toMatchObject({ name: "HttpProblem", status: 400 });
+          }
+        },
+      ),
       { numRuns: 1_000 },
     );
   });

@@ -52,7 +52,12 @@ describe("agent", () => {
       deliver: true,
       channel: "last",
     });
-    expect(hooks.events.at(-1)?.event).toMatchObject({ source: "hooks", kind: "agent", lane: lastRequest().sessionKey, authority: "hook" });
+    expect(hooks.events.at(-1)?.event).toMatchObject({
+      source: "hooks",
+      kind: "agent",
+      lane: lastRequest().sessionKey,
+      authority: "hook",
+    });
   });
 
   test("all fields are used; unknown ones are ignored", async () => {
@@ -209,8 +214,11 @@ describe("channel and model", () => {
 });
 
 describe("repeated deliveries", () => {
-  const send = (headers: Record<string, string>, body: object = { message: "one" }, path = "agent"): ReturnType<HookServer["post"]> =>
-    hooks.post(path, body, headers);
+  const send = (
+    headers: Record<string, string>,
+    body: object = { message: "one" },
+    path = "agent",
+  ): ReturnType<HookServer["post"]> => hooks.post(path, body, headers);
 
   test.each(["idempotency-key", "webhook-id", "x-github-delivery"])(
     "with the same %s get the first response and run once",

@@ -85,7 +85,8 @@ describe("pending bodies of unverified senders", () => {
     const sent = github.send({ at: Date.now(), body: '{"late":true}' });
     const slow = await openSocket(port);
     slow.write(
-      `POST /hooks/gh HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nX-Hub-Signature-256: ${sent.headers["x-hub-signature-256"]}\r\nContent-Length: ${sent.body.length}\r\n\r\n{`,
+      `POST /hooks/gh HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nX-Hub-Signature-256: ` +
+        `${sent.headers["x-hub-signature-256"]}\r\nContent-Length: ${sent.body.length}\r\n\r\n{`,
     );
     const others = await Promise.all(Array.from({ length: 70 }, () => openSocket(port)));
     for (const one of others) one.write(`${head("gh", 10)}{`);

@@ -12,7 +12,10 @@ afterEach(async () => {
 });
 
 /** What the server reports about each refused request. */
-async function refusalsOf(mappings: readonly object[], ask: (server: HookServer) => Promise<unknown>): Promise<readonly RefusedHook[]> {
+async function refusalsOf(
+  mappings: readonly object[],
+  ask: (server: HookServer) => Promise<unknown>,
+): Promise<readonly RefusedHook[]> {
   const refused: RefusedHook[] = [];
   hooks = await startHooks({ hooks: { mappings }, deps: { onRefused: (one) => refused.push(one) } });
   await ask(hooks);
@@ -24,14 +27,18 @@ test("a request that no mapping accepts records which condition of match failed"
   const opened = { id: "opened", match: { path: "gh", where: { action: "opened" } }, messageTemplate: "x" };
   const refused = await refusalsOf([issues, opened], async (server) => {
     const { status, json } = await server.post("gh", { action: "closed" }, { "x-github-event": "push" });
-    expect({ status, json }).toMatchObject({ status: 404, json: { code: "not_found", error: expect.not.stringContaining("closed") } });
+    expect({ status, json }).toMatchObject({
+      status: 404,
+      json: { code: "not_found", error: expect.not.stringContaining("closed") },
+    });
     await server.post("other", {});
   });
   expect(refused).toMatchObject([
     {
       code: "not_found",
       detail:
-        'No mapping takes this request. issues: headers.x-github-event is "push", not "issues"; opened: payload.action is "closed", not "opened"',
+        'No mapping takes this request. issues: headers.x-github-event is "push", not "issues"; opened: ' +
+        'payload.action is "closed", not "opened"',
       path: "hooks.mappings",
     },
     { code: "not_found", detail: "There is nothing at this address." },
@@ -40,7 +47,11 @@ test("a request that no mapping accepts records which condition of match failed"
 
 test("a wrong secret names the setting of its path instead of the hook token, which that path does not accept", async () => {
   const own = { match: { path: "ci" }, token: "a-token-of-the-build-server", messageTemplate: "x" };
-  const signed = { match: { path: "gh" }, signature: { scheme: "github", secret: "a-secret-of-the-code-host" }, messageTemplate: "x" };
+  const signed = {
+    match: { path: "gh" },
+    signature: { scheme: "github", secret: "a-secret-of-the-code-host" },
+    messageTemplate: "x",
+  };
   const refused = await refusalsOf([own, signed], async (server) => {
     await server.post("ci", {});
     await server.post("gh", {});
@@ -63,7 +74,14 @@ test("a wrong secret names the setting of its path instead of the hook token, wh
 
 test("refused requests are stored at once while they are few, and once a second in a flood", async () => {
   vi.useFakeTimers();
-  const refusal = (at: number): RefusedHook => ({ at, code: "not_found", status: 404, detail: "", subPath: "a", client: "" });
+  const refusal = (at: number): RefusedHook => ({
+    at,
+    code: "not_found",
+    status: 404,
+    detail: "",
+    subPath: "a",
+    client: "",
+  });
   const stored = new Map<string, Json>([["refused", [refusal(1)] as unknown as Json]]);
   let writes = 0;
   const get = async (_: string, key: string) => stored.get(key) ?? null;
@@ -90,7 +108,14 @@ test("refused requests are stored at once while they are few, and once a second 
 });
 
 test("the newest 1,000 refusals are stored once each, also over a restart", async () => {
-  const refusal = (at: number): RefusedHook => ({ at, code: "not_found", status: 404, detail: "", subPath: "a", client: "" });
+  const refusal = (at: number): RefusedHook => ({
+    at,
+    code: "not_found",
+    status: 404,
+    detail: "",
+    subPath: "a",
+    client: "",
+  });
   const stored = new Map<string, Json>();
   const get = async (_: string, key: string) => stored.get(key) ?? null;
   const update = async (_: string, key: string, change: (value: Json | null) => Json | null | undefined) => {
@@ -103,14 +128,23 @@ test("the newest 1,000 refusals are stored once each, also over a restart", asyn
     for (let index = 0; index < 9; index += 1) refusals.add(refusal(run * 9 + index));
     await new Promise(setImmediate);
   }
-  expect((await readRefusals({ get })).map(({ at }) => at)).toEqual(Array.from({ length: 1_000 }, (_, index) => 80 + index));
+  expect((await readRefusals({ get })).map(({ at }) => at)).toEqual(
+    Array.from({ length: 1_000 }, (_, index) => 80 + index),
+  );
 });
 
 test("wrong and missing tokens are logged once a minute with their number", async () => {
   vi.useFakeTimers();
   const lines: object[] = [];
   const say = createUnauthorizedLog({ warn: (fields: object) => void lines.push(fields) });
-  const refused = (subPath: string): RefusedHook => ({ at: 0, code: "unauthorized", status: 401, detail: "", subPath, client: "10.0.0.7" });
+  const refused = (subPath: string): RefusedHook => ({
+    at: 0,
+    code: "unauthorized",
+    status: 401,
+    detail: "",
+    subPath,
+    client: "10.0.0.7",
+  });
   for (const path of ["a", "b", "c"]) say(refused(path));
   await vi.advanceTimersByTimeAsync(60_000);
   await vi.advanceTimersByTimeAsync(300_000);

@@ -18,7 +18,13 @@ beforeAll(async () => {
         mappings: [
           { match: { path: "list" }, forEach: "items", messageTemplate: "item {{ items[0] }}", deliver: false },
           { match: { path: "names" }, body: "text", messageTemplate: "text wrong", deliver: false },
-          { match: { path: "names" }, body: "form", forEach: "name", messageTemplate: "item {{ name[0] }}", deliver: false },
+          {
+            match: { path: "names" },
+            body: "form",
+            forEach: "name",
+            messageTemplate: "item {{ name[0] }}",
+            deliver: false,
+          },
           { match: { path: "plain" }, body: "text", messageTemplate: "text {{ payload }}", deliver: false },
           { match: { path: "form" }, body: "form", messageTemplate: "text {{ word }}", deliver: false },
           { match: { path: "alarm" }, action: "wake", textTemplate: "{{ what }}", wakeMode: "next-heartbeat" },
@@ -65,7 +71,9 @@ describe("replaying a delivery", () => {
   test("reads a text as text and a form as a form", async () => {
     const plain = await replay({ eventId: (await send("plain", "hello", "text/plain")).eventId });
     expect(await host.settled(plain.json.eventIds[0])).toMatchObject({ reply: "heard text hello" });
-    const form = await replay({ eventId: (await send("form", "word=world", "application/x-www-form-urlencoded")).eventId });
+    const form = await replay({
+      eventId: (await send("form", "word=world", "application/x-www-form-urlencoded")).eventId,
+    });
     expect(await host.settled(form.json.eventIds[0])).toMatchObject({ reply: "heard text world" });
   });
 
@@ -101,7 +109,14 @@ describe("replaying a delivery", () => {
 });
 
 describe("recordings", () => {
-  const posted = (path: string, body: string) => ({ path, headers: {}, query: {}, type: {}, body: Buffer.from(body), now: "" });
+  const posted = (path: string, body: string) => ({
+    path,
+    headers: {},
+    query: {},
+    type: {},
+    body: Buffer.from(body),
+    now: "",
+  });
 
   test("capture the next readable delivery to their path, once", async () => {
     const recordings = createRecordings({ secrets: () => [] });

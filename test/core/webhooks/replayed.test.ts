@@ -48,7 +48,13 @@ afterAll(async () => {
 });
 
 const post = async (path: string, sent: SentHook): Promise<Answer> =>
-  toAnswer(await fetch(`${gateway.gateway.url}/hooks/${path}`, { method: "POST", headers: sent.headers, body: new Uint8Array(sent.body) }));
+  toAnswer(
+    await fetch(`${gateway.gateway.url}/hooks/${path}`, {
+      method: "POST",
+      headers: sent.headers,
+      body: new Uint8Array(sent.body),
+    }),
+  );
 
 /** The same request under other ids, and with headers that nobody signed. */
 const replays = (sent: SentHook): readonly SentHook[] =>
@@ -65,17 +71,20 @@ const service = (...args: readonly string[]) =>
   run([...args, "--config", gateway.configFile, "--state", gateway.gateway.stateDirectory], { home: temporaryHome() });
 
 describe("without a signed time", () => {
-  test.each(["github", "shopify", "bitbucket", "sentry"])("a captured request of %s runs once, under any delivery id", async (name) => {
-    const sent = senderOf(name).send({ at, body: `{"text":"captured from ${name}"}` });
-    const first = await post(name, sent);
-    expect(first.status).toBe(202);
-    for (const replay of replays(sent)) expect((await post(name, replay)).text).toBe(first.text);
-    clock = at + 6.9 * 86_400_000;
-    for (const replay of replays(sent)) expect((await post(name, replay)).text).toBe(first.text);
-    clock = at;
-    await gateway.settled(String(first.json.eventId));
-    expect(turns.filter((text) => text.includes(`captured from ${name}`))).toHaveLength(1);
-  });
+  test.each(["github", "shopify", "bitbucket", "sentry"])(
+    "a captured request of %s runs once, under any delivery id",
+    async (name) => {
+      const sent = senderOf(name).send({ at, body: `{"text":"captured from ${name}"}` });
+      const first = await post(name, sent);
+      expect(first.status).toBe(202);
+      for (const replay of replays(sent)) expect((await post(name, replay)).text).toBe(first.text);
+      clock = at + 6.9 * 86_400_000;
+      for (const replay of replays(sent)) expect((await post(name, replay)).text).toBe(first.text);
+      clock = at;
+      await gateway.settled(String(first.json.eventId));
+      expect(turns.filter((text) => text.includes(`captured from ${name}`))).toHaveLength(1);
+    },
+  );
 
   test.each([...names])("the same id of %s with another signed body is a new event", async (name) => {
     const sender = senderOf(name);
@@ -131,13 +140,19 @@ describe("a repeated delivery is recorded", () => {
     const wake = async () => {
       const answer = await fetch(`${gateway.gateway.url}/hooks/wake`, {
         method: "POST",
-        headers: { authorization: `Bearer ${hookToken}`, "content-type": "application/json", "idempotency-key": "wake-1" },
+        headers: {
+          authorization: `Bearer ${hookToken}`,
+          "content-type": "application/json",
+          "idempotency-key": "wake-1",
+        },
         body: '{"text":"up","mode":"next-heartbeat"}',
       });
       return (await answer.json()) as { readonly eventId: string };
     };
     const { eventId } = await wake();
     expect((await wake()).eventId).toBe(eventId);
-    await expect.poll(async () => JSON.parse((await service("hooks", "show", eventId, "--json")).out).repeated).toMatchObject({ count: 1 });
+    await expect
+      .poll(async () => JSON.parse((await service("hooks", "show", eventId, "--json")).out).repeated)
+      .toMatchObject({ count: 1 });
   });
 });

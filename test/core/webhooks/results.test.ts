@@ -58,7 +58,13 @@ interface Asked {
 }
 
 const post = async ({ host }: Asked, path: string, body: object, more: Record<string, string> = {}) =>
-  answerOf(await fetch(`${host.url}/hooks/${path}`, { method: "POST", headers: { ...headers, ...more }, body: JSON.stringify(body) }));
+  answerOf(
+    await fetch(`${host.url}/hooks/${path}`, {
+      method: "POST",
+      headers: { ...headers, ...more },
+      body: JSON.stringify(body),
+    }),
+  );
 
 const ask = (started: Asked, message: string, more: Record<string, string> = {}) =>
   post(started, "agent", { message, deliver: false }, more);
@@ -81,9 +87,17 @@ describe("the result of a run", () => {
     await started.host.settled(json.runId);
     const { status, json: result } = await look(started, json.runId);
     expect(status).toBe(200);
-    expect(result).toMatchObject({ state: "settled", outcome: "silent", reason: "not_asked", attempts: 1, ms: expect.any(Number) });
+    expect(result).toMatchObject({
+      state: "settled",
+      outcome: "silent",
+      reason: "not_asked",
+      attempts: 1,
+      ms: expect.any(Number),
+    });
     expect(new Date(result.endedAt).getTime() - new Date(result.acceptedAt).getTime()).toBe(result.ms);
-    expect(result.decisions.map(({ station, code }: { station: string; code: string }) => `${station} ${code}`)).toContain("turn done");
+    expect(
+      result.decisions.map(({ station, code }: { station: string; code: string }) => `${station} ${code}`),
+    ).toContain("turn done");
     expect(result).not.toHaveProperty("reply");
   });
 
@@ -225,7 +239,10 @@ describe("Prefer: wait", () => {
       { match: { path: "empty" }, messageTemplate: "x", deliver: false, status: 204 },
     ];
     const started = await startAgent({ hooks: { mappings } });
-    expect(await post(started, "ok", {}, { prefer: "wait=30" })).toMatchObject({ status: 201, json: { state: "settled" } });
+    expect(await post(started, "ok", {}, { prefer: "wait=30" })).toMatchObject({
+      status: 201,
+      json: { state: "settled" },
+    });
     const response = await fetch(`${started.host.url}/hooks/empty`, {
       method: "POST",
       headers: { ...headers, prefer: "wait=30" },
@@ -247,7 +264,10 @@ describe("Prefer: wait", () => {
   test("ends when its client disconnects, while the run continues", async () => {
     const started = await startAgent({ held: true });
     const url = new URL(`${started.host.url}/hooks/agent`);
-    const gone = httpRequest(url, { method: "POST", headers: { ...headers, prefer: "wait=60", "idempotency-key": "gone" } });
+    const gone = httpRequest(url, {
+      method: "POST",
+      headers: { ...headers, prefer: "wait=60", "idempotency-key": "gone" },
+    });
     gone.on("error", () => {});
     gone.end(JSON.stringify({ message: "hello", deliver: false }));
     await expect.poll(started.turns).toBe(1);

@@ -42,7 +42,8 @@ async function hold() {
       body,
     });
     // biome-ignore lint/suspicious/noExplicitAny: what the gateway answers is what is tested.
-    return { status: response.status, applied: response.headers.get("preference-applied"), json: (await response.json()) as any };
+    const json = (await response.json()) as any;
+    return { status: response.status, applied: response.headers.get("preference-applied"), json };
   };
   return {
     release: gate.resolve,
@@ -64,7 +65,11 @@ const cut = { status: 202, applied: null, json: { ok: true, runId: expect.any(St
 test.each([
   ["agent", "another hook token", (text: string) => text.replace(token, "hook-token-after")],
   ["build", "another hook token", (text: string) => text.replace(token, "hook-token-after")],
-  ["agent", "no hook server any more", (text: string) => text.replace('"enabled":true,"token"', '"enabled":false,"token"')],
+  [
+    "agent",
+    "no hook server any more",
+    (text: string) => text.replace('"enabled":true,"token"', '"enabled":false,"token"'),
+  ],
   ["ci", "another signing secret", (text: string) => text.replace(secret, "signing-secret-after")],
   ["ci", "no such mapping any more", (text: string) => text.replace('"path":"ci"', '"path":"other"')],
 ])(
@@ -84,7 +89,9 @@ test("a response stays held if the configuration changes but its secret stays va
   const held = [await room.held("agent"), await room.held("ci")];
   const other = await room.held("build");
   room.edit((text) => text.replace(`"${secret}"`, `["another-secret","${secret}"]`));
-  expect(await Promise.race([Promise.all([...held, other].map(({ answer }) => answer)), sleep(1_500, "held")])).toBe("held");
+  expect(await Promise.race([Promise.all([...held, other].map(({ answer }) => answer)), sleep(1_500, "held")])).toBe(
+    "held",
+  );
   room.release();
   for (const { answer } of [...held, other])
     expect(await answer).toMatchObject({ status: 200, applied: "wait=60", json: { reply: "the reply" } });

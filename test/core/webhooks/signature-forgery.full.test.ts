@@ -7,7 +7,10 @@ import { senders } from "../../support/senders.ts";
 
 const at = 1_760_000_000_400;
 
-/** What stands in front of the signature, and random signatures of its form. The same in every run; nothing here knows a secret. */
+/**
+ * What stands in front of the signature, and random signatures of its form. The same in every run; nothing here knows a
+ * secret.
+ */
 function createForgeries(seed: string, right: string): (index: number) => string {
   const [digits = ""] = /(?:[0-9a-f]{40,}|[A-Za-z0-9+/_-]{26,}={0,2})$/.exec(right) ?? [];
   const encoding = /^[0-9a-f]*$/.test(digits) ? "hex" : /[-_]/.test(digits) ? "base64url" : "base64";
@@ -39,7 +42,9 @@ describe.each(senders)("$name", (sender) => {
     const { verify } = compileSignature(sender.settings, [sender.secret]);
     const guesses = [
       sender.otherSecret,
-      ...(sender.secret.startsWith("wh") || /^[0-9a-f]+$/.test(sender.secret) ? [] : ["", " ", "secret", "undefined", `${sender.secret} `]),
+      ...(sender.secret.startsWith("wh") || /^[0-9a-f]+$/.test(sender.secret)
+        ? []
+        : ["", " ", "secret", "undefined", `${sender.secret} `]),
     ];
     for (const secret of guesses) expect(verify({ ...sender.send({ at, secret }), now: at }).ok, secret).toBe(false);
   });

@@ -21,7 +21,13 @@ function verify(
   },
 ): Verdict {
   const { headers, body = "{}", now = at, method = "POST" } = sent;
-  return compileSignature(settings, [sent.secret ?? secret]).verify({ headers, body: Buffer.from(body), url: "/hooks/x", method, now });
+  return compileSignature(settings, [sent.secret ?? secret]).verify({
+    headers,
+    body: Buffer.from(body),
+    url: "/hooks/x",
+    method,
+    now,
+  });
 }
 
 function refusal(settings: SignatureSettings, key = secret): string {
@@ -65,7 +71,11 @@ describe("the time of a signature", () => {
   });
 
   test("is read only in the configured format, and the hint names the format that the sender uses", () => {
-    const times = { seconds: String(Math.floor(at / 1_000)), milliseconds: String(at), rfc3339: new Date(at).toISOString() } as const;
+    const times = {
+      seconds: String(Math.floor(at / 1_000)),
+      milliseconds: String(at),
+      rfc3339: new Date(at).toISOString(),
+    } as const;
     const words = { seconds: "seconds", milliseconds: "milliseconds", rfc3339: "RFC 3339" } as const;
     const names = Object.keys(times) as (keyof typeof times)[];
     for (const expected of names)
@@ -79,7 +89,10 @@ describe("the time of a signature", () => {
           setting: "timestampFormat",
         });
       }
-    const slack = verify({ scheme: "slack" }, { headers: { "x-slack-signature": "v0=00", "x-slack-request-timestamp": String(at) } });
+    const slack = verify(
+      { scheme: "slack" },
+      { headers: { "x-slack-signature": "v0=00", "x-slack-request-timestamp": String(at) } },
+    );
     expect(slack).toMatchObject({ hint: "Check that the sender uses slack." });
     const clock = verify({ ...stamped, timestampFormat: "milliseconds" }, signedAt(String(at - 400_000)));
     expect(clock).toMatchObject({ fault: "old", reason: "the signature is 400 s old, and 300 s are allowed" });
@@ -104,15 +117,24 @@ describe("the time of a signature", () => {
   test("cannot be confused with the body if the parts have no separator", () => {
     const settings = { ...stamped, payload: "{timestamp}{body}" } as const;
     for (const timestampFormat of ["seconds", "milliseconds", "rfc3339"] as const) {
-      const time = { seconds: "1760000000", milliseconds: "1760000000400", rfc3339: "2025-10-09T08:53:20Z" }[timestampFormat];
+      const time = { seconds: "1760000000", milliseconds: "1760000000400", rfc3339: "2025-10-09T08:53:20Z" }[
+        timestampFormat
+      ];
       const signed = `${time}123456`;
       const judge = (cut: number) =>
-        verify({ ...settings, timestampFormat }, { headers: { "x-t": signed.slice(0, cut), "x-s": hex(signed) }, body: signed.slice(cut) })
-          .ok;
+        verify(
+          { ...settings, timestampFormat },
+          { headers: { "x-t": signed.slice(0, cut), "x-s": hex(signed) }, body: signed.slice(cut) },
+        ).ok;
       const accepted = Array.from({ length: signed.length + 1 }, (_, cut) => cut).filter(judge);
       expect(accepted, timestampFormat).toEqual([time.length]);
     }
-    const twitch = { ...settings, idHeader: "X-I", payload: "{id}{timestamp}{body}", timestampFormat: "rfc3339" } as const;
+    const twitch = {
+      ...settings,
+      idHeader: "X-I",
+      payload: "{id}{timestamp}{body}",
+      timestampFormat: "rfc3339",
+    } as const;
     const signed = `11112025-10-09T08:53:20Z{"a":1}`;
     const divisions: string[] = [];
     for (let first = 1; first < signed.length; first += 1)
@@ -125,9 +147,15 @@ describe("the time of a signature", () => {
 });
 
 describe("parts of a signature header", () => {
-  const settings = { scheme: "hmac", header: "X-S", format: "t={timestamp},v1={signature}", payload: "{timestamp}.{body}" } as const;
+  const settings = {
+    scheme: "hmac",
+    header: "X-S",
+    format: "t={timestamp},v1={signature}",
+    payload: "{timestamp}.{body}",
+  } as const;
   const digest = hex("1760000000.{}");
-  const judge = (value: string, more: object = {}) => verify({ ...settings, ...more }, { headers: { "x-s": value } }).ok;
+  const judge = (value: string, more: object = {}) =>
+    verify({ ...settings, ...more }, { headers: { "x-s": value } }).ok;
 
   test("with names are read in any order, among other parts, and with several signatures", () => {
     for (const value of [
@@ -157,7 +185,10 @@ describe("parts of a signature header", () => {
     const id = hex("m-1|1760000000|{}");
     const more = { format: "id:{id}; time:{timestamp}; sig:{signature}", payload: "{id}|{timestamp}|{body}" };
     const value = `id:m-1; time:1760000000; sig:${id}`;
-    expect(verify({ ...settings, ...more }, { headers: { "x-s": value } })).toMatchObject({ ok: true, deliveryId: "m-1" });
+    expect(verify({ ...settings, ...more }, { headers: { "x-s": value } })).toMatchObject({
+      ok: true,
+      deliveryId: "m-1",
+    });
     expect(judge(value.replace("m-1", "m-2"), more)).toBe(false);
     expect(judge(`id:m-1; id:m-1; time:1760000000; sig:${id}`, more)).toBe(false);
     const withPrefix = { prefix: "sha256=" };
@@ -168,7 +199,14 @@ describe("parts of a signature header", () => {
   test("without names are separated by the characters between them", () => {
     const inOrder = { format: "{timestamp}.{signature}" };
     expect(judge(`1760000000.${digest}`, inOrder)).toBe(true);
-    for (const value of [`${digest}.1760000000`, `1760000000.${digest}.`, `1760000000..${digest}`, "1760000000", digest, "."])
+    for (const value of [
+      `${digest}.1760000000`,
+      `1760000000.${digest}.`,
+      `1760000000..${digest}`,
+      "1760000000",
+      digest,
+      ".",
+    ])
       expect(judge(value, inOrder), value).toBe(false);
     expect(judge(`<1760000000/${digest}>`, { format: "<{timestamp}/{signature}>" })).toBe(true);
     expect(judge(`1760000000/${digest}>`, { format: "<{timestamp}/{signature}>" })).toBe(false);
@@ -178,22 +216,39 @@ describe("parts of a signature header", () => {
     const cases: readonly (readonly [object, string])[] = [
       [{ format: "t={timestamp}" }, "format must contain {signature}"],
       [{ format: "{timestamp}{signature}" }, "format must have a character between {timestamp} and {signature}"],
-      [{ format: "t={time},v1={signature}" }, "format contains time, which is none of {signature}, {timestamp} and {id}"],
+      [
+        { format: "t={time},v1={signature}" },
+        "format contains time, which is none of {signature}, {timestamp} and {id}",
+      ],
       [{ format: "v1={signature},v1={signature}" }, "format contains {signature} twice"],
       [{ format: "t={timestamp,v1={signature}" }, "format contains t={timestamp,v1=, which is none of"],
-      [{ payload: "{body}" }, "payload must contain {timestamp} exactly when timestampHeader is set or format contains it"],
+      [
+        { payload: "{body}" },
+        "payload must contain {timestamp} exactly when timestampHeader is set or format contains it",
+      ],
       [{ timestampHeader: "X-T" }, "timestampHeader contradicts {timestamp} in format"],
       [{ format: "i={id},t={timestamp},v={signature}", idHeader: "X-I" }, "idHeader contradicts {id} in format"],
-      [{ format: "{signature}", payload: "{body}", timestampFormat: "rfc3339" }, "timestampFormat has no effect: no time is signed"],
+      [
+        { format: "{signature}", payload: "{body}", timestampFormat: "rfc3339" },
+        "timestampFormat has no effect: no time is signed",
+      ],
       [{ payload: "{timestamp}.{id}.{body}" }, "idHeader is missing: the payload contains {id}"],
     ];
-    for (const [more, message] of cases) expect(refusal({ ...settings, ...more }), JSON.stringify(more)).toContain(message);
-    expect(refusal({ scheme: "stripe", format: "v1={signature}" })).toContain("format belongs to the schemes hmac and public-key only");
+    for (const [more, message] of cases)
+      expect(refusal({ ...settings, ...more }), JSON.stringify(more)).toContain(message);
+    expect(refusal({ scheme: "stripe", format: "v1={signature}" })).toContain(
+      "format belongs to the schemes hmac and public-key only",
+    );
   });
 });
 
 describe("public keys", () => {
-  const general = { scheme: "public-key", header: "X-S", timestampHeader: "X-T", payload: "{timestamp}{body}" } as const;
+  const general = {
+    scheme: "public-key",
+    header: "X-S",
+    timestampHeader: "X-T",
+    payload: "{timestamp}{body}",
+  } as const;
   const pairs = {
     ed25519: generateKeyPairSync("ed25519"),
     "ecdsa-sha256": generateKeyPairSync("ec", { namedCurve: "P-256" }),
@@ -205,29 +260,42 @@ describe("public keys", () => {
     signWithKey(hash, Buffer.from(`1760000000${body}`), key).toString("base64");
   const send = (signature: string, body = "{}") => ({ headers: { "x-t": "1760000000", "x-s": signature }, body });
 
-  test.each(Object.keys(pairs) as (keyof typeof pairs)[])("%s: accepts PEM, PEM on one line, and base64", (algorithm) => {
-    const { publicKey, privateKey } = pairs[algorithm];
-    const signature = signed(privateKey, "{}", algorithm === "ed25519" ? null : "sha256");
-    const text = pem(publicKey);
-    for (const key of [text, text.replaceAll("\n", "\\n"), publicKey.export({ format: "der", type: "spki" }).toString("base64")]) {
-      const settings = { ...general, algorithm };
-      expect(verify(settings, { ...send(signature), secret: key })).toMatchObject({ ok: true });
-      expect(verify(settings, { ...send(signature, "[]"), secret: key }).ok).toBe(false);
-      expect(verify(settings, { ...send(signature), secret: key, now: at + 301_000 }).ok).toBe(false);
-    }
-  });
+  test.each(Object.keys(pairs) as (keyof typeof pairs)[])(
+    "%s: accepts PEM, PEM on one line, and base64",
+    (algorithm) => {
+      const { publicKey, privateKey } = pairs[algorithm];
+      const signature = signed(privateKey, "{}", algorithm === "ed25519" ? null : "sha256");
+      const text = pem(publicKey);
+      for (const key of [
+        text,
+        text.replaceAll("\n", "\\n"),
+        publicKey.export({ format: "der", type: "spki" }).toString("base64"),
+      ]) {
+        const settings = { ...general, algorithm };
+        expect(verify(settings, { ...send(signature), secret: key })).toMatchObject({ ok: true });
+        expect(verify(settings, { ...send(signature, "[]"), secret: key }).ok).toBe(false);
+        expect(verify(settings, { ...send(signature), secret: key, now: at + 301_000 }).ok).toBe(false);
+      }
+    },
+  );
 
   test("an ECDSA signature can be two numbers, with the length that fits the curve", () => {
     const { publicKey, privateKey } = pairs["ecdsa-sha256"];
-    const raw = signWithKey("sha256", Buffer.from("1760000000{}"), { key: privateKey, dsaEncoding: "ieee-p1363" }).toString("base64");
+    const raw = signWithKey("sha256", Buffer.from("1760000000{}"), {
+      key: privateKey,
+      dsaEncoding: "ieee-p1363",
+    }).toString("base64");
     const settings = { ...general, algorithm: "ecdsa-sha256" } as const;
     expect(verify(settings, { ...send(raw), secret: pem(publicKey) })).toMatchObject({ ok: true });
-    expect(verify(settings, { ...send(signed(p384.privateKey, "{}")), secret: pem(p384.publicKey) })).toMatchObject({ ok: true });
+    expect(verify(settings, { ...send(signed(p384.privateKey, "{}")), secret: pem(p384.publicKey) })).toMatchObject({
+      ok: true,
+    });
     expect(verify(settings, { ...send(Buffer.alloc(64).toString("base64")), secret: pem(publicKey) }).ok).toBe(false);
   });
 
   test("the configuration chooses the algorithm, and the error for a key of another type does not quote it", () => {
-    const of = (algorithm: SignatureSettings["algorithm"], key: string) => refusal({ ...general, ...(algorithm && { algorithm }) }, key);
+    const of = (algorithm: SignatureSettings["algorithm"], key: string) =>
+      refusal({ ...general, ...(algorithm && { algorithm }) }, key);
     expect(of(undefined, pem(pairs.ed25519.publicKey))).toContain("algorithm is missing");
     expect(of("sha256", pem(pairs.ed25519.publicKey))).toContain("algorithm is sha256, which needs the scheme hmac");
     expect(refusal({ scheme: "hmac", header: "X-S", algorithm: "ed25519" })).toContain(
@@ -235,8 +303,12 @@ describe("public keys", () => {
     );
     expect(of("ed25519", pem(pairs["ecdsa-sha256"].publicKey))).toBe("secret is a key of type ec, not ed25519");
     expect(of("ecdsa-sha256", pem(pairs["rsa-sha256"].publicKey))).toBe("secret is a key of type rsa, not ec");
-    expect(of("ecdsa-sha256", pem(generateKeyPairSync("ec", { namedCurve: "secp256k1" }).publicKey))).toContain("curve P-256");
-    expect(of("rsa-sha256", pem(generateKeyPairSync("rsa", { modulusLength: 1_024 }).publicKey))).toContain("fewer than 2048 bits");
+    expect(of("ecdsa-sha256", pem(generateKeyPairSync("ec", { namedCurve: "secp256k1" }).publicKey))).toContain(
+      "curve P-256",
+    );
+    expect(of("rsa-sha256", pem(generateKeyPairSync("rsa", { modulusLength: 1_024 }).publicKey))).toContain(
+      "fewer than 2048 bits",
+    );
     expect(of("ed25519", pairs.ed25519.privateKey.export({ format: "pem", type: "pkcs8" }).toString())).toBe(
       "secret is a private key: use the public key",
     );
@@ -267,7 +339,9 @@ describe("Standard Webhooks and Svix", () => {
       expect(judge({ ...sent, body: Buffer.from("{}") }).ok).toBe(false);
       // The names of one set belong together.
       const [{ headers }, mixed] = [own.send({ at: at - 900_000, id: "msg_1" }), renamed.send({ at, id: "msg_1" })];
-      expect(judge({ ...mixed, headers: { ...mixed.headers, [own.header]: headers[own.header] ?? "" } }).ok).toBe(false);
+      expect(judge({ ...mixed, headers: { ...mixed.headers, [own.header]: headers[own.header] ?? "" } }).ok).toBe(
+        false,
+      );
     }
   });
 
@@ -296,7 +370,10 @@ test("a signature can also cover the method and the address", () => {
     url: "https://hooks.example.com/in",
   } as const;
   const sent = (method: string) => ({
-    headers: { "x-t": String(at), "x-s": createHmac("sha256", secret).update(`POSThttps://hooks.example.com/in{}${at}`).digest("base64") },
+    headers: {
+      "x-t": String(at),
+      "x-s": createHmac("sha256", secret).update(`POSThttps://hooks.example.com/in{}${at}`).digest("base64"),
+    },
     method,
   });
   expect(verify(settings, sent("POST"))).toMatchObject({ ok: true });

@@ -39,21 +39,31 @@ describe("secrets of a signature", () => {
       [{ scheme: "standard-webhooks" }, "whsec_abc", "taken"],
       [{ scheme: "standard-webhooks" }, "whsec_abcde", `secret is not base64 after whsec_; ${asText}`],
       [{ scheme: "standard-webhooks" }, "whpk_abcd", "secret is not a public key of 32 bytes in base64"],
-      [{ scheme: "standard-webhooks" }, "whsk_abcd", "secret is a private key (whsk_...): use the public key (whpk_...)"],
+      [
+        { scheme: "standard-webhooks" },
+        "whsk_abcd",
+        "secret is a private key (whsk_...): use the public key (whpk_...)",
+      ],
       [{ scheme: "discord" }, "abcd", "secret is not a public key of 32 bytes in hex"],
       [{ scheme: "discord" }, "zz".repeat(32), "secret is not a public key of 32 bytes in hex"],
       [{ scheme: "hmac", header: "X-S", secretEncoding: "hex" }, "abc", "secret is not hexadecimal"],
       [{ scheme: "hmac", header: "X-S", secretEncoding: "base64" }, "a-b_", "secret is not base64"],
     ];
     for (const [settings, secret, message] of cases) expect(refusal(settings, [secret]), secret).toBe(message);
-    expect(refusal({ scheme: "gitlab" }, ["a token", "whsec_YWJj"])).toContain("mixes secret tokens and signing tokens");
+    expect(refusal({ scheme: "gitlab" }, ["a token", "whsec_YWJj"])).toContain(
+      "mixes secret tokens and signing tokens",
+    );
   });
 });
 
 describe("signatures in a configuration", () => {
   const configWith = (signature: object) =>
     load({
-      hooks: { enabled: true, token: "hook-token-of-the-test", mappings: [{ match: { path: "x" }, messageTemplate: "m", signature }] },
+      hooks: {
+        enabled: true,
+        token: "hook-token-of-the-test",
+        mappings: [{ match: { path: "x" }, messageTemplate: "m", signature }],
+      },
     });
 
   test("accept one secret or a list of up to eight, in any form, and never show them", async () => {
@@ -72,7 +82,17 @@ describe("signatures in a configuration", () => {
   });
 
   test("reject a secret of an invalid form without quoting it", async () => {
-    for (const secret of ["", [], ["SECRET", ""], [["SECRET"]], Array(9).fill("SECRET"), { env: "" }, { value: "SECRET" }, 1234567, null]) {
+    for (const secret of [
+      "",
+      [],
+      ["SECRET", ""],
+      [["SECRET"]],
+      Array(9).fill("SECRET"),
+      { env: "" },
+      { value: "SECRET" },
+      1234567,
+      null,
+    ]) {
       const [problem] = errorsOf(await configWith({ scheme: "github", secret }));
       expect(problem?.path, JSON.stringify(secret)).toMatch(/^hooks\.mappings\[0\]\.signature\.secret/);
       expect(JSON.stringify(problem)).not.toMatch(/"SECRET"|1234567/);
@@ -82,14 +102,20 @@ describe("signatures in a configuration", () => {
   test("can name every scheme in the table", async () => {
     for (const scheme of Object.keys(schemes))
       expect(errorsOf(await configWith({ scheme, secret: "a-secret-of-some-length" })), scheme).toEqual([]);
-    expect(errorsOf(await configWith({ scheme: "githab", secret: "a-secret-of-some-length" }))[0]?.message).toContain('is "githab"');
+    expect(errorsOf(await configWith({ scheme: "githab", secret: "a-secret-of-some-length" }))[0]?.message).toContain(
+      'is "githab"',
+    );
   });
 });
 
 describe("options of a signature", () => {
   test("of hmac are rejected for other schemes, and so is url if the scheme does not sign an address", () => {
-    expect(refusal({ scheme: "github", header: "X-Signature" })).toBe("header belongs to the schemes hmac and public-key only");
-    expect(refusal({ scheme: "stripe", payload: "{body}" })).toBe("payload belongs to the schemes hmac and public-key only");
+    expect(refusal({ scheme: "github", header: "X-Signature" })).toBe(
+      "header belongs to the schemes hmac and public-key only",
+    );
+    expect(refusal({ scheme: "stripe", payload: "{body}" })).toBe(
+      "payload belongs to the schemes hmac and public-key only",
+    );
     expect(refusal({ scheme: "github", url: publicUrl })).toContain("url has no effect");
     expect(refusal({ scheme: "hmac", header: "X-S", url: publicUrl })).toContain("url has no effect");
   });
@@ -97,19 +123,27 @@ describe("options of a signature", () => {
   test("for hmac require a header and a payload that is fully signed and unambiguous", () => {
     const hmac = { scheme: "hmac", header: "X-S" } as const;
     expect(refusal({ scheme: "hmac" })).toContain("header is missing");
-    expect(refusal({ ...hmac, payload: "{timestamp}", timestampHeader: "X-T" })).toContain("payload must contain {body}");
+    expect(refusal({ ...hmac, payload: "{timestamp}", timestampHeader: "X-T" })).toContain(
+      "payload must contain {body}",
+    );
     expect(refusal({ ...hmac, payload: "{timestamp}.{body}" })).toContain(
       "payload must contain {timestamp} exactly when timestampHeader is set",
     );
-    expect(refusal({ ...hmac, timestampHeader: "X-T" })).toContain("payload must contain {timestamp} exactly when timestampHeader is set");
+    expect(refusal({ ...hmac, timestampHeader: "X-T" })).toContain(
+      "payload must contain {timestamp} exactly when timestampHeader is set",
+    );
     expect(refusal({ ...hmac, payload: "{id}.{body}" })).toContain("idHeader is missing");
     expect(refusal({ ...hmac, payload: "{id}{body}", idHeader: "X-I" })).toContain(
       "payload must have a character or {timestamp} after {id}",
     );
     for (const payload of ["{body}{nonce}", "{body}{form}", "{body}}", "{{body}}", "{Body}", "{body}{constructor}"]) {
-      expect(refusal({ ...hmac, payload }), payload).toContain("which is none of {body}, {timestamp}, {id}, {method} and {url}");
+      expect(refusal({ ...hmac, payload }), payload).toContain(
+        "which is none of {body}, {timestamp}, {id}, {method} and {url}",
+      );
     }
-    expect(refusal({ ...hmac, payload: "v1:{timestamp}:{id}:{body}", timestampHeader: "X-T", idHeader: "X-I" })).toBe("taken");
+    expect(refusal({ ...hmac, payload: "v1:{timestamp}:{id}:{body}", timestampHeader: "X-T", idHeader: "X-I" })).toBe(
+      "taken",
+    );
   });
 
   test("allow only an http or https public address without a query or credentials", () => {
@@ -132,24 +166,33 @@ describe("options of a signature", () => {
     const body = Buffer.from("{}");
     for (const algorithm of ["sha1", "sha256", "sha384", "sha512"] as const) {
       for (const encoding of ["hex", "base64", "base64url"] as const) {
-        const { verify } = compileSignature({ scheme: "hmac", header: "X-S", algorithm, encoding, prefix: "sig=" }, ["k"]);
+        const { verify } = compileSignature({ scheme: "hmac", header: "X-S", algorithm, encoding, prefix: "sig=" }, [
+          "k",
+        ]);
         const value = createHmac(algorithm, "k").update(body).digest(encoding);
         const judge = (text: string) => verify({ headers: { "x-s": text }, body, url: "/", now }).ok;
         expect(judge(`sig=${value}`), `${algorithm} ${encoding}`).toBe(true);
-        for (const other of [value, `SIG=${value}`, `sig=${value}A`, `sig=sig=${value}`]) expect(judge(other), other).toBe(false);
+        for (const other of [value, `SIG=${value}`, `sig=${value}A`, `sig=sig=${value}`])
+          expect(judge(other), other).toBe(false);
       }
     }
   });
 
   test("accept only canonical base64: full padding, no spare bits, no other alphabet", () => {
     const { verify } = compileSignature({ scheme: "hmac", header: "X-S", encoding: "base64" }, ["k"]);
-    const judge = (text: string, body: string) => verify({ headers: { "x-s": text }, body: Buffer.from(body), url: "/", now }).ok;
+    const judge = (text: string, body: string) =>
+      verify({ headers: { "x-s": text }, body: Buffer.from(body), url: "/", now }).ok;
     for (let count = 0; count < 50; count += 1) {
       const value = createHmac("sha256", "k").update(String(count)).digest("base64");
       expect(judge(value, String(count))).toBe(true);
       const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
       const last = alphabet[alphabet.indexOf(value[42] ?? "") ^ 1] ?? "";
-      for (const other of [value.slice(0, -1), `${value}=`, `${value.slice(0, 42)}${last}=`, `${value.slice(0, 20)}\n${value.slice(20)}`]) {
+      for (const other of [
+        value.slice(0, -1),
+        `${value}=`,
+        `${value.slice(0, 42)}${last}=`,
+        `${value.slice(0, 20)}\n${value.slice(20)}`,
+      ]) {
         expect(judge(other, String(count)), other).toBe(false);
       }
       if (/[+/]/.test(value)) expect(judge(value.replaceAll("+", "-").replaceAll("/", "_"), String(count))).toBe(false);
@@ -162,8 +205,15 @@ describe("a signed address", () => {
   const form = "application/x-www-form-urlencoded";
   const body = "Digits=1234&To=%2B18005551212";
   const signFor = (url: string) => createHmac("sha1", token).update(`${url}Digits1234To+18005551212`).digest("base64");
-  const judge = (options: { readonly signedUrl: string; readonly url: string; readonly host?: string; readonly configured?: string }) =>
-    compileSignature({ scheme: "twilio", ...(options.configured === undefined ? {} : { url: options.configured }) }, [token]).verify({
+  const judge = (options: {
+    readonly signedUrl: string;
+    readonly url: string;
+    readonly host?: string;
+    readonly configured?: string;
+  }) =>
+    compileSignature({ scheme: "twilio", ...(options.configured === undefined ? {} : { url: options.configured }) }, [
+      token,
+    ]).verify({
       headers: {
         "x-twilio-signature": signFor(options.signedUrl),
         "content-type": form,
@@ -176,16 +226,29 @@ describe("a signed address", () => {
 
   test("comes from the request, or behind a proxy from the configuration, including the query", () => {
     const host = "hooks.example.com";
-    expect(judge({ signedUrl: "https://hooks.example.com/hooks/sms?a=1&b=2", url: "/hooks/sms?a=1&b=2", host })).toBe(true);
+    expect(judge({ signedUrl: "https://hooks.example.com/hooks/sms?a=1&b=2", url: "/hooks/sms?a=1&b=2", host })).toBe(
+      true,
+    );
     expect(judge({ signedUrl: "http://hooks.example.com/hooks/sms", url: "/hooks/sms", host })).toBe(true);
-    expect(judge({ signedUrl: "https://hooks.example.com/hooks/sms?b=2&a=1", url: "/hooks/sms?a=1&b=2", host })).toBe(false);
+    expect(judge({ signedUrl: "https://hooks.example.com/hooks/sms?b=2&a=1", url: "/hooks/sms?a=1&b=2", host })).toBe(
+      false,
+    );
     expect(judge({ signedUrl: "https://hooks.example.com/hooks/sms", url: "/hooks/sms?a=1", host })).toBe(false);
-    expect(judge({ signedUrl: `${publicUrl}?a=1`, url: "/hooks/sms?a=1", host: "127.0.0.1:18789", configured: publicUrl })).toBe(true);
     expect(
-      judge({ signedUrl: "https://127.0.0.1:18789/hooks/sms", url: "/hooks/sms", host: "127.0.0.1:18789", configured: publicUrl }),
+      judge({ signedUrl: `${publicUrl}?a=1`, url: "/hooks/sms?a=1", host: "127.0.0.1:18789", configured: publicUrl }),
+    ).toBe(true);
+    expect(
+      judge({
+        signedUrl: "https://127.0.0.1:18789/hooks/sms",
+        url: "/hooks/sms",
+        host: "127.0.0.1:18789",
+        configured: publicUrl,
+      }),
     ).toBe(false);
     for (const strange of ["a b", "a/b", "a@b", "", "x".repeat(256)]) {
-      expect(judge({ signedUrl: `https://${strange}/hooks/sms`, url: "/hooks/sms", host: strange }), strange).toBe(false);
+      expect(judge({ signedUrl: `https://${strange}/hooks/sms`, url: "/hooks/sms", host: strange }), strange).toBe(
+        false,
+      );
     }
     expect(judge({ signedUrl: "https://hooks.example.com/hooks/sms", url: "/hooks/sms" })).toBe(false);
   });
@@ -200,7 +263,9 @@ describe("a signed address", () => {
     ] as const) {
       expect(judge({ signedUrl, configured, url: "/hooks/sms" }), signedUrl).toBe(true);
     }
-    expect(judge({ signedUrl: "https://a.example:444/x", configured: "https://a.example/x", url: "/hooks/sms" })).toBe(false);
+    expect(judge({ signedUrl: "https://a.example:444/x", configured: "https://a.example/x", url: "/hooks/sms" })).toBe(
+      false,
+    );
   });
 
   test("covers a form by its sorted names and unique values, and another body by a digest in the address", () => {
@@ -241,7 +306,9 @@ describe("a signed address", () => {
 describe("challenges of a platform", () => {
   const answer = (name: string, body: unknown) => {
     const sender = senderOf(name);
-    return compileSignature(sender.settings, [sender.secret, sender.otherSecret]).challenge?.(Buffer.from(JSON.stringify(body)));
+    return compileSignature(sender.settings, [sender.secret, sender.otherSecret]).challenge?.(
+      Buffer.from(JSON.stringify(body)),
+    );
   };
 
   test("from Slack are answered with their text", () => {

@@ -9,16 +9,25 @@ const at = 1_760_000_000_400;
 const signed = senders.filter(({ name }) => name !== "gitlab");
 const stamped = senders.filter(({ stamp }) => stamp !== undefined);
 
-const verify = (sender: Sender, sent: SentHook, options: { readonly now?: number; readonly secrets?: readonly string[] } = {}): Verdict =>
+const verify = (
+  sender: Sender,
+  sent: SentHook,
+  options: { readonly now?: number; readonly secrets?: readonly string[] } = {},
+): Verdict =>
   compileSignature(sender.settings, options.secrets ?? [sender.secret]).verify({ ...sent, now: options.now ?? at });
 
 const idOf = (verdict: Verdict): string | undefined => (verdict.ok ? verdict.deliveryId : `refused: ${verdict.reason}`);
-const withHeader = (sent: SentHook, name: string, value: string): SentHook => ({ ...sent, headers: { ...sent.headers, [name]: value } });
+const withHeader = (sent: SentHook, name: string, value: string): SentHook => ({
+  ...sent,
+  headers: { ...sent.headers, [name]: value },
+});
 const hexOf = (text: string, secret: string): string => createHmac("sha256", secret).update(text).digest("hex");
 
 test("every scheme in the table has a test sender", () => {
   const tested = new Set(senders.map(({ settings }) => settings.scheme));
-  expect([...Object.keys(schemes), "hmac", "public-key"].filter((name) => !tested.has(name as SignatureSettings["scheme"]))).toEqual([]);
+  expect(
+    [...Object.keys(schemes), "hmac", "public-key"].filter((name) => !tested.has(name as SignatureSettings["scheme"])),
+  ).toEqual([]);
 });
 
 describe.each(senders)("$name", (sender) => {
@@ -39,7 +48,8 @@ describe.each(senders)("$name", (sender) => {
   test("accepts both the old and the new secret during a rotation, in any order", () => {
     const secrets = [sender.otherSecret, sender.secret];
     for (const list of [secrets, [...secrets].reverse()]) {
-      for (const secret of secrets) expect(verify(sender, sender.send({ at, secret }), { secrets: list })).toMatchObject({ ok: true });
+      for (const secret of secrets)
+        expect(verify(sender, sender.send({ at, secret }), { secrets: list })).toMatchObject({ ok: true });
     }
     expect(verify(sender, sender.send({ at }), { secrets: [sender.otherSecret, sender.otherSecret] }).ok).toBe(false);
   });
@@ -91,7 +101,10 @@ describe.each(senders)("$name", (sender) => {
     for (const joined of [`${value}, ${value}`, `${value}, x`, `x, ${value}`, `, ${value}`, `${value}, `]) {
       expect(verify(sender, withHeader(sent, sender.header, joined)).ok, joined).toBe(false);
     }
-    expect(verify(sender, { ...sent, headers: { ...sent.headers, [sender.header]: [value, value] as unknown as string } }).ok).toBe(false);
+    expect(
+      verify(sender, { ...sent, headers: { ...sent.headers, [sender.header]: [value, value] as unknown as string } })
+        .ok,
+    ).toBe(false);
   });
 });
 
@@ -102,7 +115,8 @@ describe.each(signed)("$name, which signs the body", (sender) => {
       const flipped = Buffer.from(body);
       flipped.writeUInt8((flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7)), bit >> 3);
       // A form may say the same in other bytes: a plus for a space.
-      if (sender.settings.scheme === "twilio" && new URLSearchParams(flipped.toString()).toString() === body.toString()) continue;
+      if (sender.settings.scheme === "twilio" && new URLSearchParams(flipped.toString()).toString() === body.toString())
+        continue;
       expect(verify(sender, { ...rest, body: flipped }).ok, `bit ${bit}`).toBe(false);
     }
   });
@@ -115,9 +129,15 @@ describe.each(signed)("$name, which signs the body", (sender) => {
     for (let bit = start * 8; bit < value.length * 8; bit += 1) {
       const flipped = Buffer.from(value);
       flipped.writeUInt8((flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7)), bit >> 3);
-      if (/^(hmac|public-key)$/.test(sender.settings.scheme) && flipped.toString("latin1").toLowerCase() === value.toString("latin1"))
+      if (
+        /^(hmac|public-key)$/.test(sender.settings.scheme) &&
+        flipped.toString("latin1").toLowerCase() === value.toString("latin1")
+      )
         continue;
-      expect(verify(sender, withHeader(sent, sender.header, flipped.toString("latin1"))).ok, flipped.toString("latin1")).toBe(false);
+      expect(
+        verify(sender, withHeader(sent, sender.header, flipped.toString("latin1"))).ok,
+        flipped.toString("latin1"),
+      ).toBe(false);
     }
   });
 
@@ -141,7 +161,9 @@ describe("raw bodies", () => {
   test("with a byte order mark, invalid UTF-8 or no content are verified like any other", () => {
     const github = senderOf("github");
     for (const body of [Buffer.from('\ufeff{"a":1}'), Buffer.from([0xff, 0xfe, 0, 1]), Buffer.alloc(0)]) {
-      const headers = { "x-hub-signature-256": `sha256=${createHmac("sha256", github.secret).update(body).digest("hex")}` };
+      const headers = {
+        "x-hub-signature-256": `sha256=${createHmac("sha256", github.secret).update(body).digest("hex")}`,
+      };
       expect(verify(github, { headers, body, url: "/hooks/x" })).toMatchObject({ ok: true });
     }
   });
@@ -180,7 +202,9 @@ describe.each(stamped)("$name, which signs the time", (sender) => {
       const verdict = verify(sender, sent, { now: second + shift });
       expect(verdict.ok, `${shift}`).toBe(ok);
       if (!verdict.ok)
-        expect(verdict.reason).toMatch(shift > 0 ? /s old, and 300 s are allowed/ : /s in the future, and 300 s are allowed/);
+        expect(verdict.reason).toMatch(
+          shift > 0 ? /s old, and 300 s are allowed/ : /s in the future, and 300 s are allowed/,
+        );
     }
     for (const now of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])
       expect(verify(sender, sent, { now }).ok).toBe(false);
@@ -209,10 +233,13 @@ describe.each(stamped)("$name, which signs the time", (sender) => {
     ];
     for (const value of wrong) {
       let changed = sent;
-      if (sender.stamp === "body") changed = { ...sent, body: Buffer.from(sent.body.toString().replace(String(at), String(value))) };
+      if (sender.stamp === "body")
+        changed = { ...sent, body: Buffer.from(sent.body.toString().replace(String(at), String(value))) };
       else {
         const name =
-          sender.stamp === "field" ? sender.header : (Object.keys(sent.headers).find((header) => sent.headers[header] === time) ?? "");
+          sender.stamp === "field"
+            ? sender.header
+            : (Object.keys(sent.headers).find((header) => sent.headers[header] === time) ?? "");
         changed = withHeader(sent, name, (sent.headers[name] ?? "").replace(time, String(value)));
       }
       expect(verify(sender, changed).ok, String(value)).toBe(false);
@@ -242,7 +269,8 @@ describe("several signatures in one header", () => {
     const body = "{}";
     const right = `v1=${hexOf(`1760000000.${body}`, stripe.secret)}`;
     const wrong = `v1=${"0".repeat(64)}`;
-    const judge = (value: string) => verify(stripe, { headers: { "stripe-signature": value }, body: Buffer.from(body), url: "/" }).ok;
+    const judge = (value: string) =>
+      verify(stripe, { headers: { "stripe-signature": value }, body: Buffer.from(body), url: "/" }).ok;
     expect(judge(`t=1760000000,${wrong},${right}`)).toBe(true);
     expect(judge(`${right},${wrong},t=1760000000`)).toBe(true);
     expect(judge(`t=1760000000,${Array(13).fill(wrong).join(",")},${right}`)).toBe(true);
@@ -267,7 +295,10 @@ describe("several signatures in one header", () => {
       `t=1760000000, v1=${digest}`,
       `t=1760000000,v1=${digest},v1=zz`,
     ]) {
-      expect(verify(stripe, { headers: { "stripe-signature": value }, body: Buffer.from("{}"), url: "/" }).ok, value).toBe(false);
+      expect(
+        verify(stripe, { headers: { "stripe-signature": value }, body: Buffer.from("{}"), url: "/" }).ok,
+        value,
+      ).toBe(false);
     }
   });
 
@@ -277,7 +308,8 @@ describe("several signatures in one header", () => {
     const first = shared.send({ at });
     const second = open.send({ at });
     const joined = withHeader(first, shared.header, `${second.headers[shared.header]} ${first.headers[shared.header]}`);
-    for (const sent of [first, second, joined]) expect(verify(shared, sent, { secrets: both })).toMatchObject({ ok: true });
+    for (const sent of [first, second, joined])
+      expect(verify(shared, sent, { secrets: both })).toMatchObject({ ok: true });
     expect(verify(shared, second).ok).toBe(false);
     expect(verify(open, first).ok).toBe(false);
   });
@@ -314,7 +346,12 @@ describe("the delivery id", () => {
     const hmac = senderOf("hmac");
     const sent = hmac.send({ at, body: "{}" });
     const named = (more: object, headers: Record<string, string> = {}): string | undefined =>
-      idOf(verify({ ...hmac, settings: { ...hmac.settings, ...more } }, { ...sent, headers: { ...sent.headers, ...headers } }));
+      idOf(
+        verify(
+          { ...hmac, settings: { ...hmac.settings, ...more } },
+          { ...sent, headers: { ...sent.headers, ...headers } },
+        ),
+      );
     expect(named({}, { "idempotency-key": "x", "x-event": "x" })).toBeUndefined();
     expect(named({ dedupe: "body" })).toMatch(/^sha256:/);
     expect(named({ idHeader: "X-Event" }, { "x-event": "1" })).toMatch(/^sha256:/);
@@ -324,7 +361,11 @@ describe("the delivery id", () => {
       idOf(
         verify(
           { ...hmac, settings: withId },
-          { ...sent, body: Buffer.from(body), headers: { "x-signature": hexOf(`${id}.${body}`, hmac.secret), "x-event": id } },
+          {
+            ...sent,
+            body: Buffer.from(body),
+            headers: { "x-signature": hexOf(`${id}.${body}`, hmac.secret), "x-event": id },
+          },
         ),
       );
     expect(signed("1", "{}")).not.toBe(signed("2", "{}"));
@@ -361,7 +402,9 @@ describe("the delivery id", () => {
     for (const name of ["linear", "calendly", "zoom", "discord"]) {
       const sender = senderOf(name);
       const body = '{"event":"e"}';
-      expect(idOf(verify(sender, sender.send({ at: at + 60_000, body }))), name).toBe(idOf(verify(sender, sender.send({ at, body }))));
+      expect(idOf(verify(sender, sender.send({ at: at + 60_000, body }))), name).toBe(
+        idOf(verify(sender, sender.send({ at, body }))),
+      );
     }
   });
 
@@ -369,7 +412,10 @@ describe("the delivery id", () => {
     for (const name of ["stripe", "slack", "linear", "standard-webhooks", "zoom", "discord", "hmac", "twilio"]) {
       const sender = senderOf(name);
       const sent = sender.send({ at });
-      const named = { ...sent, headers: { ...sent.headers, "idempotency-key": "x", "x-github-delivery": "x", "linear-delivery": "x" } };
+      const named = {
+        ...sent,
+        headers: { ...sent.headers, "idempotency-key": "x", "x-github-delivery": "x", "linear-delivery": "x" },
+      };
       expect(idOf(verify(sender, named)), name).toBe(idOf(verify(sender, sent)));
     }
   });
@@ -385,14 +431,17 @@ describe("the delivery id", () => {
       expect(idOf(verify(stripe, stripe.send({ at, body }))), body).toMatch(/^sha256:/);
     }
     const standard = senderOf("standard-webhooks");
-    for (const id of ["", "a.b", "a b", "x".repeat(257)]) expect(verify(standard, standard.send({ at, id })).ok, id).toBe(false);
+    for (const id of ["", "a.b", "a b", "x".repeat(257)])
+      expect(verify(standard, standard.send({ at, id })).ok, id).toBe(false);
   });
 
   test("is absent for a plain shared secret without a named id, because nothing is signed", () => {
     const gitlab = senderOf("gitlab");
-    expect(verify(gitlab, { headers: { "x-gitlab-token": gitlab.secret }, body: Buffer.from("{}"), url: "/" })).toEqual({
-      ok: true,
-      signer: expect.any(String),
-    });
+    expect(verify(gitlab, { headers: { "x-gitlab-token": gitlab.secret }, body: Buffer.from("{}"), url: "/" })).toEqual(
+      {
+        ok: true,
+        signer: expect.any(String),
+      },
+    );
   });
 });

@@ -21,7 +21,10 @@ const mappingOf = (sender: Sender, path: string, more: object = {}): object => (
   ...more,
 });
 
-const post = async (url: string, sent: { readonly headers: Record<string, string>; readonly body: Buffer | string }): Promise<Answer> =>
+const post = async (
+  url: string,
+  sent: { readonly headers: Record<string, string>; readonly body: Buffer | string },
+): Promise<Answer> =>
   toAnswer(await fetch(url, { method: "POST", headers: sent.headers, body: new Uint8Array(Buffer.from(sent.body)) }));
 
 const start = async (mappings: readonly object[], more: object = {}): Promise<void> => {
@@ -62,7 +65,9 @@ describe("a signed path", () => {
   test("ignores a token beside a valid signature, while other paths still require it", async () => {
     await start([mappingOf(github, "gh"), { ...mappingOf(github, "open"), signature: undefined }]);
     const sent = github.send({ at });
-    expect((await send("gh", { ...sent, headers: { ...sent.headers, authorization: "Bearer wrong" } })).status).toBe(202);
+    expect((await send("gh", { ...sent, headers: { ...sent.headers, authorization: "Bearer wrong" } })).status).toBe(
+      202,
+    );
     for (const path of ["open", "wake", "agent", "gh/x", "GH", "g%68", "gh%2f", "other"]) {
       const answer = await send(path, sent);
       expect([path, answer.status, answer.json.code]).toEqual([path, 401, "unauthorized"]);
@@ -98,7 +103,11 @@ describe("a signed path", () => {
   });
 
   test("rejects two signature headers on the wire, in either order", async () => {
-    await start([mappingOf(github, "gh"), mappingOf(stripe, "pay"), mappingOf(senderOf("standard-webhooks"), "standard")]);
+    await start([
+      mappingOf(github, "gh"),
+      mappingOf(stripe, "pay"),
+      mappingOf(senderOf("standard-webhooks"), "standard"),
+    ]);
     for (const [path, sender] of [
       ["gh", github],
       ["pay", stripe],
@@ -115,7 +124,8 @@ describe("a signed path", () => {
       ]) {
         const lines = values.map((value) => `${sender.header}: ${value}\r\n`);
         const socket = await openSocket(hooks.port);
-        const head = `POST /hooks/${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: ${body.length}\r\n`;
+        const head =
+          `POST /hooks/${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: ` + `${body.length}\r\n`;
         socket.write(Buffer.concat([Buffer.from(`${head}${lines.join("")}${others.join("")}\r\n`), body]));
         expect((await socket.ended()).text, values.join(" and ")).toMatch(/^HTTP\/1\.1 401/);
       }
@@ -134,7 +144,9 @@ describe("a signed path", () => {
 
   test("keeps signatures and secrets out of mappings and stored events", async () => {
     const gitlab = senderOf("gitlab");
-    const told = { messageTemplate: "{{headers.x-gitlab-token}}{{headers.x-hub-signature-256}}|{{headers.x-github-event}}" };
+    const told = {
+      messageTemplate: "{{headers.x-gitlab-token}}{{headers.x-hub-signature-256}}|{{headers.x-github-event}}",
+    };
     await start([
       mappingOf(github, "gh", told),
       mappingOf(gitlab, "gl", told),
@@ -154,10 +166,16 @@ describe("a signed path", () => {
 
   test("passes a request only to mappings whose own secret signed it", async () => {
     const other = { ...github.settings, secret: github.otherSecret };
-    await start([mappingOf(github, "gh", { name: "first" }), mappingOf(github, "gh", { name: "second", signature: other })]);
+    await start([
+      mappingOf(github, "gh", { name: "first" }),
+      mappingOf(github, "gh", { name: "second", signature: other }),
+    ]);
     await send("gh", github.send({ at, secret: github.otherSecret, id: "same" }));
     await send("gh", github.send({ at, id: "same" }));
-    expect(hooks.events.map(({ event }) => (event.body as { request: { name: string } }).request.name)).toEqual(["second", "first"]);
+    expect(hooks.events.map(({ event }) => (event.body as { request: { name: string } }).request.name)).toEqual([
+      "second",
+      "first",
+    ]);
   });
 
   test("with a blank or invalid secret is closed with 503, even for the token", async () => {
@@ -171,11 +189,15 @@ describe("a signed path", () => {
       ["odd", standard],
     ] as const) {
       const { headers, body } = sender.send({ at });
-      expect(await send(path, { headers: { ...headers, ...token }, body })).toMatchObject({ status: 503, json: { code: "unavailable" } });
+      expect(await send(path, { headers: { ...headers, ...token }, body })).toMatchObject({
+        status: 503,
+        json: { code: "unavailable" },
+      });
     }
     expect(hooks.table().problems.map(({ severity, path, message }) => `${severity} ${path} ${message}`)).toEqual([
       "error hooks.mappings[0].signature.secret is blank",
-      'error hooks.mappings[1].signature.secret is not base64 after whsec_; if the sender uses it as text, set secretEncoding: "text"',
+      "error hooks.mappings[1].signature.secret is not base64 after whsec_; if the sender uses it as text, " +
+        'set secretEncoding: "text"',
     ]);
   });
 });
@@ -213,7 +235,9 @@ describe("failed signatures", () => {
     const sent = github.send({ at });
     for (let count = 0; count < 25; count += 1) {
       expect((await fetch(`${hooks.url}/hooks/gh`)).status).toBe(405);
-      expect((await send("gh", { ...sent, headers: { ...sent.headers, origin: "https://example.org" } })).status).toBe(403);
+      expect((await send("gh", { ...sent, headers: { ...sent.headers, origin: "https://example.org" } })).status).toBe(
+        403,
+      );
       expect((await send("gh?token=x", sent)).status).toBe(400);
     }
     expect((await send("gh", forged(sent))).status).toBe(401);
@@ -227,7 +251,9 @@ describe("signed bodies and challenges", () => {
     const command = slack.send({ at, body: "command=%2Fdeploy&text=now" });
     const form = { ...command, headers: { ...command.headers, "content-type": "application/x-www-form-urlencoded" } };
     expect((await send("slack", form)).status).toBe(202);
-    expect((await send("slack", slack.send({ at, body: '{"event_id":"Ev1","event":{"text":"hello"}}' }))).status).toBe(202);
+    expect((await send("slack", slack.send({ at, body: '{"event_id":"Ev1","event":{"text":"hello"}}' }))).status).toBe(
+      202,
+    );
     const messages = hooks.events.map(({ event }) => (event.body as { message: string }).message);
     expect(messages[0]).toContain("/deploy");
     expect(messages[1]).toContain("hello");
@@ -244,7 +270,10 @@ describe("signed bodies and challenges", () => {
     await start([mappingOf(slack, "slack")]);
     const body = '{"type":"event_callback","event_id":"Ev2"}';
     const first = await send("slack", slack.send({ at: at - 60_000, body }));
-    expect(await send("slack", slack.send({ at, body }))).toMatchObject({ status: 202, json: { eventId: first.json.eventId } });
+    expect(await send("slack", slack.send({ at, body }))).toMatchObject({
+      status: 202,
+      json: { eventId: first.json.eventId },
+    });
     expect(hooks.events).toHaveLength(1);
   });
 
@@ -297,7 +326,15 @@ describe("a running gateway", () => {
   const configWith = (secret: unknown) => ({
     hooks: {
       token: hookToken,
-      mappings: [{ id: "gh", match: { path: "gh" }, messageTemplate: "{{text}}", deliver: false, signature: { scheme: "github", secret } }],
+      mappings: [
+        {
+          id: "gh",
+          match: { path: "gh" },
+          messageTemplate: "{{text}}",
+          deliver: false,
+          signature: { scheme: "github", secret },
+        },
+      ],
     },
   });
 
@@ -312,7 +349,9 @@ describe("a running gateway", () => {
     await host.settled(String(first?.json.eventId));
     await host.restart();
     expect((await post(`${host.url}/hooks/gh`, sent)).text).toBe(first?.text);
-    expect((await post(`${host.url}/hooks/gh`, github.send({ at: at + 1, id: "another" }))).json.runId).not.toBe(first?.json.runId);
+    expect((await post(`${host.url}/hooks/gh`, github.send({ at: at + 1, id: "another" }))).json.runId).not.toBe(
+      first?.json.runId,
+    );
     expect(turns.length).toBeLessThanOrEqual(2);
   });
 

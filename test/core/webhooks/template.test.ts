@@ -4,7 +4,12 @@ import { product } from "../../../core/contract/product.ts";
 import type { Json } from "../../../core/contract/types.ts";
 import { parseJson } from "../../../core/http/body.ts";
 import { compileTemplate, TemplateError } from "../../../core/webhooks/mapping/template.ts";
-import { type HookDelivery, readQuery, sourceOf, visibleHeaders } from "../../../core/webhooks/mapping/webhook-delivery.ts";
+import {
+  type HookDelivery,
+  readQuery,
+  sourceOf,
+  visibleHeaders,
+} from "../../../core/webhooks/mapping/webhook-delivery.ts";
 import { deliveryOf, expectNoPollution, hostileJson, hostileKey, hostileText } from "./hostile.ts";
 
 const delivery = deliveryOf({
@@ -81,28 +86,46 @@ describe("what an expression reads", () => {
   });
 
   test("a missing, null or blank value renders empty", () => {
-    expect(render("[{{ nothing }}{{ blank }}{{ absent.deeper[3] }}{{ labels[9] }}{{ action.length }}{{ query.x }}{{ headers.x }}]")).toBe(
-      "[]",
-    );
+    expect(
+      render(
+        "[{{ nothing }}{{ blank }}{{ absent.deeper[3] }}{{ labels[9] }}{{ action.length }}{{ query.x }}{{ " +
+          "headers.x }}]",
+      ),
+    ).toBe("[]");
   });
 
   test("only own properties are read", () => {
-    for (const name of ["__proto__", "constructor", "toString", "hasOwnProperty", "__proto__.polluted", "constructor.name"]) {
+    for (const name of [
+      "__proto__",
+      "constructor",
+      "toString",
+      "hasOwnProperty",
+      "__proto__.polluted",
+      "constructor.name",
+    ]) {
       expect(render(`[{{ ${name} }}{{ labels.${name} }}{{ payload.${name} }}{{ query.${name} }}]`)).toBe("[]");
     }
-    expect(render("{{ constructor }} {{ headers.constructor }}", deliveryOf({ ...delivery, payload: { constructor: "sent" } }))).toBe(
-      "sent own",
-    );
+    expect(
+      render(
+        "{{ constructor }} {{ headers.constructor }}",
+        deliveryOf({ ...delivery, payload: { constructor: "sent" } }),
+      ),
+    ).toBe("sent own");
   });
 
   test("inherited properties of a delivery's records are not rendered", () => {
-    expect(render("[{{ headers.constructor }}{{ query.toString }}]", { ...delivery, headers: {}, query: {} })).toBe("[]");
+    expect(render("[{{ headers.constructor }}{{ query.toString }}]", { ...delivery, headers: {}, query: {} })).toBe(
+      "[]",
+    );
   });
 
   test("credentials and signatures are not readable", () => {
     const secret = "s3cret";
     const names = ["authorization", product.tokenHeader, "cookie", "proxy-authorization", "x-hub-signature-256"];
-    const headers = visibleHeaders(Object.fromEntries(names.map((name) => [name, secret])), new Set(["x-hub-signature-256"]));
+    const headers = visibleHeaders(
+      Object.fromEntries(names.map((name) => [name, secret])),
+      new Set(["x-hub-signature-256"]),
+    );
     const text = names.map((name) => `{{ headers.${name} }}{{ headers["${name.toUpperCase()}"] }}`).join("");
     expect(render(text, { ...delivery, headers })).toBe("");
   });
@@ -131,8 +154,18 @@ describe("the text around expressions", () => {
   });
 
   test("a template lists each value that it reads once, in canonical spelling", () => {
-    const text = '{{ a.0["b"] }}{{ payload.a[0].b }}{{ payload }}{{ path }}{{ now }}{{ headers.X-A }}{{ query["a b"] }}{{ query["a.b"] }}';
-    expect(compileTemplate(text).reads).toEqual(["payload.a[0].b", "payload", "path", "now", "headers.x-a", 'query["a b"]', "query.a.b"]);
+    const text =
+      '{{ a.0["b"] }}{{ payload.a[0].b }}{{ payload }}{{ path }}{{ now }}{{ headers.X-A }}{{ query["a b"] ' +
+      '}}{{ query["a.b"] }}';
+    expect(compileTemplate(text).reads).toEqual([
+      "payload.a[0].b",
+      "payload",
+      "path",
+      "now",
+      "headers.x-a",
+      'query["a b"]',
+      "query.a.b",
+    ]);
   });
 });
 
@@ -144,18 +177,22 @@ describe("names missing from the payload", () => {
       .map(({ detail }) => detail);
 
   test("are reported with the available names", () => {
-    expect(absentIn("{{ titel }} {{{ issue.titel }}} {{ payload.stat }} {{ text.title }} {{ commits.first }}")).toEqual([
-      "`titel` is not in the payload; it has title, state, issue, commits, text, a b",
-      "`issue.titel` is not in the payload; `issue` has number",
-      "`stat` is not in the payload; it has title, state, issue, commits, text, a b",
-      "`text.title` is not in the payload; `text` is a text",
-      "`commits.first` is not in the payload; `commits` is a list of 0",
-    ]);
+    expect(absentIn("{{ titel }} {{{ issue.titel }}} {{ payload.stat }} {{ text.title }} {{ commits.first }}")).toEqual(
+      [
+        "`titel` is not in the payload; it has title, state, issue, commits, text, a b",
+        "`issue.titel` is not in the payload; `issue` has number",
+        "`stat` is not in the payload; it has title, state, issue, commits, text, a b",
+        "`text.title` is not in the payload; `text` is a text",
+        "`commits.first` is not in the payload; `commits` is a list of 0",
+      ],
+    );
   });
 
   test("are not reported where payloads vary: in a null value, a short list or a header", () => {
     expect(
-      absentIn("{{ state }} {{ state.name }} {{ commits[0].message }} {{ headers.x-a }} {{ query.a }} {{ now }} {{ payload }}"),
+      absentIn(
+        "{{ state }} {{ state.name }} {{ commits[0].message }} {{ headers.x-a }} {{ query.a }} {{ now }} {{ payload }}",
+      ),
     ).toEqual([]);
   });
 
@@ -204,7 +241,9 @@ describe("an invalid template", () => {
   });
 
   test("the error contains the column in its line", () => {
-    expect(() => compileTemplate("é\n {{ a..b }}")).toThrow(expect.objectContaining({ name: "TemplateError", column: 7 }));
+    expect(() => compileTemplate("é\n {{ a..b }}")).toThrow(
+      expect.objectContaining({ name: "TemplateError", column: 7 }),
+    );
   });
 });
 
@@ -243,7 +282,9 @@ describe("any input", () => {
     const part = fc.oneof(literal, expression);
     fc.assert(
       fc.property(fc.array(part, { maxLength: 6 }), hostileJson, (parts, payload) => {
-        const text = parts.map((item) => (typeof item === "string" ? item : `{{${item[2]}payload${item[1].join("")}${item[2]}}}`)).join("");
+        const text = parts
+          .map((item) => (typeof item === "string" ? item : `{{${item[2]}payload${item[1].join("")}${item[2]}}}`))
+          .join("");
         const expected = renderNaively(
           parts.map((item) => (typeof item === "string" ? item : item[0])),
           payload,
@@ -262,7 +303,9 @@ describe("any input", () => {
           headers: { "x-a": text },
           query: `a=${encodeURIComponent(other.toWellFormed())}`,
         });
-        expect(render("<{{a.b[0]}}|{{headers.x-a}}|{{query.a}}|{{a.b[0]}}>", to)).toBe(`<${text}|${text}|${other.toWellFormed()}|${text}>`);
+        expect(render("<{{a.b[0]}}|{{headers.x-a}}|{{query.a}}|{{a.b[0]}}>", to)).toBe(
+          `<${text}|${text}|${other.toWellFormed()}|${text}>`,
+        );
       }),
       { numRuns: 500 },
     );
@@ -297,7 +340,8 @@ describe("any input", () => {
   });
 
   test("no body, query or header becomes a prototype when it is rendered", () => {
-    const body = '{"__proto__":{"polluted":1},"a":{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}},"source":"s"}';
+    const body =
+      '{"__proto__":{"polluted":1},"a":{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}},"source":"s"}';
     const payload = parseJson(Buffer.from(body)) as Json;
     const to: HookDelivery = {
       ...delivery,
@@ -306,7 +350,9 @@ describe("any input", () => {
       query: readQuery("__proto__=polluted&constructor=c"),
       headers: visibleHeaders(JSON.parse('{"__proto__":"polluted","x-a":"b"}'), new Set()),
     };
-    expect(render("{{ polluted }}{{ a.polluted }}{{ query.polluted }}{{ headers.polluted }}{{ query.constructor }}", to)).toBe("c");
+    expect(
+      render("{{ polluted }}{{ a.polluted }}{{ query.polluted }}{{ headers.polluted }}{{ query.constructor }}", to),
+    ).toBe("c");
     expect(render("{{ payload }}", to)).toBe('{"a":{"constructor":{"prototype":{"polluted":1}}},"source":"s"}');
     expectNoPollution();
   });

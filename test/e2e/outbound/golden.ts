@@ -1,4 +1,7 @@
-/** Received calls as text that a person can read: one call a block, sorted parameters, nothing that differs from run to run. */
+/**
+ * Received calls as text that a person can read: one call a block, sorted parameters, nothing that differs from run to
+ * run.
+ */
 import type { RecordedCall } from "../../../plugins/playground/platform/server/calls.ts";
 
 /** What shows something to people; typing goes by the clock. */
@@ -31,7 +34,9 @@ function renderCall({ method, params, status, description }: RecordedCall, names
 /** Names of uploaded files are drawn anew each time. */
 function uploadsOf(params: RecordedCall["params"]): ReadonlyMap<string, string> {
   const found = JSON.stringify(params).matchAll(/attach:\/\/([A-Za-z0-9_-]+)/g);
-  return new Map([...new Set([...found].map(([, name = ""]) => name))].map((name, index) => [name, `upload-${index + 1}`]));
+  return new Map(
+    [...new Set([...found].map(([, name = ""]) => name))].map((name, index) => [name, `upload-${index + 1}`]),
+  );
 }
 
 /** A form holds its objects as text. */
@@ -44,7 +49,11 @@ function parsed(value: unknown): unknown {
   }
 }
 
-function named(value: unknown, name: string, names: Names & { readonly uploads: ReadonlyMap<string, string> }): unknown {
+function named(
+  value: unknown,
+  name: string,
+  names: Names & { readonly uploads: ReadonlyMap<string, string> },
+): unknown {
   if (Array.isArray(value)) return value.map((item) => named(item, name, names));
   if (typeof value === "object" && value !== null) {
     return Object.fromEntries(

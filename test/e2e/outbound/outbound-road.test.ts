@@ -1,6 +1,6 @@
 /**
- * The full road of everything that goes out, by one gateway over real HTTP: the calls that the platform receives, as files that a person
- * can read, in `golden/`. `vitest run test/e2e/outbound -u` writes them anew.
+ * The full road of everything that goes out, by one gateway over real HTTP: the calls that the platform receives, as
+ * files that a person can read, in `golden/`. `vitest run test/e2e/outbound -u` writes them anew.
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -46,7 +46,9 @@ const whenEnded = new Set<(lane: string) => void>();
 aroundEach(inOwnTest);
 
 beforeAll(async () => {
-  platform = await createPlatform({ bots: bots.map(({ token, username }) => ({ token, username, name: username, privacy: false })) });
+  platform = await createPlatform({
+    bots: bots.map(({ token, username }) => ({ token, username, name: username, privacy: false })),
+  });
   [ada = 0] = people(platform);
   topic = [...(platform.world.group(workshop)?.topics.keys() ?? [])].find((id) => id !== 1) ?? 0;
   const directory = temporaryDirectory();
@@ -59,7 +61,9 @@ beforeAll(async () => {
         for (const tell of whenEnded) tell(lane);
       }),
   });
-  const { botToken: _none, ...shared } = openChannel(platform, { streamMode: "off", groupPolicy: "disabled" }) as { botToken: string };
+  const { botToken: _none, ...shared } = openChannel(platform, { streamMode: "off", groupPolicy: "disabled" }) as {
+    botToken: string;
+  };
   const groups = { groupPolicy: "open", groups: { "*": { requireMention: false } } };
   const opened = bots.map(({ account, token }) => [
     account,
@@ -78,7 +82,8 @@ beforeAll(async () => {
       channels: { botchat: { ...shared, actions: { sticker: true }, accounts: Object.fromEntries(opened) } },
     },
   });
-  const states = async () => (await host.accounts()).flatMap(({ channel, state }) => (channel === "botchat" ? [state] : []));
+  const states = async () =>
+    (await host.accounts()).flatMap(({ channel, state }) => (channel === "botchat" ? [state] : []));
   await vi.waitFor(async () => expect(await states()).toEqual(bots.map(() => "connected")), 60_000);
   return async () => {
     await host.close();
@@ -88,12 +93,15 @@ beforeAll(async () => {
 });
 
 const roomOf = (account: Account, chat: number) =>
-  [...platform.world.rooms.values()].find((room) => room.chat.id === chat && (chat < 0 || room.bot === botOf(account)?.user.id));
+  [...platform.world.rooms.values()].find(
+    (room) => room.chat.id === chat && (chat < 0 || room.bot === botOf(account)?.user.id),
+  );
 const botOf = (account: Account) => platform.world.bots.find(({ user }) => user.username === `${account}_bot`);
 
 async function* answer({ text, account, chat, messageId }: EngineTurn["inbound"]): AsyncGenerator<TurnEvent> {
   // The reaction goes out beside the turn; here it is seen first.
-  const seen = () => platform.calls.list({ method: "setMessageReaction" }).some(({ params }) => String(params.message_id) === messageId);
+  const seen = () =>
+    platform.calls.list({ method: "setMessageReaction" }).some(({ params }) => String(params.message_id) === messageId);
   if (chat?.kind === "group") await vi.waitFor(() => expect(seen()).toBe(true), 60_000);
   const shown = async (messages: number) => {
     const seen = new Set<number>();
@@ -223,7 +231,10 @@ const cases: readonly (readonly [name: string, asked: string, place?: Place])[] 
   ["preview before an apology", "grow break", { account: "growing" }],
 ];
 
-/** Each account has its own bot, which sees nothing of the others: a case of one waits for those of the same account only. */
+/**
+ * Each account has its own bot, which sees nothing of the others: a case of one waits for those of the same account
+ * only.
+ */
 const ofAccounts = Map.groupBy(
   cases.map(([name, asked, place = {}]) => ({ name, asked, place })),
   ({ place: { account = "plain" } }) => account,
@@ -237,11 +248,18 @@ describe.concurrent.each([...ofAccounts.values()].map((own) => ({ own })))("an a
 
 describe("an answer", () => {
   test("notice of a command", async () => {
-    await expect(await callsOf(() => says("/reasoning off", {}), {})).toMatchFileSnapshot(golden("notice of a command"));
+    await expect(await callsOf(() => says("/reasoning off", {}), {})).toMatchFileSnapshot(
+      golden("notice of a command"),
+    );
   });
 
   test("markup that the platform does not take", async () => {
-    platform.faults.add({ method: "sendMessage", times: 1, kind: "refuse", description: "Bad Request: can't parse entities: x" });
+    platform.faults.add({
+      method: "sendMessage",
+      times: 1,
+      kind: "refuse",
+      description: "Bad Request: can't parse entities: x",
+    });
     const calls = await callsOf(() => says("show code", {}), {});
     await expect(calls).toMatchFileSnapshot(golden("markup that the platform does not take"));
   });
@@ -249,7 +267,9 @@ describe("an answer", () => {
   test("thoughts that are shown", async () => {
     const place = { account: "partial" } as const;
     await says("/reasoning stream", place);
-    await expect(await callsOf(() => says("think", place), place)).toMatchFileSnapshot(golden("thoughts that are shown"));
+    await expect(await callsOf(() => says("think", place), place)).toMatchFileSnapshot(
+      golden("thoughts that are shown"),
+    );
   });
 });
 
@@ -259,9 +279,23 @@ test("actions in topics, with files and as replies", async () => {
   writeFileSync(join(workspace, "silence.mp3"), Buffer.from(sound(), "base64"));
   const run = async () => {
     const { messageId } = await acts({ action: "send", message: "Which one?", threadId: topic, to: workshop });
-    await acts({ action: "send", message: "This one.", threadId: topic, to: workshop, replyTo: messageId, silent: true });
+    await acts({
+      action: "send",
+      message: "This one.",
+      threadId: topic,
+      to: workshop,
+      replyTo: messageId,
+      silent: true,
+    });
     await acts({ action: "send", message: "For all.", threadId: 1, to: workshop });
-    await acts({ action: "send", message: "Listen.", media: "silence.mp3", asVoice: true, threadId: topic, to: workshop });
+    await acts({
+      action: "send",
+      message: "Listen.",
+      media: "silence.mp3",
+      asVoice: true,
+      threadId: topic,
+      to: workshop,
+    });
     await acts({
       action: "edit",
       messageId,

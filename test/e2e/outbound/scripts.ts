@@ -15,7 +15,10 @@ const picturesOf = (count: number): readonly OutboundMedia[] =>
 /** The smallest that is told as a film: its first box. */
 const film = Buffer.from("000000186674797069736f6d0000020069736f6d6d703432", "hex").toString("base64");
 const drawing = Buffer.from("GIF89a a drawing that moves").toString("base64");
-const page = (name: string): OutboundMedia => ({ data: Buffer.from(`%PDF-1.7 ${name}`).toString("base64"), fileName: `${name}.pdf` });
+const page = (name: string): OutboundMedia => ({
+  data: Buffer.from(`%PDF-1.7 ${name}`).toString("base64"),
+  fileName: `${name}.pdf`,
+});
 const choice: readonly TurnEvent[] = [{ type: "buttons", buttons: [[{ text: "Yes", value: "y" }]] }];
 
 export interface Script {
@@ -50,14 +53,20 @@ const scripts: Readonly<Record<string, Script>> = {
     text: "The last words.",
   },
   "grow break": { seen: beginning, fails: "the model has a headache" },
-  document: { text: "The report.", media: [{ data: Buffer.from("%PDF-1.7 a report").toString("base64"), fileName: "report.pdf" }] },
+  document: {
+    text: "The report.",
+    media: [{ data: Buffer.from("%PDF-1.7 a report").toString("base64"), fileName: "report.pdf" }],
+  },
   voice: { text: "Listen.", media: [{ data: sound(), fileName: "silence.mp3", as: "voice" }] },
   audio: { text: "Listen.", media: [{ data: sound(), fileName: "silence.mp3" }] },
   "video note": { text: "Look.", media: [{ data: film, fileName: "film.mp4", as: "round-video" }] },
   animation: { text: "It moves.", media: [{ data: drawing, fileName: "drawing.gif" }] },
   video: { text: "Look.", media: [{ data: film, fileName: "film.mp4" }] },
   "two documents": { text: "Both of them.", media: [page("first"), page("second")] },
-  "two sounds": { text: "Both of them.", media: ["one", "two"].map((name) => ({ data: sound(), fileName: `${name}.mp3` })) },
+  "two sounds": {
+    text: "Both of them.",
+    media: ["one", "two"].map((name) => ({ data: sound(), fileName: `${name}.mp3` })),
+  },
   "file to choose": { text: "This one?", media: picturesOf(1), events: choice },
   "album to choose": { text: "These?", media: picturesOf(2), events: choice },
   "named reply": { text: "[[reply_to:900]] This replies to another message." },
@@ -79,10 +88,17 @@ export function scriptFor(asked: string): Script {
 }
 
 /** `untilShown`: resolves when the chat has seen so many messages of what was said so far. */
-export async function* perform(script: Script, untilShown: (messages: number) => Promise<unknown>): AsyncGenerator<TurnEvent> {
+export async function* perform(
+  script: Script,
+  untilShown: (messages: number) => Promise<unknown>,
+): AsyncGenerator<TurnEvent> {
   const { text = "", media = [], events = [], seen, messages = 1, thoughts, fails } = script;
   const early: TurnEvent | undefined =
-    thoughts === undefined ? (seen === undefined ? undefined : { type: "text", delta: seen }) : { type: "reasoning", delta: thoughts };
+    thoughts === undefined
+      ? seen === undefined
+        ? undefined
+        : { type: "text", delta: seen }
+      : { type: "reasoning", delta: thoughts };
   if (early !== undefined) {
     const shown = untilShown(messages);
     yield early;

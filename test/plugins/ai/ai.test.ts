@@ -1,7 +1,17 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { EngineError, type EngineProvider, type EngineTool, type Thinking } from "service-gateway/sdk";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { callTools, errorInStream, garble, hang, page, refuse, say, stall, whole } from "../../openai-server/answers.ts";
+import {
+  callTools,
+  errorInStream,
+  garble,
+  hang,
+  page,
+  refuse,
+  say,
+  stall,
+  whole,
+} from "../../openai-server/answers.ts";
 import { createOpenAiServer, type OpenAiServer } from "../../openai-server/index.ts";
 import { collect, openEngine, turnOf } from "./engine.ts";
 
@@ -119,7 +129,11 @@ describe("an answer", () => {
     server.script(say("And then the", { finishReason: "length" }));
     const { engine, warnings } = openEngine();
     const { text, error } = await collect(engine.run(turnOf("hi", { providers }), never));
-    expect({ text, error, warnings }).toEqual({ text: "And then the", error: undefined, warnings: [{ model: "local/small" }] });
+    expect({ text, error, warnings }).toEqual({
+      text: "And then the",
+      error: undefined,
+      warnings: [{ model: "local/small" }],
+    });
   });
 
   const efforts: readonly [Thinking, EngineProvider["api"], object][] = [
@@ -129,16 +143,26 @@ describe("an answer", () => {
     ["max", "google", { reasoning_effort: "high" }],
     ["low", "anthropic", { thinking: { type: "enabled", budget_tokens: 4_096 }, max_tokens: 12_288 }],
   ];
-  test.each(efforts)("with thinking %s is requested from an %s provider in its own format", async (thinking, api, expected) => {
-    providers.local = { ...local, api };
-    await collect(openEngine().engine.run(turnOf("hi", { providers, thinking }), never));
-    const fields = Object.entries(server.requests[0]?.body ?? {}).filter(([name]) => /thinking|reasoning|max_tokens/.test(name));
-    expect(Object.fromEntries(fields)).toEqual(expected);
-  });
+  test.each(efforts)(
+    "with thinking %s is requested from an %s provider in its own format",
+    async (thinking, api, expected) => {
+      providers.local = { ...local, api };
+      await collect(openEngine().engine.run(turnOf("hi", { providers, thinking }), never));
+      const fields = Object.entries(server.requests[0]?.body ?? {}).filter(([name]) =>
+        /thinking|reasoning|max_tokens/.test(name),
+      );
+      expect(Object.fromEntries(fields)).toEqual(expected);
+    },
+  );
 });
 
 test("a model that rejects thinking is asked without it for the rest of the turn", async () => {
-  const look: EngineTool = { name: "look", description: "Looks.", parameters: { type: "object" }, run: async () => "seen" };
+  const look: EngineTool = {
+    name: "look",
+    description: "Looks.",
+    parameters: { type: "object" },
+    run: async () => "seen",
+  };
   const refused = refuse(400, '"small" does not support thinking');
   server.script(refused, callTools([{ name: "look", args: {} }]), say("Four."), refused, refused);
   const { engine, warnings } = openEngine();
@@ -157,7 +181,12 @@ test("a model that rejects thinking is asked without it for the rest of the turn
 
 test("a server that requires cache marks gets them on the instructions and the last user message", async () => {
   providers.local = { ...local, models: { small: { cacheMarks: true } } };
-  const look: EngineTool = { name: "look", description: "Looks.", parameters: { type: "object" }, run: async () => "seen" };
+  const look: EngineTool = {
+    name: "look",
+    description: "Looks.",
+    parameters: { type: "object" },
+    run: async () => "seen",
+  };
   const messages = [
     { role: "user", text: "one" },
     { role: "assistant", text: "two" },
@@ -167,7 +196,12 @@ test("a server that requires cache marks gets them on the instructions and the l
   await collect(openEngine().engine.run(turnOf("three", { providers, messages, tools: [look] }), never));
   const marked = (text: string) => [{ type: "text", text, cache_control: { type: "ephemeral" } }];
   for (const { body } of server.requests)
-    expect(body.messages.slice(0, 4).map(({ content }) => content)).toEqual([marked("Be short."), "one", "two", marked("three")]);
+    expect(body.messages.slice(0, 4).map(({ content }) => content)).toEqual([
+      marked("Be short."),
+      "one",
+      "two",
+      marked("three"),
+    ]);
   expect(server.requests).toHaveLength(2);
 });
 
@@ -203,14 +237,20 @@ describe("tools", () => {
 
   test("that fail return the reason to the model, and the turn continues", async () => {
     server.script(callTools([{ name: "broken", args: {} }]), say("It does not work."));
-    const { events, text } = await collect(openEngine().engine.run(turnOf("go", { providers, tools: [broken] }), never));
+    const { events, text } = await collect(
+      openEngine().engine.run(turnOf("go", { providers, tools: [broken] }), never),
+    );
     expect(text).toBe("It does not work.");
     expect(events).toContainEqual({ type: "tool", name: "broken", state: "failed", detail: "out of order" });
     expect(server.requests[1]?.body.messages.at(-1)?.content).toContain("out of order");
   });
 
   test("that do not exist or get junk arguments end neither the turn nor the process", async () => {
-    server.script(callTools([{ name: "no_such", args: {} }]), callTools([{ name: "add", args: '{"a": 1, ' }]), say("Never mind."));
+    server.script(
+      callTools([{ name: "no_such", args: {} }]),
+      callTools([{ name: "add", args: '{"a": 1, ' }]),
+      say("Never mind."),
+    );
     const { text, error } = await collect(openEngine().engine.run(turnOf("go", { providers, tools: [add] }), never));
     expect(error).toBeUndefined();
     expect(text).toBe("Never mind.");
@@ -218,7 +258,9 @@ describe("tools", () => {
 
   test("are called in at most `maxSteps` rounds", async () => {
     server.script(...Array.from({ length: 9 }, () => callTools([{ name: "add", args: { a: 1, b: 1 } }])));
-    const { error } = await collect(openEngine({ maxSteps: 3 }).engine.run(turnOf("go", { providers, tools: [add] }), never));
+    const { error } = await collect(
+      openEngine({ maxSteps: 3 }).engine.run(turnOf("go", { providers, tools: [add] }), never),
+    );
     expect(expectFailure(error, "model_tool_loop").message).toContain("3 rounds");
     expect(server.requests).toHaveLength(3);
   });
@@ -242,13 +284,19 @@ describe("tools", () => {
         return add.run(args, signal);
       },
     };
-    server.script(callTools([{ name: "add", args: { a: 2, b: 3 } }]), ...Array.from({ length: 3 }, () => refuse(503, "overloaded")));
+    server.script(
+      callTools([{ name: "add", args: { a: 2, b: 3 } }]),
+      ...Array.from({ length: 3 }, () => refuse(503, "overloaded")),
+    );
     other.script(say("It is 5."));
     const turn = turnOf("2+3?", { providers, tools: [counted], fallbacks: ["spare/big"] });
     const { text, events } = await collect(openEngine().engine.run(turn, never));
     expect({ text, runs }).toEqual({ text: "It is 5.", runs: 1 });
     expect(other.requests[0]?.body.messages.at(-1)).toMatchObject({ role: "tool", content: '{"sum":5}' });
-    expect(events.filter((event) => event.type === "usage").map((event) => event.model)).toEqual(["local/small", "spare/big"]);
+    expect(events.filter((event) => event.type === "usage").map((event) => event.model)).toEqual([
+      "local/small",
+      "spare/big",
+    ]);
   });
 });
 
@@ -258,21 +306,25 @@ describe("an abort", () => {
     ["in mid-stream", () => say("word ".repeat(1_000), { delayMs: 5 })],
   ];
   // Tried again: the machine may do something else in such a moment.
-  test.each(cases)("%s ends the stream within 200 ms with its reason and closes the connection", { retry: 5 }, async (_, answer) => {
-    server.script(answer());
-    const stopper = new AbortController();
-    const reason = new Error("stopped");
-    const ends = collect(openEngine().engine.run(turnOf("hi", { providers }), stopper.signal));
-    while (server.requests.length === 0) await delay(5);
-    await delay(30);
-    const began = performance.now();
-    stopper.abort(reason);
-    const { error, events } = await ends;
-    expect(performance.now() - began).toBeLessThan(200);
-    expect(error).toBe(reason);
-    expect(events.at(-1)?.type).not.toBe("done");
-    await server.requests[0]?.gone;
-  });
+  test.each(cases)(
+    "%s ends the stream within 200 ms with its reason and closes the connection",
+    { retry: 5 },
+    async (_, answer) => {
+      server.script(answer());
+      const stopper = new AbortController();
+      const reason = new Error("stopped");
+      const ends = collect(openEngine().engine.run(turnOf("hi", { providers }), stopper.signal));
+      while (server.requests.length === 0) await delay(5);
+      await delay(30);
+      const began = performance.now();
+      stopper.abort(reason);
+      const { error, events } = await ends;
+      expect(performance.now() - began).toBeLessThan(200);
+      expect(error).toBe(reason);
+      expect(events.at(-1)?.type).not.toBe("done");
+      await server.requests[0]?.gone;
+    },
+  );
 
   test("reaches a running tool", async () => {
     let told = false;
@@ -299,7 +351,8 @@ describe("an abort", () => {
 
   test("by a reader who leaves halfway also closes the connection", async () => {
     server.script(say("word ".repeat(1_000), { delayMs: 5 }));
-    for await (const event of openEngine().engine.run(turnOf("hi", { providers }), never)) if (event.type === "text") break;
+    for await (const event of openEngine().engine.run(turnOf("hi", { providers }), never))
+      if (event.type === "text") break;
     await server.requests[0]?.gone;
   });
 });
@@ -307,7 +360,11 @@ describe("an abort", () => {
 describe("a failure has a clear sentence, a code and a hint", () => {
   test.each<[string, Partial<EngineProvider>, RegExp]>([
     ["a user in the address", {}, /^Check the user and the password in models\.providers\.local\.baseUrl/],
-    ["a user in the address and a key", { apiKey: "sk-1234" }, /^Remove the user from .*baseUrl: it is sent in place of apiKey/],
+    [
+      "a user in the address and a key",
+      { apiKey: "sk-1234" },
+      /^Remove the user from .*baseUrl: it is sent in place of apiKey/,
+    ],
   ])("%s that is rejected: the hint names what was sent", async (_, more, hint) => {
     server.requireKey("sk-1234");
     providers.local = { ...local, baseUrl: server.url.replace("http://", "http://me:hunter22@"), ...more };
@@ -349,12 +406,32 @@ describe("a failure has a clear sentence, a code and a hint", () => {
   });
 
   const statuses: readonly [string, ReturnType<typeof say>, string, number][] = [
-    ["an unknown model", refuse(404, "The model `small` does not exist", { code: "model_not_found" }), "model_unknown", 1],
+    [
+      "an unknown model",
+      refuse(404, "The model `small` does not exist", { code: "model_not_found" }),
+      "model_unknown",
+      1,
+    ],
     ["a quota that is used up", refuse(429, "You exceeded your current quota"), "model_quota", 1],
-    ["too long a conversation", refuse(400, "This model's maximum context length is 4096 tokens"), "model_context_full", 1],
+    [
+      "too long a conversation",
+      refuse(400, "This model's maximum context length is 4096 tokens"),
+      "model_context_full",
+      1,
+    ],
     ["a request that is refused", refuse(400, "Unsupported parameter"), "model_refused", 1],
-    ["Google's answer to a wrong key", refuse(400, "API key not valid. Please pass a valid API key."), "model_unauthorized", 1],
-    ["Anthropic's answer without credit", refuse(400, "Your credit balance is too low to access the API."), "model_quota", 1],
+    [
+      "Google's answer to a wrong key",
+      refuse(400, "API key not valid. Please pass a valid API key."),
+      "model_unauthorized",
+      1,
+    ],
+    [
+      "Anthropic's answer without credit",
+      refuse(400, "Your credit balance is too low to access the API."),
+      "model_quota",
+      1,
+    ],
     ["garbage in the stream", garble(), "model_garbled", 3],
     ["a page instead of a stream", page(), "model_cut_off", 3],
     ["an error in the stream", errorInStream("the GPU is on fire"), "model_failed", 3],
@@ -375,7 +452,11 @@ describe("a failure has a clear sentence, a code and a hint", () => {
     ["a text", { error: "the GPU is on fire" }],
     ["an object of its own", { object: "error", message: "the GPU is on fire", code: 500 }],
   ])("for an error in the stream that is %s, with its reason", async (_, error) => {
-    server.script(errorInStream("", { error }), say("Put out."), ...Array(3).fill(errorInStream("", { text: "one", error })));
+    server.script(
+      errorInStream("", { error }),
+      say("Put out."),
+      ...Array(3).fill(errorInStream("", { text: "one", error })),
+    );
     const { engine } = openEngine();
     expect((await collect(engine.run(turnOf("hi", { providers }), never))).text).toBe("Put out.");
     const failed = await collect(engine.run(turnOf("hi", { providers }), never));
@@ -383,24 +464,36 @@ describe("a failure has a clear sentence, a code and a hint", () => {
   });
 
   test("for an error with status 200 instead of a stream, with its reason, and the next model is asked", async () => {
-    const unknownPath = whole({ error: "Unexpected endpoint or method. (POST /chat/completions). Returning 200 anyway" });
+    const unknownPath = whole({
+      error: "Unexpected endpoint or method. (POST /chat/completions). Returning 200 anyway",
+    });
     server.script(unknownPath, unknownPath);
     const { engine } = openEngine({ retries: 0 });
-    const failure = expectFailure((await collect(engine.run(turnOf("hi", { providers }), never))).error, "model_failed");
+    const failure = expectFailure(
+      (await collect(engine.run(turnOf("hi", { providers }), never))).error,
+      "model_failed",
+    );
     expect(failure.message).toContain("failed: Unexpected endpoint or method. (POST /chat/completions)");
     expect(failure.hint).toContain("models.providers.local.baseUrl, which usually ends in /v1");
     other.script(say("Here."));
-    expect((await collect(engine.run(turnOf("hi", { providers, fallbacks: ["spare/big"] }), never))).text).toBe("Here.");
+    expect((await collect(engine.run(turnOf("hi", { providers, fallbacks: ["spare/big"] }), never))).text).toBe(
+      "Here.",
+    );
   });
 
   test("for a reply with status 200 that is not a stream", async () => {
-    server.script(whole({ object: "chat.completion", choices: [{ index: 0, message: { role: "assistant", content: "Hello." } }] }));
+    server.script(
+      whole({ object: "chat.completion", choices: [{ index: 0, message: { role: "assistant", content: "Hello." } }] }),
+    );
     const { error } = await collect(openEngine({ retries: 0 }).engine.run(turnOf("hi", { providers }), never));
     expect(expectFailure(error, "model_garbled").message).toContain("sent a JSON object instead of a stream");
   });
 
   test.each<[string, unknown]>([
-    ["in a list, as Google does", [{ error: { code: 400, message: "The GPU is on fire", status: "INVALID_ARGUMENT" } }]],
+    [
+      "in a list, as Google does",
+      [{ error: { code: 400, message: "The GPU is on fire", status: "INVALID_ARGUMENT" } }],
+    ],
     ["as a detail", { detail: [{ loc: ["body", "model"], msg: "The GPU is on fire", type: "value_error" }] }],
     ["as a text", { detail: "The GPU is on fire" }],
     ["beside a flag", { error: true, message: "The GPU is on fire" }],
@@ -430,9 +523,24 @@ describe("a failure has a clear sentence, a code and a hint", () => {
   const unusable: readonly [string, Record<string, EngineProvider>, string, string][] = [
     ["a provider that is not configured", {}, "local/small", "model_unknown"],
     ["the name of a property of every object", {}, "constructor/small", "model_unknown"],
-    ["a model without provider", { local: { api: "openai-compatible", baseUrl: "http://127.0.0.1:9/v1" } }, "small", "model_unknown"],
-    ["a local provider without an address", { local: { api: "openai-compatible" } }, "local/small", "model_provider_invalid"],
-    ["an address that is none", { local: { api: "openai-compatible", baseUrl: "not a url" } }, "local/small", "model_provider_invalid"],
+    [
+      "a model without provider",
+      { local: { api: "openai-compatible", baseUrl: "http://127.0.0.1:9/v1" } },
+      "small",
+      "model_unknown",
+    ],
+    [
+      "a local provider without an address",
+      { local: { api: "openai-compatible" } },
+      "local/small",
+      "model_provider_invalid",
+    ],
+    [
+      "an address that is none",
+      { local: { api: "openai-compatible", baseUrl: "not a url" } },
+      "local/small",
+      "model_provider_invalid",
+    ],
   ];
   test.each(unusable)("%s", async (_, configured, model, reason) => {
     const { error } = await collect(openEngine().engine.run(turnOf("hi", { providers: configured, model }), never));
@@ -476,7 +584,9 @@ describe("fallbacks", () => {
   test.each(ofOneModel)("are asked after %s", async (_, answer) => {
     server.script(answer);
     other.script(say("Here."));
-    const { text } = await collect(openEngine().engine.run(turnOf("hi", { providers, fallbacks: ["spare/big"] }), never));
+    const { text } = await collect(
+      openEngine().engine.run(turnOf("hi", { providers, fallbacks: ["spare/big"] }), never),
+    );
     expect(text).toBe("Here.");
     expect(server.requests).toHaveLength(1);
   });
@@ -490,7 +600,9 @@ describe("fallbacks", () => {
     const { engine, errors } = openEngine();
     const { text } = await collect(engine.run(turnOf("hi", { providers, model, fallbacks: ["spare/big"] }), never));
     expect(text).toBe("Here.");
-    expect(errors).toMatchObject([{ model, next: "spare/big", detail: expect.stringContaining(model.split("/", 1)[0] ?? "") }]);
+    expect(errors).toMatchObject([
+      { model, next: "spare/big", detail: expect.stringContaining(model.split("/", 1)[0] ?? "") },
+    ]);
   });
 
   test("are not asked after a rejected request, and cannot help if every name is wrong", async () => {
@@ -498,7 +610,9 @@ describe("fallbacks", () => {
     const { engine } = openEngine();
     const refused = await collect(engine.run(turnOf("hi", { providers, fallbacks: ["spare/big"] }), never));
     expectFailure(refused.error, "model_refused");
-    const { error } = await collect(engine.run(turnOf("hi", { providers, model: "nowhere/a", fallbacks: ["nowhere/b"] }), never));
+    const { error } = await collect(
+      engine.run(turnOf("hi", { providers, model: "nowhere/a", fallbacks: ["nowhere/b"] }), never),
+    );
     expect(expectFailure(error, "model_unknown").message).toContain("nowhere/a");
     expect(other.requests).toHaveLength(0);
   });
@@ -510,10 +624,15 @@ describe("a conversation that exceeds the model's context", () => {
     role: index % 2 === 0 ? ("user" as const) : ("assistant" as const),
     text: `${index % 2 === 0 ? "question" : "answer"} ${Math.floor(index / 2)}`,
   })).concat({ role: "user", text: "and now?" });
-  const sent = (index: number) => server.requests[index]?.body.messages.map(({ role, content }) => `${role}: ${content}`);
+  const sent = (index: number) =>
+    server.requests[index]?.body.messages.map(({ role, content }) => `${role}: ${content}`);
 
   test("is sent again without the older half of its history, but with the system prompt and the question", async () => {
-    server.script(full, errorInStream("request (9000 tokens) exceeds the available context size (4096 tokens)"), say("Now."));
+    server.script(
+      full,
+      errorInStream("request (9000 tokens) exceeds the available context size (4096 tokens)"),
+      say("Now."),
+    );
     const { engine, warnings } = openEngine();
     const { text } = await collect(engine.run(turnOf("and now?", { providers, messages }), never));
     expect(text).toBe("Now.");
@@ -538,9 +657,16 @@ describe("a conversation that exceeds the model's context", () => {
   });
 
   test("stays shortened for later steps of the turn, which keep their tool calls", async () => {
-    const look: EngineTool = { name: "look", description: "Looks.", parameters: { type: "object" }, run: async () => ({ seen: true }) };
+    const look: EngineTool = {
+      name: "look",
+      description: "Looks.",
+      parameters: { type: "object" },
+      run: async () => ({ seen: true }),
+    };
     server.script(full, callTools([{ name: "look", args: {} }]), say("Seen."));
-    const { text } = await collect(openEngine().engine.run(turnOf("and now?", { providers, messages, tools: [look] }), never));
+    const { text } = await collect(
+      openEngine().engine.run(turnOf("and now?", { providers, messages, tools: [look] }), never),
+    );
     expect(text).toBe("Seen.");
     expect(server.requests.map(({ body }) => body.messages.length)).toEqual([18, 10, 12]);
     expect(sent(2)?.slice(1, 2)).toEqual(["user: question 4"]);
@@ -603,7 +729,9 @@ describe("a busy server", () => {
   test.each(["120ms", "120 milliseconds"])(
     "is asked again after the time in its message, where a link to a billing page does not mean a quota: %s",
     async (wait) => {
-      const limit = `Rate limit reached on tokens per min. Please try again in ${wait}. Add a payment method at https://llm.example/account/billing.`;
+      const limit =
+        `Rate limit reached on tokens per min. Please try again in ${wait}. Add a payment ` +
+        "method at https://llm.example/account/billing.";
       server.script(refuse(429, limit), say("Now."));
       const began = performance.now();
       const { text } = await collect(openEngine().engine.run(turnOf("hi", { providers }), never));
@@ -615,7 +743,9 @@ describe("a busy server", () => {
   test("that requests too long a wait is skipped for the next model at once", async () => {
     server.script(refuse(429, "slow down", { headers: { "retry-after": "3600" } }));
     other.script(say("Here."));
-    const { text } = await collect(openEngine().engine.run(turnOf("hi", { providers, fallbacks: ["spare/big"] }), never));
+    const { text } = await collect(
+      openEngine().engine.run(turnOf("hi", { providers, fallbacks: ["spare/big"] }), never),
+    );
     expect(text).toBe("Here.");
     expect(server.requests).toHaveLength(1);
   });

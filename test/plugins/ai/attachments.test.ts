@@ -102,10 +102,18 @@ describe("a model that rejects files", () => {
 
   test("gives no description, and is not asked to invent one", async () => {
     const image = file("a", "image", { mimeType: "image/webp" });
-    const by = { model: "local/small", fallbacks: [], providers: { local: { api: "openai-compatible", baseUrl: server.url } } } as const;
+    const by = {
+      model: "local/small",
+      fallbacks: [],
+      providers: { local: { api: "openai-compatible", baseUrl: server.url } },
+    } as const;
     const describing = (answer: ReturnType<typeof say>) => {
       server.script(answer);
-      return openEngine({ retries: 0 }).engine.describe?.({ path: String(image.path), mimeType: "image/webp" }, by, never);
+      return openEngine({ retries: 0 }).engine.describe?.(
+        { path: String(image.path), mimeType: "image/webp" },
+        by,
+        never,
+      );
     };
     expect(await describing(refuse(400, "image input is not supported"))).toBeUndefined();
     expect(server.requests).toHaveLength(1);

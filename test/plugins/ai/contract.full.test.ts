@@ -35,7 +35,10 @@ async function openServer(): Promise<ModelServer> {
     }
   };
   return {
-    turn: { model: "local/small", providers: { local: { api: "openai-compatible", baseUrl: server.url, apiKey: key } } },
+    turn: {
+      model: "local/small",
+      providers: { local: { api: "openai-compatible", baseUrl: server.url, apiKey: key } },
+    },
     async fail(failure) {
       if (failure === "away") return await server.close();
       server.script(...Array.from({ length: manyTimes }, failures[failure]));
@@ -54,7 +57,20 @@ engineContract({
   engine: ai,
   options: { retryDelayMs: 1 },
   server: {
-    can: ["away", "busy", "cut", "empty", "full", "garbled", "hang", "quota", "tools", "unauthorized", "unavailable", "unknown"],
+    can: [
+      "away",
+      "busy",
+      "cut",
+      "empty",
+      "full",
+      "garbled",
+      "hang",
+      "quota",
+      "tools",
+      "unauthorized",
+      "unavailable",
+      "unknown",
+    ],
     open: openServer,
   },
 });

@@ -9,7 +9,10 @@ export interface Warning {
 // Longer than a busy machine takes to send a large request.
 const patience = { firstChunkMs: 60_000, chunkMs: 60_000, retries: 2, retryDelayMs: 5, maxSteps: 5 };
 
-export function openEngine({ now = Date.now, ...options }: Partial<typeof patience> & { readonly now?: () => number } = {}): {
+export function openEngine({
+  now = Date.now,
+  ...options
+}: Partial<typeof patience> & { readonly now?: () => number } = {}): {
   readonly engine: EngineDefinition;
   readonly warnings: readonly Warning[];
   readonly errors: readonly Warning[];

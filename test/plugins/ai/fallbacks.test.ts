@@ -1,4 +1,10 @@
-import { EngineError, type EngineProvider, type EngineTool, type EngineTurn, type TurnEvent } from "service-gateway/sdk";
+import {
+  EngineError,
+  type EngineProvider,
+  type EngineTool,
+  type EngineTurn,
+  type TurnEvent,
+} from "service-gateway/sdk";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createCooldowns } from "../../../plugins/ai/cooldowns.ts";
 import { Step } from "../../../plugins/ai/order.ts";
@@ -77,7 +83,9 @@ describe("a model that did not answer is skipped by the next turns", () => {
     expect(standing(next.events)).toMatchObject([
       {
         model: "second/b",
-        skipped: [{ model: "first/a", reason, until: minutes * minute, detail: expect.stringContaining("first at http") }],
+        skipped: [
+          { model: "first/a", reason, until: minutes * minute, detail: expect.stringContaining("first at http") },
+        ],
       },
     ]);
     sleep(minutes * minute - 1);
@@ -120,7 +128,9 @@ describe("a model that did not answer is skipped by the next turns", () => {
     first.script(refuse(401, "no"));
     await ask();
     expect((await ask()).asked).toEqual([0, 1, 0]);
-    expect((await ask({ providers: { ...providers, first: { ...providers.first, apiKey: "new" } } })).asked).toEqual([1, 0, 0]);
+    expect((await ask({ providers: { ...providers, first: { ...providers.first, apiKey: "new" } } })).asked).toEqual([
+      1, 0, 0,
+    ]);
   });
 
   test("as are all models of a provider whose key is rejected; a quota affects only one model", async () => {
@@ -183,7 +193,9 @@ describe("when every model is paused", () => {
     expect(String(again.error)).toContain("passed over before: first/a (model_quota), third/c (model_unauthorized)");
     const answered = await ask();
     expect(answered.text).toBe("hi");
-    expect(standing(answered.events)).toMatchObject([{ model: "second/b", skipped: [{ model: "first/a", reason: "model_quota" }] }]);
+    expect(standing(answered.events)).toMatchObject([
+      { model: "second/b", skipped: [{ model: "first/a", reason: "model_quota" }] },
+    ]);
   });
 
   test("a model without fallbacks is asked every time, with its retries", async () => {
@@ -216,7 +228,9 @@ describe("a conversation that exceeds the context of a model", () => {
     const { asked, events } = await ask(sizes(4_096, 4_096, 200_000));
     expect(asked).toEqual([1, 0, 1]);
     expect(third.requests[0]?.body.messages).toHaveLength(4);
-    expect(standing(events)).toMatchObject([{ model: "third/c", skipped: [{ model: "first/a", reason: "model_context_full" }] }]);
+    expect(standing(events)).toMatchObject([
+      { model: "third/c", skipped: [{ model: "first/a", reason: "model_context_full" }] },
+    ]);
     expect((await ask(sizes(4_096, 4_096, 200_000))).asked).toEqual([1, 0, 0]);
   });
 
@@ -233,14 +247,21 @@ describe("a conversation that exceeds the context of a model", () => {
 });
 
 describe("a model without a required ability", () => {
-  const look: EngineTool = { name: "look", description: "Looks.", parameters: { type: "object" }, run: async () => "seen" };
+  const look: EngineTool = {
+    name: "look",
+    description: "Looks.",
+    parameters: { type: "object" },
+    run: async () => "seen",
+  };
 
   test("is skipped if the turn needs that ability, unless no other model remains", async () => {
     const { ask } = open();
     const without = { ...providers, first: { ...providers.first, models: { a: { tools: false } } } };
     const passed = await ask({ providers: without, tools: [look] });
     expect(passed.asked).toEqual([0, 1, 0]);
-    expect(standing(passed.events)).toMatchObject([{ skipped: [{ model: "first/a", reason: "model_takes_no_tools" }] }]);
+    expect(standing(passed.events)).toMatchObject([
+      { skipped: [{ model: "first/a", reason: "model_takes_no_tools" }] },
+    ]);
     expect((await ask({ providers: without })).asked).toEqual([1, 0, 0]);
     expect((await ask({ providers: without, tools: [look], fallbacks: [] })).asked).toEqual([1, 0, 0]);
     expect(first.requests.at(-1)?.body.tools).toBeUndefined();
@@ -251,15 +272,28 @@ describe("a model without a required ability", () => {
   test("is skipped for an image, even as a fallback", async () => {
     const { ask } = open();
     const blind = { ...providers, second: { ...providers.second, models: { b: { images: false } } } };
-    const media = [{ kind: "image" as const, ref: "x", path: new URL("./engine.ts", import.meta.url).pathname, mimeType: "image/png" }];
+    const media = [
+      {
+        kind: "image" as const,
+        ref: "x",
+        path: new URL("./engine.ts", import.meta.url).pathname,
+        mimeType: "image/png",
+      },
+    ];
     first.script(quota);
-    expect((await ask({ providers: blind, messages: [{ role: "user", text: "look", media }] })).asked).toEqual([1, 0, 1]);
+    expect((await ask({ providers: blind, messages: [{ role: "user", text: "look", media }] })).asked).toEqual([
+      1, 0, 1,
+    ]);
     expect((await ask({ providers: blind })).asked).toEqual([0, 1, 0]);
   });
 });
 
 test("a budget refusal asks no other model and pauses none", async () => {
-  const contestants = ["first/a", "second/b"].map((name) => ({ name, facts: {}, target: () => findTarget(name, providers) }));
+  const contestants = ["first/a", "second/b"].map((name) => ({
+    name,
+    facts: {},
+    target: () => findTarget(name, providers),
+  }));
   const cooldowns = createCooldowns({ now: () => 0 });
   const asked: number[] = [];
   const step = new Step({

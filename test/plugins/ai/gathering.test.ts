@@ -7,7 +7,9 @@ import type { ModelPart } from "../../../plugins/ai/library.ts";
 
 const text = (delta: string, id = "1"): ModelPart => ({ type: "text-delta", id, delta });
 
-async function batchesOf(parts: AsyncIterable<ModelPart> | Iterable<ModelPart>): Promise<readonly (readonly ModelPart[])[]> {
+async function batchesOf(
+  parts: AsyncIterable<ModelPart> | Iterable<ModelPart>,
+): Promise<readonly (readonly ModelPart[])[]> {
   const gathering = new Gathering(ReadableStream.from(parts).getReader());
   const batches: (readonly ModelPart[])[] = [];
   for (let batch = await gathering.batch(); batch.length > 0; batch = await gathering.batch()) batches.push(batch);
@@ -21,9 +23,22 @@ test("a text of 10,000 pieces is passed on as one", async () => {
 });
 
 test("separate texts, other parts and the metadata of a piece keep their places", async () => {
-  const signed: ModelPart = { type: "reasoning-delta", id: "1", delta: "b", providerMetadata: { a: { signature: "s" } } };
+  const signed: ModelPart = {
+    type: "reasoning-delta",
+    id: "1",
+    delta: "b",
+    providerMetadata: { a: { signature: "s" } },
+  };
   const thought: ModelPart = { type: "reasoning-delta", id: "1", delta: "a" };
-  const parts = [thought, signed, text("a"), text("b"), text("c", "2"), { type: "text-end", id: "2" } as const, text("d", "2")];
+  const parts = [
+    thought,
+    signed,
+    text("a"),
+    text("b"),
+    text("c", "2"),
+    { type: "text-end", id: "2" } as const,
+    text("d", "2"),
+  ];
   expect((await batchesOf(parts)).flat()).toEqual([
     ...[thought, signed, text("ab"), text("c", "2")],
     ...[{ type: "text-end", id: "2" }, text("d", "2")],

@@ -22,9 +22,12 @@ const tool = (name: string, type = "string"): EngineTool => ({
   parameters: { type: "object", properties: { x: { type } } },
   run: async () => "done",
 });
-const fifteen = Array.from({ length: 15 }, (_, index) => (index === 9 ? tool("srv__badtype", "any") : tool(`srv__tool${index}`)));
+const fifteen = Array.from({ length: 15 }, (_, index) =>
+  index === 9 ? tool("srv__badtype", "any") : tool(`srv__tool${index}`),
+);
 const offered = (index: number) => server.requests[index]?.body.tools?.map((one) => one.function.name) ?? [];
-const refusedIn = (events: readonly TurnEvent[]) => events.flatMap((event) => (event.type === "tool-refused" ? [event.name] : []));
+const refusedIn = (events: readonly TurnEvent[]) =>
+  events.flatMap((event) => (event.type === "tool-refused" ? [event.name] : []));
 
 function inStream(message: string): Answer {
   return errorInStream("", { error: { error: { message, type: "invalid_request_error", code: 400 } } });
@@ -44,10 +47,17 @@ const named: readonly [string, Answer][] = [
       },
     }),
   ],
-  ["a name that is not allowed", refuse(400, "Invalid 'tools[9].function.name': string does not match pattern '^[a-zA-Z0-9_-]+$'.")],
+  [
+    "a name that is not allowed",
+    refuse(400, "Invalid 'tools[9].function.name': string does not match pattern '^[a-zA-Z0-9_-]+$'."),
+  ],
   [
     "Anthropic",
-    refuse(400, "tools.9.custom.input_schema: JSON schema is invalid. It must match JSON Schema draft 2020-12 (https://json-schema.org)."),
+    refuse(
+      400,
+      "tools.9.custom.input_schema: JSON schema is invalid. It must match JSON Schema draft 2020-12 " +
+        "(https://json-schema.org).",
+    ),
   ],
   [
     "Google",
@@ -57,7 +67,8 @@ const named: readonly [string, Answer][] = [
           error: {
             code: 400,
             message:
-              "* GenerateContentRequest.tools[0].function_declarations[9].parameters.properties[x].type: must be one of the known types\n",
+              "* GenerateContentRequest.tools[0].function_declarations[9].parameters.properties[x].type: " +
+              "must be one of the known types\n",
             status: "INVALID_ARGUMENT",
           },
         },
@@ -68,26 +79,38 @@ const named: readonly [string, Answer][] = [
     "Google, with a field that it does not know",
     refuse(
       400,
-      `Invalid JSON payload received. Unknown name "exclusiveMinimum" at 'tools[0].function_declarations[9].parameters': Cannot find field.`,
+      `Invalid JSON payload received. Unknown name "exclusiveMinimum" at ` +
+        "'tools[0].function_declarations[9].parameters': Cannot find field.",
     ),
   ],
   [
     "vLLM and Mistral",
     refuse(422, "", {
       body: {
-        detail: [{ type: "enum", loc: ["body", "tools", 9, "function", "parameters"], msg: "Input should be a valid type", input: "any" }],
+        detail: [
+          {
+            type: "enum",
+            loc: ["body", "tools", 9, "function", "parameters"],
+            msg: "Input should be a valid type",
+            input: "any",
+          },
+        ],
       },
     }),
   ],
   [
     "vLLM, in one text",
-    refuse(400, "[{'type': 'enum', 'loc': ('body', 'tools', 9, 'function', 'parameters'), 'msg': 'Input should be valid'}]"),
+    refuse(
+      400,
+      "[{'type': 'enum', 'loc': ('body', 'tools', 9, 'function', 'parameters'), 'msg': 'Input should be valid'}]",
+    ),
   ],
   [
     "Groq",
     refuse(
       400,
-      "invalid JSON schema for tool srv__badtype, tools[9].function.parameters: `/properties/x/type`: value must be one of the types",
+      "invalid JSON schema for tool srv__badtype, tools[9].function.parameters: `/properties/x/type`: value " +
+        "must be one of the types",
     ),
   ],
   ["LM Studio", refuse(400, "Invalid 'tools.9.function.parameters': expected a type")],
@@ -119,8 +142,12 @@ describe("a server that names the rejected tool is asked without it, now and in 
 /** Answers as a server that refuses these types and does not say where. */
 function refusing(words: string, isBad: (parameters: string) => boolean): Answer {
   return async (exchange) => {
-    const tools = (exchange.body as { readonly tools?: readonly { readonly function: { readonly parameters: unknown } }[] }).tools ?? [];
-    const answer = tools.some((one) => isBad(JSON.stringify(one.function.parameters))) ? refuse(400, words) : say("Here.");
+    const tools =
+      (exchange.body as { readonly tools?: readonly { readonly function: { readonly parameters: unknown } }[] })
+        .tools ?? [];
+    const answer = tools.some((one) => isBad(JSON.stringify(one.function.parameters)))
+      ? refuse(400, words)
+      : say("Here.");
     await answer(exchange);
   };
 }
@@ -135,14 +162,18 @@ describe("a server that reports only a faulty schema", () => {
     expect({ text, refused: refusedIn(events) }).toEqual({ text: "Here.", refused: ["srv__badtype"] });
     expect(server.requests.length).toBeLessThanOrEqual(10);
     // The person's words are in the first request and in the last one only.
-    for (const { body } of server.requests.slice(1, -1)) expect(body.messages).toEqual([{ role: "user", content: "Say OK." }]);
+    for (const { body } of server.requests.slice(1, -1))
+      expect(body.messages).toEqual([{ role: "user", content: "Say OK." }]);
   });
 
   test("finds both of two faulty tools", async () => {
     server.script(...Array.from({ length: 40 }, () => refusing(words, (text) => text.includes("any"))));
     const tools = fifteen.map((one, index) => (index === 2 ? tool("srv__other", "any") : one));
     const { text, events } = await collect(openEngine().engine.run(turnOf("hi", { providers, tools }), never));
-    expect({ text, refused: refusedIn(events).sort() }).toEqual({ text: "Here.", refused: ["srv__badtype", "srv__other"] });
+    expect({ text, refused: refusedIn(events).sort() }).toEqual({
+      text: "Here.",
+      refused: ["srv__badtype", "srv__other"],
+    });
   });
 
   test("is asked without all faulty tools, even if it is every one, in a bounded number of requests", async () => {
@@ -157,7 +188,11 @@ describe("a server that reports only a faulty schema", () => {
 describe("refusals unrelated to the person's words", () => {
   test("about too many tools reduce them to the number that the server allows", async () => {
     server.script(
-      refuse(400, "Invalid 'tools': array too long. Expected an array with maximum length 10, but got an array with length 15 instead."),
+      refuse(
+        400,
+        "Invalid 'tools': array too long. Expected an array with maximum length 10, but got an array with " +
+          "length 15 instead.",
+      ),
     );
     const { text, events } = await collect(openEngine().engine.run(turnOf("hi", { providers, tools: fifteen }), never));
     expect(text).toBe("hi");
@@ -218,7 +253,9 @@ describe("refusals unrelated to the person's words", () => {
   test("are remembered after a broken connection, so the tool is not offered again", async () => {
     const text = `one ${"two ".repeat(80)}`;
     server.script(refuse(400, "Invalid schema for function 'srv__badtype'"), cut(text), say("Here."));
-    const { events, text: said } = await collect(openEngine().engine.run(turnOf("hi", { providers, tools: fifteen }), never));
+    const { events, text: said } = await collect(
+      openEngine().engine.run(turnOf("hi", { providers, tools: fifteen }), never),
+    );
     expect({ said, refused: refusedIn(events) }).toEqual({ said: "Here.", refused: ["srv__badtype"] });
     expect(offered(2)).not.toContain("srv__badtype");
   });

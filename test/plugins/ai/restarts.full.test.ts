@@ -1,7 +1,20 @@
-/** An answer that breaks off is void: the same model is asked again, then the next one, and nobody gets two beginnings. */
+/**
+ * An answer that breaks off is void: the same model is asked again, then the next one, and nobody gets two beginnings.
+ */
 import { EngineError, type EngineProvider, type EngineTool } from "service-gateway/sdk";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type Answer, callTools, cut, cutTools, endEarly, errorInStream, garble, refuse, say, stall } from "../../openai-server/answers.ts";
+import {
+  type Answer,
+  callTools,
+  cut,
+  cutTools,
+  endEarly,
+  errorInStream,
+  garble,
+  refuse,
+  say,
+  stall,
+} from "../../openai-server/answers.ts";
 import { createOpenAiServer, type OpenAiServer } from "../../openai-server/index.ts";
 import { collect, openEngine, turnOf } from "./engine.ts";
 
@@ -12,7 +25,10 @@ const never = new AbortController().signal;
 
 beforeEach(async () => {
   [first, second] = await Promise.all([createOpenAiServer(), createOpenAiServer()]);
-  providers = { local: { api: "openai-compatible", baseUrl: first.url }, spare: { api: "openai-compatible", baseUrl: second.url } };
+  providers = {
+    local: { api: "openai-compatible", baseUrl: first.url },
+    spare: { api: "openai-compatible", baseUrl: second.url },
+  };
 });
 
 afterEach(async () => {
@@ -35,7 +51,9 @@ const breaks: readonly [string, (text: string) => Answer, string][] = [
 describe.each(breaks)("%s in the middle of an answer", (_, answer, reason) => {
   test("is retried, and the text of the second request is the answer", async () => {
     first.script(answer(beginning), say("It is 42."));
-    const { text, events, error } = await collect(openEngine().engine.run(turnOf("hi", { providers, ...chain }), never));
+    const { text, events, error } = await collect(
+      openEngine().engine.run(turnOf("hi", { providers, ...chain }), never),
+    );
     expect({ text, error, asked: asked() }).toEqual({ text: "It is 42.", error: undefined, asked: [2, 0] });
     expect(restartsOf(events)).toEqual([reason]);
     expect(events.at(-1)).toEqual({ type: "done" });
@@ -92,9 +110,14 @@ describe("a restart with tools", () => {
 
   test("runs a call once, passes its result to the next model, and keeps the text before it", async () => {
     const { tool, runs } = counted();
-    first.script(callTools([{ name: "note", args: { text: "milk" } }], { text: "I note it." }), ...Array(3).fill(cut(beginning)));
+    first.script(
+      callTools([{ name: "note", args: { text: "milk" } }], { text: "I note it." }),
+      ...Array(3).fill(cut(beginning)),
+    );
     second.script(say("It is noted."));
-    const { text, events } = await collect(openEngine().engine.run(turnOf("note milk", { providers, ...chain, tools: [tool] }), never));
+    const { text, events } = await collect(
+      openEngine().engine.run(turnOf("note milk", { providers, ...chain, tools: [tool] }), never),
+    );
     expect({ text, runs }).toEqual({ text: "I note it.\n\nIt is noted.", runs: [{ text: "milk" }] });
     expect(second.requests[0]?.body.messages.slice(-2)).toMatchObject([
       { role: "assistant", content: "I note it." },
@@ -120,7 +143,9 @@ test("a stop while the retry is pending ends the turn", async () => {
   const stopper = new AbortController();
   const reason = new Error("stopped");
   const { error } = await (async () => {
-    const running = collect(openEngine({ retryDelayMs: 15_000 }).engine.run(turnOf("hi", { providers, ...chain }), stopper.signal));
+    const running = collect(
+      openEngine({ retryDelayMs: 15_000 }).engine.run(turnOf("hi", { providers, ...chain }), stopper.signal),
+    );
     setTimeout(() => stopper.abort(reason), 500);
     return await running;
   })();
@@ -186,7 +211,12 @@ describe("a model that starts with reasoning and only a closing mark", () => {
   });
 
   test("does not repeat the reasoning in later requests of the turn", async () => {
-    const look: EngineTool = { name: "look", description: "Looks.", parameters: { type: "object" }, run: async () => "seen" };
+    const look: EngineTool = {
+      name: "look",
+      description: "Looks.",
+      parameters: { type: "object" },
+      run: async () => "seen",
+    };
     first.script(callTools([{ name: "look", args: {} }], { text: `${thought}\n</think>\n\nI look.` }), say("Seen."));
     const { text } = await collect(openEngine().engine.run(turnOf("look", { providers, tools: [look] }), never));
     expect(text).toBe("I look.\n\nSeen.");
@@ -200,7 +230,8 @@ describe("a model that starts with reasoning and only a closing mark", () => {
     first.script(answer);
     const stopper = new AbortController();
     const began = performance.now();
-    for await (const event of openEngine().engine.run(turnOf("hi", { providers }), stopper.signal)) if (event.type === "text") break;
+    for await (const event of openEngine().engine.run(turnOf("hi", { providers }), stopper.signal))
+      if (event.type === "text") break;
     const ms = performance.now() - began;
     expect(ms).toBeGreaterThan(1_900);
     expect(ms).toBeLessThan(6_000);

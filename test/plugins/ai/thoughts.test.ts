@@ -24,7 +24,12 @@ const separated: readonly [string, string, string, string][] = [
   ["a pair of marks", "<think>Hm.</think>\n\nIt is 42.", "Hm.", "It is 42."],
   ["a pair with another name", "<thinking>\nHm.\n</thinking>\n\nIt is 42.", "\nHm.\n", "It is 42."],
   ["square brackets", "[THINK]Hm.[/THINK]It is 42.", "Hm.", "It is 42."],
-  ["a closing mark alone", "The person seems annoyed.\n</think>\n\nIt is 42.", "The person seems annoyed.\n", "It is 42."],
+  [
+    "a closing mark alone",
+    "The person seems annoyed.\n</think>\n\nIt is 42.",
+    "The person seems annoyed.\n",
+    "It is 42.",
+  ],
   ["the same behind a long thought", `${long}\n</think>\n\nIt is 42.`, `${long}\n`, "It is 42."],
   ["the same directly behind a sentence", "I should greet.</think>Hello!", "I should greet.", "Hello!"],
   ["the same with a space behind it", "I should greet.</think> Hello!", "I should greet.", "Hello!"],
@@ -40,7 +45,10 @@ const separated: readonly [string, string, string, string][] = [
   ],
   [
     "harmony with several messages",
-    "<|start|>assistant<|channel|>analysis<|message|>One <b>.<|end|>\n<|start|>assistant<|channel|>commentary to=x <|constrain|>json<|message|>{}<|call|><|start|>assistant<|channel|>final<|message|>\nIt is <|x|> 42.<|end|>",
+    "<|start|>assistant<|channel|>analysis<|message|>One " +
+      "<b>.<|end|>\n<|start|>assistant<|channel|>commentary to=x " +
+      "<|constrain|>json<|message|>{}<|call|><|start|>assistant<|channel|>final<|message|>\nIt is <|x|> " +
+      "42.<|end|>",
     "One <b>.{}",
     "It is <|x|> 42.",
   ],
@@ -80,7 +88,8 @@ describe("reasoning at the start of a text is separated, wherever the text is sp
     for (const assumed of [false, true]) {
       expect(read([written], { assumed })).toEqual(expected);
       expect(read([...written], { assumed })).toEqual(expected);
-      for (let at = 1; at < written.length; at += 1) expect(read([written.slice(0, at), written.slice(at)], { assumed })).toEqual(expected);
+      for (let at = 1; at < written.length; at += 1)
+        expect(read([written.slice(0, at), written.slice(at)], { assumed })).toEqual(expected);
     }
   });
 });

@@ -31,7 +31,9 @@ test("an image in a tool result follows the results as a user message and is nev
   expect(messages.slice(-2)).toEqual([
     expect.objectContaining({
       role: "tool",
-      content: "Taken.\n[a file of the type application/zip that you cannot see]\n[The file of this result follows the results.]",
+      content:
+        "Taken.\n[a file of the type application/zip that you cannot see]\n[The file of this result follows " +
+        "the results.]",
     }),
     {
       role: "user",
@@ -45,11 +47,17 @@ test("an image in a tool result follows the results as a user message and is nev
 });
 
 test("a model without image support is informed of the image that it cannot see", async () => {
-  server.script(callTools([{ name: "screen", args: {} }]), refuse(400, "this model does not support image input"), say("I cannot see it."));
+  server.script(
+    callTools([{ name: "screen", args: {} }]),
+    refuse(400, "this model does not support image input"),
+    say("I cannot see it."),
+  );
   const tools = [tool("screen", { media: [image] })];
   const { text } = await collect(openEngine().engine.run(turnOf("look", { providers: providers(), tools }), never));
   expect(text).toBe("I cannot see it.");
-  expect(JSON.stringify(server.requests.at(-1)?.body.messages)).toContain("[a file of the type image/png that you cannot see]");
+  expect(JSON.stringify(server.requests.at(-1)?.body.messages)).toContain(
+    "[a file of the type image/png that you cannot see]",
+  );
   expect(JSON.stringify(server.requests.at(-1)?.body.messages)).not.toContain("UE5H");
 });
 

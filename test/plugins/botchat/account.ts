@@ -100,8 +100,13 @@ export function createTestAccount(
       },
       status: (status) => void statuses.push(status),
       check: async (raw) =>
-        (await test.onCheck(raw)) ? { allowed: true } : { allowed: false, code: "sender_not_allowed", notice: "You may not." },
-      judgeCaller: createJudgeCaller({ elapsed: () => test.clock.at ?? Date.now(), clientAddress: (request) => test.clientOf(request) }),
+        (await test.onCheck(raw))
+          ? { allowed: true }
+          : { allowed: false, code: "sender_not_allowed", notice: "You may not." },
+      judgeCaller: createJudgeCaller({
+        elapsed: () => test.clock.at ?? Date.now(),
+        clientAddress: (request) => test.clientOf(request),
+      }),
       debounceMs: () => more.debounceMs ?? 0,
       room: () => test.onRoom(),
       calling: () => () => {},

@@ -43,7 +43,9 @@ async function failure(promise: Promise<unknown>): Promise<ChannelError> {
   expect(error).toBeInstanceOf(ChannelError);
   const found = error as ChannelError;
   // The token stands in no part of it, whoever prints it.
-  expect(`${found.message} ${found.stack} ${JSON.stringify(found)} ${String(found.cause)}`).not.toContain("very-secret-token");
+  expect(`${found.message} ${found.stack} ${JSON.stringify(found)} ${String(found.cause)}`).not.toContain(
+    "very-secret-token",
+  );
   return found;
 }
 
@@ -98,12 +100,17 @@ describe("after the request is sent, the fate is unknown", () => {
 
   test("when the connection closes without a response", async () => {
     const port = await listen(createServer((socket) => socket.once("data", () => socket.end())));
-    expect(await failure(say(await apiAt(`http://127.0.0.1:${port}`)))).toMatchObject({ reason: "network", fate: "unknown" });
+    expect(await failure(say(await apiAt(`http://127.0.0.1:${port}`)))).toMatchObject({
+      reason: "network",
+      fate: "unknown",
+    });
   });
 
   test("when the response breaks off halfway", async () => {
     const port = await listen(
-      createServer((socket) => socket.once("data", () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"ok":'))),
+      createServer((socket) =>
+        socket.once("data", () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"ok":')),
+      ),
     );
     expect(await failure(say(await apiAt(`http://127.0.0.1:${port}`)))).toMatchObject({ fate: "unknown" });
   });
@@ -122,9 +129,18 @@ describe("after the request is sent, the fate is unknown", () => {
   });
 
   test("when a success response does not come from the platform", async () => {
-    expect(await failure(say(await answering(json(200, "<html>hello</html>"))))).toMatchObject({ reason: "bad_answer", fate: "unknown" });
-    expect(await failure(say(await answering(json(200, "[1]"))))).toMatchObject({ reason: "bad_answer", fate: "unknown" });
-    expect(await failure(say(await answering(json(200, { ok: true }))))).toMatchObject({ reason: "bad_answer", fate: "unknown" });
+    expect(await failure(say(await answering(json(200, "<html>hello</html>"))))).toMatchObject({
+      reason: "bad_answer",
+      fate: "unknown",
+    });
+    expect(await failure(say(await answering(json(200, "[1]"))))).toMatchObject({
+      reason: "bad_answer",
+      fate: "unknown",
+    });
+    expect(await failure(say(await answering(json(200, { ok: true }))))).toMatchObject({
+      reason: "bad_answer",
+      fate: "unknown",
+    });
   });
 });
 
@@ -132,7 +148,12 @@ describe("an error response", () => {
   test.each([
     [400, 'Bad Request: can\'t parse entities: Unsupported start tag "x" at byte offset 0', "parse_entities", false],
     [400, "Bad Request: can't find end of the entity starting at byte offset 3", "parse_entities", false],
-    [400, "Bad Request: message is not modified: specified new message content is the same", "message_not_modified", false],
+    [
+      400,
+      "Bad Request: message is not modified: specified new message content is the same",
+      "message_not_modified",
+      false,
+    ],
     [400, "Bad Request: message is too long", "too_long", false],
     [400, "Bad Request: message caption is too long", "too_long", false],
     [400, "Bad Request: message thread not found", "thread_gone", false],
@@ -156,7 +177,11 @@ describe("an error response", () => {
     [500, "Internal Server Error", "platform_error", true],
     [502, "Bad Gateway", "platform_error", true],
   ])("%i %s means that the call did not happen", async (code, description, reason, retryable) => {
-    expect(await failure(say(await answering(refusal(code, description))))).toMatchObject({ reason, retryable, fate: "not-sent" });
+    expect(await failure(say(await answering(refusal(code, description))))).toMatchObject({
+      reason,
+      retryable,
+      fate: "not-sent",
+    });
   });
 
   test("after a timeout of an intermediate server leaves the fate unknown", async () => {
@@ -166,7 +191,11 @@ describe("an error response", () => {
       json(524, "<html>A timeout occurred</html>"),
     ];
     for (const answer of answers)
-      expect(await failure(say(await answering(answer)))).toMatchObject({ reason: "platform_error", retryable: true, fate: "unknown" });
+      expect(await failure(say(await answering(answer)))).toMatchObject({
+        reason: "platform_error",
+        retryable: true,
+        fate: "unknown",
+      });
   });
 
   test("of a proxy that rejects a large file is recognized by its status", async () => {
@@ -180,12 +209,21 @@ describe("an error response", () => {
   test("with 404 means a wrong bot for getMe, but not for another method", async () => {
     const api = await answering(refusal(404, "Not Found: nothing of the kind"));
     expect(await failure(api.call("getMe", {}))).toMatchObject({ reason: "unauthorized" });
-    expect(await failure(api.call("getUpdates", {}))).toMatchObject({ reason: "method_unknown", retryable: false, fate: "not-sent" });
+    expect(await failure(api.call("getUpdates", {}))).toMatchObject({
+      reason: "method_unknown",
+      retryable: false,
+      fate: "not-sent",
+    });
   });
 
   test("with 429 contains the full wait", async () => {
     const api = await answering(refusal(429, "Too Many Requests: retry after 95", { retry_after: 95 }));
-    expect(await failure(say(api))).toMatchObject({ reason: "flood_wait", retryable: true, retryAfterMs: 95_000, fate: "not-sent" });
+    expect(await failure(say(api))).toMatchObject({
+      reason: "flood_wait",
+      retryable: true,
+      retryAfterMs: 95_000,
+      fate: "not-sent",
+    });
   });
 
   test("that is a page of a proxy counts as a platform error", async () => {

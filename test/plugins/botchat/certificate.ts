@@ -1,4 +1,7 @@
-/** A certificate for servers of a test, made anew at each run: no key lies in the repository, and no program has to be there. */
+/**
+ * A certificate for servers of a test, made anew at each run: no key lies in the repository, and no program has to be
+ * there.
+ */
 import { generateKeyPairSync, sign } from "node:crypto";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { onTestFinished } from "../../support/own-test.ts";

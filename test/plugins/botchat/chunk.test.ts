@@ -37,8 +37,13 @@ describe("splitting a text", () => {
   });
 
   test("continues styles, links and quotes in the next message", () => {
-    expect(chunks(`**${"word ".repeat(8).trim()}**`, 20)).toEqual(["<b>word word word word</b>", "<b>word word word word</b>"]);
-    expect(chunks(`[${"word ".repeat(8).trim()}](https://x.y)`, 20)[1]).toBe('<a href="https://x.y">word word word word</a>');
+    expect(chunks(`**${"word ".repeat(8).trim()}**`, 20)).toEqual([
+      "<b>word word word word</b>",
+      "<b>word word word word</b>",
+    ]);
+    expect(chunks(`[${"word ".repeat(8).trim()}](https://x.y)`, 20)[1]).toBe(
+      '<a href="https://x.y">word word word word</a>',
+    );
     expect(chunks("> one one one\n> two two two", 20)).toEqual([
       "<blockquote>one one one</blockquote>",
       "<blockquote>two two two</blockquote>",
@@ -85,7 +90,9 @@ describe("splitting a text", () => {
     expect(broken.reduce<number>((sum, count) => sum + (count ?? 0), 0)).toBe(60 + 61);
     expect(Math.max(...broken.map((count) => count ?? 0))).toBeLessThanOrEqual(100);
     expect(tags(`***~~||${"x `c` ".repeat(100)}x||~~***`).every((count) => (count ?? 0) <= 100)).toBe(true);
-    expect(tags(`${"word ".repeat(20)}**b**\n\n`.repeat(150)).reduce<number>((sum, count) => sum + (count ?? 0), 0)).toBe(150);
+    expect(
+      tags(`${"word ".repeat(20)}**b**\n\n`.repeat(150)).reduce<number>((sum, count) => sum + (count ?? 0), 0),
+    ).toBe(150);
   });
 
   test("never sends an invisible message", () => {

@@ -45,16 +45,23 @@ describe("texts in both directions", () => {
   test("the strict platform accepts every Markdown construct", async () => {
     const { platform, connection } = await startedWithAda();
     const markdown =
-      "# T\n\n> q **b** `c`\n> > n\n\n- a\n  - [x] b\n\n1. *i* ~~s~~ ||p `c`||\n\n```js\n<b>&amp;\n```\n\n| a | b |\n|---|--:|\n| [l](https://x.y) | **2** |\n\n---\n[`l`](tg://user?id=1001) README.md <u>x</u> **a `b` c**";
+      "# T\n\n> q **b** `c`\n> > n\n\n- a\n  - [x] b\n\n1. *i* ~~s~~ ||p `c`||\n\n```js\n<b>&amp;\n```\n\n| " +
+      "a | b |\n|---|--:|\n| [l](https://x.y) | **2** |\n\n---\n[`l`](tg://user?id=1001) README.md <u>x</u> " +
+      "**a `b` c**";
     await sendAll(connection, reply(markdown));
     expect(callsOf(platform, "sendMessage").map(({ status }) => status)).toEqual([200]);
   });
 
   test("a long text is sent in order, with each message within the limit", async () => {
     const { platform, connection } = await startedWithAda({ textChunkLimit: 100 });
-    const receipts = await sendAll(connection, reply(Array.from({ length: 60 }, (_, index) => `word${index}`).join(" ")));
+    const receipts = await sendAll(
+      connection,
+      reply(Array.from({ length: 60 }, (_, index) => `word${index}`).join(" ")),
+    );
     expect(receipts.length).toBeGreaterThan(4);
-    expect(receipts.map(({ messageId }) => messageIn(platform, messageId)?.text).join(" ")).toMatch(/^word0 word1 .* word59$/);
+    expect(receipts.map(({ messageId }) => messageIn(platform, messageId)?.text).join(" ")).toMatch(
+      /^word0 word1 .* word59$/,
+    );
   });
 
   test("a text with rejected markup is sent once more as plain text", async () => {
@@ -72,7 +79,12 @@ describe("texts in both directions", () => {
 
   test("a plain text that is rejected too is not retried forever", async () => {
     const { platform, connection } = await startedWithAda();
-    platform.faults.add({ method: "sendMessage", times: 5, kind: "refuse", description: "Bad Request: can't parse entities: x" });
+    platform.faults.add({
+      method: "sendMessage",
+      times: 5,
+      kind: "refuse",
+      description: "Bad Request: can't parse entities: x",
+    });
     await expect(sendAll(connection, reply("a"))).rejects.toMatchObject({ reason: "parse_entities" });
     expect(callsOf(platform, "sendMessage")).toHaveLength(2);
   });
@@ -87,7 +99,10 @@ describe("texts in both directions", () => {
   test("a person who blocked the bot is a separate failure reason", async () => {
     const { platform, connection } = await startedWithAda();
     platform.act.block(ada, true);
-    await expect(sendAll(connection, reply("x"))).rejects.toMatchObject({ reason: "blocked_by_user", retryable: false });
+    await expect(sendAll(connection, reply("x"))).rejects.toMatchObject({
+      reason: "blocked_by_user",
+      retryable: false,
+    });
   });
 
   test("a reset after the write has an unknown fate, and a flood wait is reported in full", async () => {
@@ -109,7 +124,9 @@ describe("replies", () => {
     ["all", "5", ["5", "5"]],
   ] as const)("with mode %s and the agent's target %s, the parts reply to %j", (replyToMode, replyTo, targets) => {
     const { render } = openConnection(createTestAccount({ botToken: token, replyToMode, textChunkLimit: 10 }));
-    const parts = render(reply("one two three four", replyTo === undefined ? {} : { replyTo }), direct, { trigger: "9" });
+    const parts = render(reply("one two three four", replyTo === undefined ? {} : { replyTo }), direct, {
+      trigger: "9",
+    });
     expect(parts.map((part) => part.replyTo)).toEqual(targets);
     // Only then has the preview replied to it already.
     expect(parts.every((part) => part.replyImplied === (part.replyTo === "9" ? true : undefined))).toBe(true);
@@ -120,7 +137,12 @@ describe("replies", () => {
     const { platform, connection } = await startedWithAda();
     const [receipt] = await sendAll(connection, reply("x", { replyTo: "4000" }));
     expect(messageIn(platform, receipt?.messageId)?.text).toBe("x");
-    platform.faults.add({ method: "sendMessage", times: 1, kind: "refuse", description: "Bad Request: message to be replied not found" });
+    platform.faults.add({
+      method: "sendMessage",
+      times: 1,
+      kind: "refuse",
+      description: "Bad Request: message to be replied not found",
+    });
     await sendAll(connection, reply("y", { replyTo: "4000" }));
   });
 });
@@ -130,7 +152,9 @@ describe("an edit of a message", () => {
     const { platform, connection } = await startedWithAda();
     const [receipt] = await sendAll(connection, reply("draft"));
     const [part] = connection.render(reply("final **text**", { replyTo: "1" }), direct);
-    expect(await connection.send({ ...(part as Part), replaces: receipt?.messageId ?? "" }, direct, never)).toEqual(receipt);
+    expect(await connection.send({ ...(part as Part), replaces: receipt?.messageId ?? "" }, direct, never)).toEqual(
+      receipt,
+    );
     expect(messageIn(platform, receipt?.messageId)?.text).toBe("final text");
   });
 
@@ -163,7 +187,10 @@ describe("threads", () => {
     const [receipt] = await sendAll(connection, reply("x"), topic(String(thread)));
     expect(messageIn(platform, receipt?.messageId, forum)?.message_thread_id).toBe(thread);
     const before = platform.world.rooms.get(String(forum))?.messages.size;
-    await expect(sendAll(connection, reply("x"), topic("999"))).rejects.toMatchObject({ reason: "thread_gone", retryable: false });
+    await expect(sendAll(connection, reply("x"), topic("999"))).rejects.toMatchObject({
+      reason: "thread_gone",
+      retryable: false,
+    });
     expect(platform.world.rooms.get(String(forum))?.messages.size).toBe(before);
   });
 });
@@ -194,7 +221,10 @@ describe("buttons", () => {
     const { platform, account, connection } = await startedWithAda();
     const [receipt] = await sendAll(connection, reply("choose", { buttons }));
     platform.act.press(ada, ada, Number(receipt?.messageId), "y");
-    await until(() => account.received.length === 2 && callsOf(platform, "answerCallbackQuery").length === 1, "the press");
+    await until(
+      () => account.received.length === 2 && callsOf(platform, "answerCallbackQuery").length === 1,
+      "the press",
+    );
     expect(connection.parse(account.received[1]?.raw ?? null)).toMatchObject({
       kind: "press",
       text: "callback_data: y",
@@ -220,7 +250,10 @@ describe("buttons", () => {
 
 describe("files", () => {
   // The smallest PNG: one transparent pixel.
-  const png = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==", "base64");
+  const png = Buffer.from(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==",
+    "base64",
+  );
 
   test("are sent in their own type, with the text as caption of the first if it fits", async () => {
     const { platform, connection } = await startedWithAda();
@@ -233,7 +266,9 @@ describe("files", () => {
       connection,
       reply("**look**", { media: [{ path: picture }, { path: notes }], buttons: [[{ text: "ok", value: "ok" }]] }),
     );
-    const [first, second] = receipts.map(({ messageId }) => messageIn(platform, messageId) as unknown as Record<string, unknown>);
+    const [first, second] = receipts.map(
+      ({ messageId }) => messageIn(platform, messageId) as unknown as Record<string, unknown>,
+    );
     expect(first).toMatchObject({ caption: "look", reply_markup: { inline_keyboard: [[{ text: "ok" }]] } });
     expect(first).toHaveProperty("photo");
     expect(second).toHaveProperty("document");
@@ -255,14 +290,19 @@ describe("reactions, typing, names and the probe", () => {
     expect(await connection.resolve?.("tg:1001")).toBe("1001");
     expect(await connection.resolve?.("-100123")).toBe("-100123");
     expect(await connection.resolve?.("telegram:group:-100123")).toBe("-100123");
-    expect(await connection.resolve?.("https://t.me/nobody_here").catch((error: Error) => error.message)).toContain("chat not found");
+    expect(await connection.resolve?.("https://t.me/nobody_here").catch((error: Error) => error.message)).toContain(
+      "chat not found",
+    );
     await expect(connection.resolve?.("@nobody_here")).rejects.toMatchObject({ reason: "chat_not_found" });
     await expect(connection.resolve?.("somebody")).rejects.toMatchObject({ reason: "chat_not_found" });
   });
 
   test("the probe reports the bot and its connection, or the reason for a failure", async () => {
     const { platform, connection } = await startedWithAda();
-    expect(await connection.probe?.()).toMatchObject({ ok: true, detail: expect.stringContaining("@house_bot (7000000001), polling") });
+    expect(await connection.probe?.()).toMatchObject({
+      ok: true,
+      detail: expect.stringContaining("@house_bot (7000000001), polling"),
+    });
     platform.faults.add({ method: "getMe", times: 1, kind: "refuse", status: 401, description: "Unauthorized" });
     expect(await connection.probe?.()).toMatchObject({
       ok: false,
@@ -275,19 +315,28 @@ describe("the menu", () => {
   const commands = [{ name: "help", summary: "Shows help." }];
 
   test("is registered once, and again only after a change", async () => {
-    const { platform, connection } = await start({ customCommands: [{ command: "/Brew", description: "Tea" }] }, { commands });
+    const { platform, connection } = await start(
+      { customCommands: [{ command: "/Brew", description: "Tea" }] },
+      { commands },
+    );
     await until(() => callsOf(platform, "setMyCommands").length === 1, "the menu");
     await connection.menu?.(commands);
     expect(callsOf(platform, "setMyCommands")).toHaveLength(1);
     await connection.menu?.([]);
-    expect(callsOf(platform, "setMyCommands").at(-1)?.params.commands).toEqual([{ command: "brew", description: "Tea" }]);
+    expect(callsOf(platform, "setMyCommands").at(-1)?.params.commands).toEqual([
+      { command: "brew", description: "Tea" },
+    ]);
   });
 
   test("follows an edit of the configuration while polling continues", async () => {
     const { platform, connection, account } = await start({ polling: { ...quick, timeoutSeconds: 30 } }, { commands });
     await until(() => callsOf(platform, "setMyCommands").length === 1, "the menu");
     const polls = callsOf(platform, "getUpdates").length;
-    connection.update?.({ ...account.account.options, linkPreview: false, customCommands: [{ command: "brew", description: "Tea" }] });
+    connection.update?.({
+      ...account.account.options,
+      linkPreview: false,
+      customCommands: [{ command: "brew", description: "Tea" }],
+    });
     await until(() => callsOf(platform, "setMyCommands").length === 2, "the new menu");
     const [part] = connection.render(reply("see https://example.org"), direct);
     expect(bodyOf(part).payload.link_preview_options).toEqual({ is_disabled: true });
@@ -302,7 +351,9 @@ describe("the menu", () => {
     const { platform, account } = await start({ customCommands }, { commands });
     await until(() => callsOf(platform, "setMyCommands").length === 1, "the menu");
     expect(
-      callsOf(platform, "setMyCommands").flatMap(({ params }) => (params.commands as { command: string }[]).map(({ command }) => command)),
+      callsOf(platform, "setMyCommands").flatMap(({ params }) =>
+        (params.commands as { command: string }[]).map(({ command }) => command),
+      ),
     ).toEqual(["help", "ok"]);
     expect(account.logs.filter(({ level }) => level === "error").map(({ message }) => message)).toEqual([
       expect.stringContaining("/help is already a command of the gateway"),
@@ -316,7 +367,10 @@ describe("the menu", () => {
     const platform = await openPlatform();
     platform.faults.add({ method: "setMyCommands", times: 1, kind: "reset-before" });
     const { account } = await start({}, { platform, commands });
-    await until(() => account.logs.some(({ message }) => /^setMyCommands failed: .*check the network/.test(message)), "the log line");
+    await until(
+      () => account.logs.some(({ message }) => /^setMyCommands failed: .*check the network/.test(message)),
+      "the log line",
+    );
     await until(() => callsOf(platform, "setMyCommands").some(({ status }) => status === 200), "the menu");
   });
 
@@ -328,9 +382,9 @@ describe("the menu", () => {
     await until(() => callsOf(platform, "setMyCommands").some(({ status }) => status === 200), "the menu");
     platform.faults.add({ method: "setMyCommands", times: 9, ...unknown });
     await connection.menu?.([]);
-    expect(account.logs.map(({ message }) => message).filter((message) => message.startsWith("setMyCommands failed"))).toEqual([
-      expect.stringContaining("has no menu of commands"),
-    ]);
+    expect(
+      account.logs.map(({ message }) => message).filter((message) => message.startsWith("setMyCommands failed")),
+    ).toEqual([expect.stringContaining("has no menu of commands")]);
     const asked = callsOf(platform, "setMyCommands").length;
     await new Promise((resolve) => setTimeout(resolve, 1_300));
     expect(callsOf(platform, "setMyCommands")).toHaveLength(asked);
@@ -355,7 +409,11 @@ describe("the menu", () => {
 
 test("close leaves no open resources and can be called twice", async () => {
   const platform = await openPlatform();
-  const account = createTestAccount({ botToken: token, apiRoot: platform.url, polling: { ...quick, timeoutSeconds: 50 } });
+  const account = createTestAccount({
+    botToken: token,
+    apiRoot: platform.url,
+    polling: { ...quick, timeoutSeconds: 50 },
+  });
   const connection = openConnection(account);
   await connection.start();
   // Without the time that the poll takes, which is longer than a test may.

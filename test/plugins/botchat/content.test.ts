@@ -25,7 +25,10 @@ const attributes = new Set(
   ),
 );
 
-/** The names of all fields of a message, out of the reference types themselves: they grow with each version of the platform. */
+/**
+ * The names of all fields of a message, out of the reference types themselves: they grow with each version of the
+ * platform.
+ */
 function fieldsOfMessage(): readonly string[] {
   const source = readFileSync(new URL("../../../node_modules/@grammyjs/types/message.d.ts", import.meta.url), "utf8");
   const shapes = [
@@ -48,7 +51,9 @@ const exampled = new Set(Object.keys(examples).map((name) => name.split(":")[0])
 describe("every field of a message in the reference types", () => {
   test("is an attribute, has an example, or is listed as a service message", () => {
     expect(fields.length).toBeGreaterThan(100);
-    expect(fields.filter((name) => !attributes.has(name) && !exampled.has(name) && !serviceFields.includes(name))).toEqual([]);
+    expect(
+      fields.filter((name) => !attributes.has(name) && !exampled.has(name) && !serviceFields.includes(name)),
+    ).toEqual([]);
   });
 
   test("belongs to only one of these groups, and every listed name exists", () => {
@@ -78,7 +83,9 @@ describe("content from people becomes text with files beside it", () => {
       expect(answering({ reply_to_message: { ...base, message_id: 6, ...given } })).toMatchObject({
         replyTo: { messageId: "6", ...content },
       });
-      expect(answering({ external_reply: { origin: { type: "user", date: 1, sender_user: ada }, ...given } })).toMatchObject({
+      expect(
+        answering({ external_reply: { origin: { type: "user", date: 1, sender_user: ada }, ...given } }),
+      ).toMatchObject({
         media: [],
         replyTo: { sender: "Ada", ...content },
       });
@@ -92,16 +99,27 @@ describe("service messages of the platform", () => {
   });
 
   test("give the reason in their update, while an update with content is a message", () => {
-    const update = (more: object) => parseUpdate({ update_id: 1, message: { ...base, ...more } } as unknown as Json, bot);
+    const update = (more: object) =>
+      parseUpdate({ update_id: 1, message: { ...base, ...more } } as unknown as Json, bot);
     expect(update({ new_chat_title: "House" })).toEqual({ silent: "service_new_chat_title" });
-    expect(update(examples.photo?.fields ?? {})).toMatchObject({ kind: "message", text: "<media:image>", media: examples.photo?.media });
+    expect(update(examples.photo?.fields ?? {})).toMatchObject({
+      kind: "message",
+      text: "<media:image>",
+      media: examples.photo?.media,
+    });
   });
 
   test("of an unknown type are silent with a reason in a group, and marked in a direct chat", () => {
     expect(parseContent({ hologram: { file_id: "a" } } as Fields)).toEqual({ silent: "content_unknown" });
-    const inChat = (chat: object) => parseUpdate({ update_id: 1, message: { ...base, chat, hologram: {} } } as unknown as Json, bot);
+    const inChat = (chat: object) =>
+      parseUpdate({ update_id: 1, message: { ...base, chat, hologram: {} } } as unknown as Json, bot);
     expect(inChat({ id: -100123, type: "supergroup", title: "House" })).toEqual({ silent: "content_unknown" });
-    expect(inChat({ id: 1001, type: "private" })).toMatchObject({ kind: "message", text: "", media: [], unreadable: true });
+    expect(inChat({ id: 1001, type: "private" })).toMatchObject({
+      kind: "message",
+      text: "",
+      media: [],
+      unreadable: true,
+    });
   });
 
   test("a poll has its votes, its end, the correct answer and the explanation", () => {
@@ -119,7 +137,9 @@ describe("service messages of the platform", () => {
       explanation: "Hot.",
     };
     expect(parseContent({ poll: quiz } as unknown as Fields)).toMatchObject({
-      text: "📊 Poll: What? (closed, 4 people voted)\n- Tea (3 votes, right answer)\n- Coffee (1 vote)\nExplanation: Hot.",
+      text:
+        "📊 Poll: What? (closed, 4 people voted)\n- Tea (3 votes, right answer)\n- Coffee (1 " +
+        "vote)\nExplanation: Hot.",
     });
   });
 
@@ -146,14 +166,21 @@ describe("a rich message names the bot", () => {
   const mention = (...spans: readonly Json[]) => {
     const blocks = [{ type: "details", summary: "s", blocks: [{ type: "paragraph", text: ["hey ", ...spans] }] }];
     const chat = { id: -100123, type: "supergroup", title: "House" };
-    const parsed = parseUpdate({ update_id: 1, message: { ...base, chat, rich_message: { blocks } } } as unknown as Json, bot);
+    const parsed = parseUpdate(
+      { update_id: 1, message: { ...base, chat, rich_message: { blocks } } } as unknown as Json,
+      bot,
+    );
     return (parsed as { readonly mention: boolean }).mention;
   };
 
   test.each<[string, Json, boolean]>([
     ["by its name", { type: "mention", text: "@House_Bot", username: "House_Bot" }, true],
     ["by a command", { type: "bot_command", text: "/go@house_bot", bot_command: "/go@house_bot" }, true],
-    ["as a person without a name is", { type: "text_mention", text: "you", user: { id: 7000000001, is_bot: true, first_name: "H" } }, true],
+    [
+      "as a person without a name is",
+      { type: "text_mention", text: "you", user: { id: 7000000001, is_bot: true, first_name: "H" } },
+      true,
+    ],
     ["not by what looks like its name", { type: "bold", text: "@house_bot" }, false],
     ["not by another one's name", { type: "mention", text: "@house_bot2", username: "house_bot2" }, false],
     ["not by a command for anybody", { type: "bot_command", text: "/go", bot_command: "/go" }, false],
@@ -161,7 +188,10 @@ describe("a rich message names the bot", () => {
 });
 
 test("a date in a rich message is followed by its time", () => {
-  const words = ["call me ", { type: "date_time", text: "tomorrow", unix_time: 1_647_531_900, date_time_format: "wDT" }];
+  const words = [
+    "call me ",
+    { type: "date_time", text: "tomorrow", unix_time: 1_647_531_900, date_time_format: "wDT" },
+  ];
   expect(parseContent({ rich_message: { blocks: [{ type: "paragraph", text: words }] } } as Fields)).toMatchObject({
     text: "call me tomorrow (Thu 2022-03-17 15:45 UTC)",
   });
@@ -189,7 +219,8 @@ describe("junk in a rich message", () => {
       const found: { readonly index: number; readonly path: readonly string[] }[] = [];
       const walk = (value: unknown, path: readonly string[]) => {
         if (path.length > 0) found.push({ index, path });
-        if (typeof value === "object" && value !== null) for (const [key, inner] of Object.entries(value)) walk(inner, [...path, key]);
+        if (typeof value === "object" && value !== null)
+          for (const [key, inner] of Object.entries(value)) walk(inner, [...path, key]);
       };
       walk(example, []);
       return found;

@@ -6,14 +6,24 @@ import { createPlatform } from "../../../plugins/playground/platform/index.ts";
 import { house, updates } from "../../fixtures/botchat/updates.ts";
 import { ada, forum, quick, token } from "./platform.ts";
 
-const plain = { message_id: 7, from: { id: ada, is_bot: false, first_name: "Ada" }, chat: { id: ada, type: "private", first_name: "Ada" } };
+const plain = {
+  message_id: 7,
+  from: { id: ada, is_bot: false, first_name: "Ada" },
+  chat: { id: ada, type: "private", first_name: "Ada" },
+};
 const update = (message: object, id = 1) =>
   ({ update_id: id, message: { ...plain, date: 1_760_000_000, text: "hello", ...message } }) as Json;
-const topic = { chat: { id: forum, type: "supergroup", title: "Workshop", is_forum: true }, is_topic_message: true, message_thread_id: 4 };
+const topic = {
+  chat: { id: forum, type: "supergroup", title: "Workshop", is_forum: true },
+  is_topic_message: true,
+  message_thread_id: 4,
+};
 
 /** Messages, reactions, presses and the rest: what junk is made of. */
 const examples = Object.values(updates).flatMap(({ update: raw, becomes }) =>
-  "kind" in becomes && becomes.kind === "message" ? [{ raw: raw as unknown as Json, expect: { kind: "message" } as const }] : [],
+  "kind" in becomes && becomes.kind === "message"
+    ? [{ raw: raw as unknown as Json, expect: { kind: "message" } as const }]
+    : [],
 );
 
 const group = -1_001_000_000_001;
@@ -29,8 +39,12 @@ async function openBotchat(): Promise<ChannelPlatform> {
   const messages = (where: PlatformPlace = {}) => [...(roomOf(where)?.messages.values() ?? [])];
   const byBot = (where: PlatformPlace = {}) => messages(where).filter(({ from }) => from.is_bot);
   const lastOfAda = () => messages().findLast(({ from }) => !from.is_bot)?.message_id ?? 0;
-  const calls = (...methods: readonly string[]) => platform.calls.list().filter(({ method }) => methods.includes(method));
-  /** The same platform as before, at the same address; what it knew is forgotten, but not that Ada has written to the bot. */
+  const calls = (...methods: readonly string[]) =>
+    platform.calls.list().filter(({ method }) => methods.includes(method));
+  /**
+   * The same platform as before, at the same address; what it knew is forgotten, but not that Ada has written to the
+   * bot.
+   */
   async function reopen(): Promise<void> {
     platform = await createPlatform({ port: Number(port), bots: [{ ...bot, firstUpdateId: 900_000_001 }] });
     const [opened] = platform.world.bots;
@@ -54,9 +68,11 @@ async function openBotchat(): Promise<ChannelPlatform> {
     },
     async press(value) {
       const message = byBot().at(-1);
-      const has = message?.reply_markup?.inline_keyboard.flat().some(({ callback_data }) => callback_data === value) === true;
+      const has =
+        message?.reply_markup?.inline_keyboard.flat().some(({ callback_data }) => callback_data === value) === true;
       // An old client still shows a button that the message has lost.
-      if (!has) Object.assign(message ?? {}, { reply_markup: { inline_keyboard: [[{ text: "Old", callback_data: value }]] } });
+      if (!has)
+        Object.assign(message ?? {}, { reply_markup: { inline_keyboard: [[{ text: "Old", callback_data: value }]] } });
       platform.act.press(ada, ada, message?.message_id ?? 0, value);
     },
     acknowledged: () => calls("answerCallbackQuery").length,
@@ -66,15 +82,25 @@ async function openBotchat(): Promise<ChannelPlatform> {
         const found = document === undefined ? undefined : platform.files.find(document.file_id);
         return found === undefined ? [] : [{ name: found.fileName, bytes: found.bytes }];
       }),
-    reactions: () => (roomOf({})?.reactions.get(lastOfAda())?.get(house.id) ?? []).map((reaction) => String(Object.values(reaction)[1])),
+    reactions: () =>
+      (roomOf({})?.reactions.get(lastOfAda())?.get(house.id) ?? []).map((reaction) =>
+        String(Object.values(reaction)[1]),
+      ),
     typing: () => calls("sendChatAction").length,
-    menu: () => [...new Set(platform.world.bots.flatMap(({ menus }) => [...menus.values()].flat()).map(({ command }) => command))],
+    menu: () => [
+      ...new Set(platform.world.bots.flatMap(({ menus }) => [...menus.values()].flat()).map(({ command }) => command)),
+    ],
     async fail(failure) {
       if (failure === "away") return await platform.close();
       if (failure === "back") return await reopen();
       if (failure === "refuse") return platform.act.block(ada, true);
       if (failure === "lose")
-        return platform.faults.add({ method: "getFile", times: 9, kind: "refuse", description: "Bad Request: no such file" });
+        return platform.faults.add({
+          method: "getFile",
+          times: 9,
+          kind: "refuse",
+          description: "Bad Request: no such file",
+        });
       const kind = failure === "cut" ? "reset-after" : failure === "hang" ? "drop" : "flood";
       platform.faults.add({ method: "sendMessage", times: 1, kind, retryAfter: 2 });
     },
@@ -86,14 +112,24 @@ const sentFile = ({ name = "file", mimeType = "application/octet-stream", bytes 
   ({ kind: "document", bytes: Buffer.from(bytes), fileName: name, mimeType }) as const;
 
 export const contract: Omit<ChannelContractOptions, "channel"> = {
-  options: { ackReaction: "", polling: quick, limits: { perBotPerSecond: 0, perChatPerSecond: 0, perGroupPerMinute: 0 } },
+  options: {
+    ackReaction: "",
+    polling: quick,
+    limits: { perBotPerSecond: 0, perChatPerSecond: 0, perGroupPerMinute: 0 },
+  },
   functions: ["admit", "fetchMedia", "members", "pause", "probe", "resolve", "standBy", "update"],
   fixtures: {
     messages: [
-      { raw: update({}), expect: { text: "hello", sender: { id: String(ada), name: "Ada" }, chat: { id: String(ada), kind: "direct" } } },
+      {
+        raw: update({}),
+        expect: { text: "hello", sender: { id: String(ada), name: "Ada" }, chat: { id: String(ada), kind: "direct" } },
+      },
       {
         raw: update(topic),
-        expect: { text: "hello", chat: { id: String(forum), kind: "group", title: "Workshop", thread: "4", threaded: true } },
+        expect: {
+          text: "hello",
+          chat: { id: String(forum), kind: "group", title: "Workshop", thread: "4", threaded: true },
+        },
       },
       ...examples,
     ],
@@ -106,7 +142,19 @@ export const contract: Omit<ChannelContractOptions, "channel"> = {
   platform: {
     can: [
       ...(["away", "back", "cut", "hang", "limit", "lose", "refuse"] as const),
-      ...(["acknowledge", "edit", "files", "groups", "history", "lasting", "menu", "press", "reactions", "typing", "unconfirmed"] as const),
+      ...([
+        "acknowledge",
+        "edit",
+        "files",
+        "groups",
+        "history",
+        "lasting",
+        "menu",
+        "press",
+        "reactions",
+        "typing",
+        "unconfirmed",
+      ] as const),
     ],
     open: openBotchat,
   },

@@ -6,7 +6,10 @@ import { differenceFromTree } from "./tree-text.ts";
 
 /** Two spellings of the same HTML. */
 function spelling(html: string): string {
-  return html.replaceAll(" />", ">").replaceAll("&quot;", '"').replaceAll("<blockquote>\n</blockquote>", "<blockquote></blockquote>");
+  return html
+    .replaceAll(" />", ">")
+    .replaceAll("&quot;", '"')
+    .replaceAll("<blockquote>\n</blockquote>", "<blockquote></blockquote>");
 }
 
 /** HTML in Markdown is text to us; an address in angle brackets is none. */
@@ -16,7 +19,8 @@ describe("each example of the CommonMark specification", () => {
   test("is parsed into the tree of the specification if it contains no HTML", () => {
     const examples = commonmark.filter(({ markdown }) => !rawHtml.test(markdown));
     expect(examples.length).toBeGreaterThan(560);
-    for (const { markdown, html } of examples) expect(spelling(markdownParser().render(markdown)), markdown).toBe(spelling(html));
+    for (const { markdown, html } of examples)
+      expect(spelling(markdownParser().render(markdown)), markdown).toBe(spelling(html));
   });
 
   test.each([16, 64, 4096])("is sent completely and well-formed in messages of %i units", (limit) => {

@@ -47,7 +47,9 @@ const wrapped = fc.oneof(
 );
 const block = fc.oneof(
   wrapped,
-  fc.tuple(fc.constantFrom("# ", "- ", "1. ", "> ", "> > ", "- [ ] ", "  - ", "    ", "### "), wrapped).map(([mark, text]) => mark + text),
+  fc
+    .tuple(fc.constantFrom("# ", "- ", "1. ", "> ", "> > ", "- [ ] ", "  - ", "    ", "### "), wrapped)
+    .map(([mark, text]) => mark + text),
   fc.tuple(inline, inline).map(([a, b]) => `\`\`\`js\n${a}\n\n  ${b}\n\`\`\``),
   fc.tuple(inline, inline, inline).map(([a, b, c]) => `| ${a} | ${b} |\n|---|--:|\n| ${c} | ${a} |`),
   fc.constantFrom("---", "```", "~~~", "<div>", "| a |\n|--", ""),

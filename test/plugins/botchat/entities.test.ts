@@ -85,7 +85,9 @@ describe("converting entities to Markdown", () => {
     expect(entitiesToMarkdown(source, [at(source, "text_link", "here", { url: "https://x.y/(a) b" })])).toBe(
       "see [here](https://x.y/%28a%29%20b)",
     );
-    expect(entitiesToMarkdown(source, [at(source, "text_mention", "here", { user: { id: 5 } })])).toBe("see [here](tg://user?id=5)");
+    expect(entitiesToMarkdown(source, [at(source, "text_mention", "here", { user: { id: 5 } })])).toBe(
+      "see [here](tg://user?id=5)",
+    );
   });
 
   test("keeps the language of code", () => {
@@ -113,7 +115,18 @@ describe("converting entities to Markdown", () => {
   ])("omits junk: %j", (raw) => expect(entitiesToMarkdown("ab", raw as never)).toBe("ab"));
 
   test("preserves the visible text and never throws", () => {
-    const kinds = ["bold", "italic", "underline", "strikethrough", "spoiler", "code", "pre", "blockquote", "text_link", "unknown"];
+    const kinds = [
+      "bold",
+      "italic",
+      "underline",
+      "strikethrough",
+      "spoiler",
+      "code",
+      "pre",
+      "blockquote",
+      "text_link",
+      "unknown",
+    ];
     const entity = fc.record({
       type: fc.constantFrom(...kinds),
       offset: fc.integer({ min: -2, max: 40 }),

@@ -26,9 +26,14 @@ test.concurrent("simultaneous answers in several chats and topics respect the li
   const { connection } = await start({ limits, textChunkLimit: 12 }, { platform });
   const people = [...platform.world.people.keys()].slice(0, 3);
   for (const person of people) platform.act.say(person, person, "hello");
-  const topics = ["one", "two"].map((name) => ({ ...group, thread: String(platform.act.createTopic(ada, forum, name)) }));
+  const topics = ["one", "two"].map((name) => ({
+    ...group,
+    thread: String(platform.act.createTopic(ada, forum, name)),
+  }));
   const addresses = [...people.map((person) => ({ ...direct, chat: String(person) })), ...topics];
-  const sent = await Promise.all(addresses.map((address) => sendInTurn(connection, "first part\n\nsecond part", address)));
+  const sent = await Promise.all(
+    addresses.map((address) => sendInTurn(connection, "first part\n\nsecond part", address)),
+  );
   for (const [index, { chat }] of addresses.entries()) {
     const texts = sent[index]?.map((messageId) => messageIn(platform, messageId, Number(chat))?.text);
     expect(texts).toEqual(["first part", "second part"]);
@@ -42,7 +47,10 @@ test.concurrent("a 429 blocks its chat without further attempts until it ends, a
   const { platform, connection } = await start();
   platform.act.say(ada, ada, "hello");
   platform.faults.add({ method: "sendMessage", times: 1, kind: "flood", retryAfter: 1 });
-  await expect(sendInTurn(connection, "x", direct)).rejects.toMatchObject({ reason: "flood_wait", retryAfterMs: 1_000 });
+  await expect(sendInTurn(connection, "x", direct)).rejects.toMatchObject({
+    reason: "flood_wait",
+    retryAfterMs: 1_000,
+  });
   const [part] = connection.render(reply("held"), direct);
   await expect(connection.send(part as Part, direct, never)).rejects.toMatchObject({
     reason: "flood_wait",
@@ -68,7 +76,10 @@ test.concurrent.each(["after a restart", "on another node that takes over"])(
     const { platform, account, connection } = await start();
     platform.act.say(ada, ada, "hello");
     platform.faults.add({ method: "sendMessage", times: 1, kind: "flood", retryAfter: 60 });
-    await expect(sendInTurn(connection, "x", direct)).rejects.toMatchObject({ reason: "flood_wait", retryAfterMs: 60_000 });
+    await expect(sendInTurn(connection, "x", direct)).rejects.toMatchObject({
+      reason: "flood_wait",
+      retryAfterMs: 60_000,
+    });
     await connection.close();
     const next = createTestAccount(account.account.options);
     const restarted = openConnection(next);
@@ -97,9 +108,18 @@ test.concurrent("a 429 for a removal or a reaction blocks its chat like one for 
   const [part] = connection.render(reply("next"), direct);
   expect(connection.admit?.(part as Part, direct, never)).toBeUndefined();
   platform.faults.add({ method: "deleteMessage", times: 1, kind: "flood", retryAfter: 1 });
-  await expect(connection.remove?.("1", direct, never)).rejects.toMatchObject({ reason: "flood_wait", retryAfterMs: 1_000 });
-  await expect(connection.send(part as Part, direct, never)).rejects.toMatchObject({ reason: "flood_wait", fate: "not-sent" });
-  await expect(connection.remove?.("1", direct, never)).rejects.toMatchObject({ reason: "flood_wait", retryable: true });
+  await expect(connection.remove?.("1", direct, never)).rejects.toMatchObject({
+    reason: "flood_wait",
+    retryAfterMs: 1_000,
+  });
+  await expect(connection.send(part as Part, direct, never)).rejects.toMatchObject({
+    reason: "flood_wait",
+    fate: "not-sent",
+  });
+  await expect(connection.remove?.("1", direct, never)).rejects.toMatchObject({
+    reason: "flood_wait",
+    retryable: true,
+  });
   expect(callsOf(platform, "deleteMessage")).toHaveLength(2);
 });
 
@@ -116,18 +136,31 @@ test.concurrent("an edit of unknown fate can be repeated; an edit of a deleted m
   await connection.remove?.(messageId, direct, never);
   const { replaces: _gone, ...moved } = change;
   for (const part of [change, moved])
-    await expect(connection.send(part, direct, never)).rejects.toMatchObject({ reason: "message_gone", retryable: false });
+    await expect(connection.send(part, direct, never)).rejects.toMatchObject({
+      reason: "message_gone",
+      retryable: false,
+    });
   expect(callsOf(platform, "sendMessage")).toHaveLength(1);
 });
 
 test.concurrent("a text that its markup makes too long is sent once without markup", async () => {
   const { platform, connection } = await start();
   platform.act.say(ada, ada, "hello");
-  platform.faults.add({ method: "sendMessage", times: 1, kind: "refuse", description: "Bad Request: message is too long" });
+  platform.faults.add({
+    method: "sendMessage",
+    times: 1,
+    kind: "refuse",
+    description: "Bad Request: message is too long",
+  });
   const [messageId] = await sendInTurn(connection, "**bold** words", direct);
   expect(messageIn(platform, messageId)).toMatchObject({ text: "bold words" });
   expect(messageIn(platform, messageId)?.entities).toBeUndefined();
-  platform.faults.add({ method: "sendMessage", times: 2, kind: "refuse", description: "Bad Request: message is too long" });
+  platform.faults.add({
+    method: "sendMessage",
+    times: 2,
+    kind: "refuse",
+    description: "Bad Request: message is too long",
+  });
   await expect(sendInTurn(connection, "**bold** words", direct)).rejects.toMatchObject({ reason: "too_long" });
 });
 

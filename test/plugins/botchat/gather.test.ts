@@ -16,7 +16,13 @@ function update(updateId: number, message: object, kind = "message"): Json {
   return { update_id: updateId, [kind]: { date: 1_700_000_000, chat: group, from: ada, ...message } } as Json;
 }
 
-async function gatherer({ now = () => 1_000, ...options }: { readonly debounceMs?: number; readonly now?: () => number } = {}) {
+async function gatherer({
+  now = () => 1_000,
+  ...options
+}: {
+  readonly debounceMs?: number;
+  readonly now?: () => number;
+} = {}) {
   const { account } = createTestAccount({ botToken: "7:token" }, options);
   return await createGatherer({ ...account, now });
 }
@@ -26,7 +32,10 @@ const long = "x".repeat(4_096);
 describe("grouping related messages", () => {
   test("a message has its own id as key and starts at once, and its edit has the same key", async () => {
     const { place } = await gatherer();
-    expect(place(update(1, { message_id: 7, text: "a" }))).toEqual({ lane: "botchat:default:-5", gather: { key: "m:-5:7", due: 0 } });
+    expect(place(update(1, { message_id: 7, text: "a" }))).toEqual({
+      lane: "botchat:default:-5",
+      gather: { key: "m:-5:7", due: 0 },
+    });
     expect(place(update(2, { message_id: 7, text: "b" }, "edited_message")).gather).toEqual({ key: "m:-5:7", due: 0 });
   });
 
@@ -35,15 +44,26 @@ describe("grouping related messages", () => {
     const { place } = await gatherer({ now: () => clock.now, debounceMs: 800 });
     place(update(1, { message_id: 7, text: long }));
     clock.now = 1_000;
-    expect(place(update(2, { message_id: 7, text: "b" }, "edited_message")).gather).toEqual({ key: "m:-5:7", due: 2_500, extend: true });
+    expect(place(update(2, { message_id: 7, text: "b" }, "edited_message")).gather).toEqual({
+      key: "m:-5:7",
+      due: 2_500,
+      extend: true,
+    });
     expect(place(update(1, { message_id: 7, text: long })).gather).toEqual({ key: "m:-5:7", due: 2_500, extend: true });
-    expect(place(update(3, { message_id: 9, text: "and?" })).gather).toEqual({ key: "m:-5:9", due: 1_800, extend: true });
+    expect(place(update(3, { message_id: 9, text: "and?" })).gather).toEqual({
+      key: "m:-5:9",
+      due: 1_800,
+      extend: true,
+    });
   });
 
   test("a press, a reaction and an update without a message stay separate", async () => {
     const { place } = await gatherer();
     expect(
-      place({ update_id: 1, callback_query: { id: "1", from: ada, data: "x", message: { message_id: 7, chat: group } } } as Json),
+      place({
+        update_id: 1,
+        callback_query: { id: "1", from: ada, data: "x", message: { message_id: 7, chat: group } },
+      } as Json),
     ).toEqual({
       lane: "botchat:default:-5",
     });
@@ -69,13 +89,24 @@ describe("grouping related messages", () => {
     ["a path", "/usr/lib/node"],
     ["the name of a skill", "/digest the following"],
     ["a command", "/new"],
-  ])("a long text that starts with %s is split like any other, even if a later part starts the same way", async (_name, begin) => {
-    const { place } = await gatherer();
-    const part = begin.padEnd(4_050, " x");
-    for (const id of [7, 8, 9])
-      expect(place(update(id, { message_id: id, text: part })).gather).toEqual({ key: "m:-5:7", due: 2_500, extend: true });
-    expect(place(update(10, { message_id: 10, text: "/* the end */" })).gather).toEqual({ key: "m:-5:7", due: 1_000, extend: true });
-  });
+  ])(
+    "a long text that starts with %s is split like any other, even if a later part starts the same way",
+    async (_name, begin) => {
+      const { place } = await gatherer();
+      const part = begin.padEnd(4_050, " x");
+      for (const id of [7, 8, 9])
+        expect(place(update(id, { message_id: id, text: part })).gather).toEqual({
+          key: "m:-5:7",
+          due: 2_500,
+          extend: true,
+        });
+      expect(place(update(10, { message_id: 10, text: "/* the end */" })).gather).toEqual({
+        key: "m:-5:7",
+        due: 1_000,
+        extend: true,
+      });
+    },
+  );
 
   test.each([
     ["/usr/lib and", true],
@@ -95,7 +126,11 @@ describe("grouping related messages", () => {
     ["of the same person, written as its continuation", forwardOf(ada, 5_001), true],
     ["of the same person, written later", forwardOf(ada, 5_100), false],
     ["of another person", forwardOf(bela, 5_001), false],
-    ["of somebody who is hidden", { forward_origin: { type: "hidden_user", sender_user_name: "Ada", date: 5_001 } }, false],
+    [
+      "of somebody who is hidden",
+      { forward_origin: { type: "hidden_user", sender_user_name: "Ada", date: 5_001 } },
+      false,
+    ],
     ["of nobody, but written by the one who forwards", {}, false],
   ])("a forwarded long text is continued by the next one %s: %s", async (_name, more, goesOn) => {
     const { place } = await gatherer();
@@ -107,7 +142,11 @@ describe("grouping related messages", () => {
     const { place } = await gatherer();
     place(update(1, { message_id: 7, text: long }));
     expect(place(update(2, { message_id: 8, text: long })).gather).toEqual({ key: "m:-5:7", due: 2_500, extend: true });
-    expect(place(update(3, { message_id: 9, text: "end" })).gather).toEqual({ key: "m:-5:7", due: 1_000, extend: true });
+    expect(place(update(3, { message_id: 9, text: "end" })).gather).toEqual({
+      key: "m:-5:7",
+      due: 1_000,
+      extend: true,
+    });
     expect(place(update(4, { message_id: 10, text: "new" })).gather).toEqual({ key: "m:-5:10", due: 0 });
     expect(place(update(5, { message_id: 9, text: "END" }, "edited_message")).gather?.key).toBe("m:-5:7");
   });
@@ -119,7 +158,11 @@ describe("grouping related messages", () => {
     first.place(update(2, { message_id: 8, text: long }));
     await first.noted();
     const second = await createGatherer({ ...account, now: () => 1_400 });
-    expect(second.place(update(3, { message_id: 9, text: "end" })).gather).toEqual({ key: "m:-5:7", due: 1_400, extend: true });
+    expect(second.place(update(3, { message_id: 9, text: "end" })).gather).toEqual({
+      key: "m:-5:7",
+      due: 1_400,
+      extend: true,
+    });
     expect(second.place(update(4, { message_id: 8, text: "other" }, "edited_message")).gather?.key).toBe("m:-5:7");
   });
 
@@ -147,7 +190,12 @@ describe("grouping related messages", () => {
       update(4, { message_id: 8, text: "c", reply_markup: {} }, "edited_message"),
     ];
     const first = all.map((each) => place(each));
-    expect(first.map(({ gather, silent }) => gather?.key ?? silent)).toEqual(["m:-5:7", "m:-5:7", "m:-5:7", "edit_changes_nothing"]);
+    expect(first.map(({ gather, silent }) => gather?.key ?? silent)).toEqual([
+      "m:-5:7",
+      "m:-5:7",
+      "m:-5:7",
+      "edit_changes_nothing",
+    ]);
     // Only the last may be told once more, which is the side to err on.
     expect(all.slice(0, 3).map((each) => place(each).gather?.key)).toEqual(["m:-5:7", "m:-5:7", "m:-5:7"]);
   });
@@ -164,7 +212,11 @@ describe("the merged message", () => {
           const text = "abcdefghij".repeat(900).slice(0, length);
           // Two of one kind that touch at the cut cannot be told from one that was cut.
           const entities = [...new Map(spans.map((span) => [span[0], span])).values()]
-            .map(([type, offset, size]) => ({ type, offset: offset % length, length: Math.min(size, length - (offset % length)) }))
+            .map(([type, offset, size]) => ({
+              type,
+              offset: offset % length,
+              length: Math.min(size, length - (offset % length)),
+            }))
             .sort((a, b) => a.offset - b.offset);
           const parts = [];
           for (let start = 0; start < length; start += 4_096) {
@@ -179,7 +231,9 @@ describe("the merged message", () => {
           expect(rest).toEqual([]);
           expect(joined?.text).toBe(text);
           expect(
-            ((joined?.entities ?? []) as typeof entities).toSorted((a, b) => a.offset - b.offset || a.type.localeCompare(b.type)),
+            ((joined?.entities ?? []) as typeof entities).toSorted(
+              (a, b) => a.offset - b.offset || a.type.localeCompare(b.type),
+            ),
           ).toEqual(entities.toSorted((a, b) => a.offset - b.offset || a.type.localeCompare(b.type)));
         },
       ),
@@ -201,7 +255,9 @@ describe("the merged message", () => {
   });
 
   test("is one edit with the latest content if all parts are edits; junk among them is ignored", () => {
-    const edits = [1, 2].map((n) => update(n, { message_id: 7, text: `v${n}`, edit_date: 1_700_000_000 + n }, "edited_message"));
+    const edits = [1, 2].map((n) =>
+      update(n, { message_id: 7, text: `v${n}`, edit_date: 1_700_000_000 + n }, "edited_message"),
+    );
     expect(parseUpdate(edits[0] ?? null, bot, [...edits.slice(1), null, 5, { message: {} }])).toMatchObject({
       kind: "edit",
       text: "v2",

@@ -8,7 +8,8 @@ import { documents } from "./documents.ts";
 
 type Settings = Parameters<typeof createGrowingText>[0];
 
-const whole = (text: string, settings: Settings) => chunkMarkdown(text, settings).map((chunk) => textPayload(chunk, settings));
+const whole = (text: string, settings: Settings) =>
+  chunkMarkdown(text, settings).map((chunk) => textPayload(chunk, settings));
 const short: Settings = { textChunkLimit: 40, chunkMode: "length", linkPreview: true };
 
 /** The first text of several at which what is shown is not what the whole text gives. */
@@ -33,7 +34,22 @@ function* growing(text: string, steps: readonly number[]): Generator<string> {
 const lines = fc
   .array(
     fc.constantFrom(
-      ...["- a", "1. b", "2) c", "> d", "```", "~~~", "    e", "  f", "| a | b |", "|---|---|", "| c", "===", "---", "# g"],
+      ...[
+        "- a",
+        "1. b",
+        "2) c",
+        "> d",
+        "```",
+        "~~~",
+        "    e",
+        "  f",
+        "| a | b |",
+        "|---|---|",
+        "| c",
+        "===",
+        "---",
+        "# g",
+      ],
       ...["[h]: /i", "[h]", "", "", "*j", "k*", "\t- l", "   - m", "\r", "- ", "1."],
     ),
     { maxLength: 25 },
@@ -42,7 +58,10 @@ const lines = fc
 
 describe("a growing text renders as the complete text would", () => {
   test.each([
-    ["with more marks than are read as Markdown", `${"A **word** and _another_ one.\n\n- [x](y)\n\n".repeat(1_500)}**end**`],
+    [
+      "with more marks than are read as Markdown",
+      `${"A **word** and _another_ one.\n\n- [x](y)\n\n".repeat(1_500)}**end**`,
+    ],
     ["with one line of more marks than are read as Markdown", `Before.\n\n${"**a** ".repeat(4_000)} _b_\n\n**end**`],
   ])("for a text %s, whenever it is rendered", (_, text) => {
     const settings: Settings = { textChunkLimit: 4_000, chunkMode: "length", linkPreview: true };
@@ -65,7 +84,11 @@ describe("a growing text renders as the complete text would", () => {
     for (let from = 0; from < commonmark.length; from += 4) {
       const examples = commonmark.slice(from, from + 4).map(({ markdown }) => markdown);
       const chunkMode = from % 8 === 0 ? "length" : "newline";
-      const wrong = firstWrong(growing(examples.join("\n"), [1, 2, 4, 1, 8]), { textChunkLimit: limit, chunkMode, linkPreview: true });
+      const wrong = firstWrong(growing(examples.join("\n"), [1, 2, 4, 1, 8]), {
+        textChunkLimit: limit,
+        chunkMode,
+        linkPreview: true,
+      });
       expect(wrong).toBeUndefined();
     }
   });
@@ -87,7 +110,10 @@ describe("a growing text renders as the complete text would", () => {
   });
 
   test.each([
-    ["a list that goes on behind a blank line", "1. one\n\nword\n\n2. two\n\n\n3. three\n\n   of three\n\nend of it all"],
+    [
+      "a list that goes on behind a blank line",
+      "1. one\n\nword\n\n2. two\n\n\n3. three\n\n   of three\n\nend of it all",
+    ],
     ["a list that was taken for a paragraph", "- one\n\n- two\n\n-\n\n1\n\n1. three\n\nend of it all"],
     ["a table that was taken for words", "one\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n| c |\n|--x\n\nend"],
     ["a table right behind words that was none", "one\n| a | b |\n|---|-- x |\n\nend"],
@@ -95,8 +121,14 @@ describe("a growing text renders as the complete text would", () => {
     ["a line of code behind a list", "- one\n\n      code\n\n    two\n\n    three\n\nend of it all"],
     ["code with blank lines", "one\n\n```js\n\na\n\n\nb\n```\n\ntwo\n\n~~~\n\n\nlast"],
     ["quotes", "> one\n\n> two\nlazy\n\n> > three\n\nend"],
-    ["line ends of Windows, and characters that are left out", "one\r\n\r\ntwo\u0000 \ud83d\ude00\r\n\r\n\r\nthree\r\rfour\r\n\r\nend"],
-    ["a reference that is explained at the end", `see [it]\n\n${"more\n\n".repeat(20)}[it]: https://x.y\n\nand [it] again`],
+    [
+      "line ends of Windows, and characters that are left out",
+      "one\r\n\r\ntwo\u0000 \ud83d\ude00\r\n\r\n\r\nthree\r\rfour\r\n\r\nend",
+    ],
+    [
+      "a reference that is explained at the end",
+      `see [it]\n\n${"more\n\n".repeat(20)}[it]: https://x.y\n\nand [it] again`,
+    ],
     ["a text that is nested beyond sense", `one **two**\n\nthree\n\n${"> ".repeat(60)}four\n\n**five**`],
   ])("for %s", (_name, text) => {
     for (const chunkMode of ["length", "newline"] as const)

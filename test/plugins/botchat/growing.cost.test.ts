@@ -7,7 +7,10 @@ import { expectLinear } from "../../support/linear.ts";
 const families = hostileFamilies.map(({ name, make }) => [name, make] as const);
 const settings = { textChunkLimit: 4_000, chunkMode: "newline", linkPreview: true } as const;
 
-/** The longer text, of 30,000 characters, is longer than what is read at each edit, the shorter one is not: reading all of both costs 3.5 times as much. */
+/**
+ * The longer text, of 30,000 characters, is longer than what is read at each edit, the shorter one is not: reading all
+ * of both costs 3.5 times as much.
+ */
 const grow = (text: string) => {
   const messagesOf = createGrowingText(settings);
   for (let length = 5_000; length <= text.length; length += 5_000) messagesOf(text.slice(0, length));

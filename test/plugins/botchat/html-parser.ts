@@ -1,4 +1,7 @@
-/** Reads the platform's HTML as strictly as it does: known tags, properly nested, known entities; anything else is an error. */
+/**
+ * Reads the platform's HTML as strictly as it does: known tags, properly nested, known entities; anything else is an
+ * error.
+ */
 
 export interface ParsedTag {
   readonly name: string;
@@ -7,7 +10,8 @@ export interface ParsedTag {
   readonly attributes: string;
 }
 
-const opening = /^<(b|i|u|s|tg-spoiler|code|pre|blockquote|blockquote expandable|a href="[^"<>]*"|code class="language-[^"<>\s]*")>/;
+const opening =
+  /^<(b|i|u|s|tg-spoiler|code|pre|blockquote|blockquote expandable|a href="[^"<>]*"|code class="language-[^"<>\s]*")>/;
 const entities: Readonly<Record<string, string>> = { "&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"' };
 
 export function parseStrictHtml(html: string): { readonly text: string; readonly tags: readonly ParsedTag[] } {
@@ -20,7 +24,8 @@ export function parseStrictHtml(html: string): { readonly text: string; readonly
     if (rest.startsWith("</")) {
       const name = /^<\/([a-z-]+)>/.exec(rest)?.[1];
       const last = open.pop();
-      if (name === undefined || last?.name !== name) throw new Error(`unexpected end tag at ${at}: ${rest.slice(0, 40)}`);
+      if (name === undefined || last?.name !== name)
+        throw new Error(`unexpected end tag at ${at}: ${rest.slice(0, 40)}`);
       last.end = text.length;
       if (last.end === last.start) throw new Error(`empty <${name}> at ${at}`);
       at += name.length + 3;
@@ -31,7 +36,8 @@ export function parseStrictHtml(html: string): { readonly text: string; readonly
       const tag = { name, start: text.length, end: -1, attributes: attributes.join(" ") };
       const inside = open.map((each) => each.name);
       if (inside.includes(name)) throw new Error(`<${name}> in itself at ${at}`);
-      if (inside.some((each) => each === "code" || (each === "pre" && name !== "code"))) throw new Error(`<${name}> inside code at ${at}`);
+      if (inside.some((each) => each === "code" || (each === "pre" && name !== "code")))
+        throw new Error(`<${name}> inside code at ${at}`);
       open.push(tag);
       tags.push(tag);
       at += found[0].length;

@@ -6,7 +6,11 @@ import { expectLinear } from "../../support/linear.ts";
 
 const styles = ["bold", "italic", "underline", "strikethrough", "spoiler"];
 const over = (text: string, count: number) =>
-  Array.from({ length: count }, (_, index) => ({ type: styles[index % styles.length] ?? "", offset: index, length: text.length - index }));
+  Array.from({ length: count }, (_, index) => ({
+    type: styles[index % styles.length] ?? "",
+    offset: index,
+    length: text.length - index,
+  }));
 
 test("five styles over one-letter lines cost as much as their length", async () => {
   await expectLinear(

@@ -6,7 +6,11 @@ import { ada, callsOf, direct, forum, messageIn, never, reply, start } from "./p
 
 const buttons = [[{ text: "Yes", value: "yes" }]];
 const shown = [[{ text: "Yes", callback_data: "yes" }]];
-const changed = (part: Part | undefined, messageId: string): Part => ({ ...(part as Part), replaces: messageId, inPlace: true });
+const changed = (part: Part | undefined, messageId: string): Part => ({
+  ...(part as Part),
+  replaces: messageId,
+  inPlace: true,
+});
 
 test("an edited message keeps its buttons until it gets others or none", async () => {
   const { platform, connection } = await start();
@@ -17,7 +21,10 @@ test("an edited message keeps its buttons until it gets others or none", async (
     const [part] = connection.render(reply(text, { replaces: messageId, ...more }), direct);
     await connection.send(changed(part, messageId), direct, never);
     const message = messageIn(platform, messageId);
-    return { text: message?.text, rows: (message?.reply_markup as { inline_keyboard?: unknown } | undefined)?.inline_keyboard };
+    return {
+      text: message?.text,
+      rows: (message?.reply_markup as { inline_keyboard?: unknown } | undefined)?.inline_keyboard,
+    };
   };
   expect(await edit("Coffee?")).toEqual({ text: "Coffee?", rows: shown });
   const others = [[{ text: "No", callback_data: "no" }]];
@@ -37,7 +44,10 @@ test("the caption of a file can be edited; an edit of a deleted message fails an
   const [text] = connection.render(reply("**after**"), direct);
   expect(await connection.send(changed(text, messageId), direct, never)).toEqual({ messageId });
   expect(messageIn(platform, messageId)).toMatchObject({ caption: "after", reply_markup: { inline_keyboard: shown } });
-  await expect(connection.send(changed(text, "4711"), direct, never)).rejects.toMatchObject({ reason: "message_gone", retryable: false });
+  await expect(connection.send(changed(text, "4711"), direct, never)).rejects.toMatchObject({
+    reason: "message_gone",
+    retryable: false,
+  });
   expect(callsOf(platform, "sendMessage")).toEqual([]);
 });
 

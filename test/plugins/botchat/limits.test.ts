@@ -11,7 +11,12 @@ beforeEach(() => void vi.useFakeTimers({ now: 1_000_000 }));
 afterEach(() => void vi.useRealTimers());
 
 /** Asks, and notes when it was let go. */
-function ask(limits: Limits, chat: string, went: (readonly [string, number])[], { messages = 1, signal = never, name = chat } = {}): void {
+function ask(
+  limits: Limits,
+  chat: string,
+  went: (readonly [string, number])[],
+  { messages = 1, signal = never, name = chat } = {},
+): void {
   const go = () => void went.push([name, now() - 1_000_000]);
   const wait = limits.admit(chat, messages, signal);
   if (wait === undefined) go();

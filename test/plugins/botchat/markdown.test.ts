@@ -121,7 +121,9 @@ describe("blocks", () => {
   ])("%j", (markdown, expected) => expect(html(markdown)).toBe(expected));
 
   test("a quote with many lines is collapsed", () => {
-    expect(html(Array.from({ length: 30 }, (_, line) => `> line ${line}`).join("\n"))).toMatch(/^<blockquote expandable>line 0\n/);
+    expect(html(Array.from({ length: 30 }, (_, line) => `> line ${line}`).join("\n"))).toMatch(
+      /^<blockquote expandable>line 0\n/,
+    );
   });
 
   test("an absurdly nested text is sent as it is rather than dropped", () => {
@@ -135,8 +137,14 @@ describe("Markdown extensions of code hosts", () => {
     ["| left | right |\n| --- | --- |\n| one | two |", "<pre>left | right\n-----+------\none  | two</pre>"],
     ["| x | long name |\n:-: | --------:\none | two", "<pre> x  | long name\n----+----------\none |       two</pre>"],
     ["| pipes |\n| ------ |\n| a `\\|` code |\n| **\\|** bold |", "<pre>pipes\n--------\na | code\n| bold</pre>"],
-    ["| a | b |\n| --- | --- |\n| 1 | 2 |\n> quote", "<pre>a | b\n--+--\n1 | 2</pre>\n\n<blockquote>quote</blockquote>"],
-    ["| a | b |\n| --- | --- |\n| 1 | 2 |\nthree\n\nfour", "<pre>a     | b\n------+--\n1     | 2\nthree |</pre>\n\nfour"],
+    [
+      "| a | b |\n| --- | --- |\n| 1 | 2 |\n> quote",
+      "<pre>a | b\n--+--\n1 | 2</pre>\n\n<blockquote>quote</blockquote>",
+    ],
+    [
+      "| a | b |\n| --- | --- |\n| 1 | 2 |\nthree\n\nfour",
+      "<pre>a     | b\n------+--\n1     | 2\nthree |</pre>\n\nfour",
+    ],
     ["| a | b |\n| --- |\n| 1 |", "| a | b |\n| --- |\n| 1 |"],
     ["| a | b |\n| --- | --- |\n| 1 |\n| 1 | 2 | 3 |", "<pre>a | b\n--+--\n1 |\n1 | 2</pre>"],
     ["| a | b |\n| --- | --- |", "<pre>a | b\n--+--</pre>"],
@@ -196,7 +204,8 @@ describe("an unfinished text still renders", () => {
 
   test("every prefix of a document parses", () => {
     const document =
-      "# T **b**\n\n1. a `c`\n   - ||x||\n\n```js\nlet a = '<b>';\n```\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n\n> q [l](https://x.y) _i_ ~~s~~ \\* &amp; 👩‍👩‍👧\n";
+      "# T **b**\n\n1. a `c`\n   - ||x||\n\n```js\nlet a = '<b>';\n```\n\n| a | b |\n|---|--:|\n| 1 | 2 " +
+      "|\n\n> q [l](https://x.y) _i_ ~~s~~ \\* &amp; 👩‍👩‍👧\n";
     for (let end = 0; end <= document.length; end += 1) expect(() => html(document.slice(0, end))).not.toThrow();
   });
 });

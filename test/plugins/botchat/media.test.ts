@@ -65,13 +65,19 @@ describe("a download", () => {
       response.write(Buffer.alloc(megabyte + 1));
     });
     const directory = folder();
-    const error = await failure(wire().download(url, { to: join(directory, "file"), maxBytes: megabyte, timeoutMs: 10_000 }));
+    const error = await failure(
+      wire().download(url, { to: join(directory, "file"), maxBytes: megabyte, timeoutMs: 10_000 }),
+    );
     expect(error.code).toBe("TOO_LARGE");
     expect(readdirSync(directory)).toEqual([]);
   });
 
   test.each<[string, string | RegExp, RequestListener]>([
-    ["breaks in the middle", /RESET|SOCKET|CLOSED/, (_request, response) => response.write(Buffer.alloc(1_000), () => response.destroy())],
+    [
+      "breaks in the middle",
+      /RESET|SOCKET|CLOSED/,
+      (_request, response) => response.write(Buffer.alloc(1_000), () => response.destroy()),
+    ],
     [
       "ends before its length",
       /SOCKET|CLOSED|RESET|MISMATCH/,
@@ -90,12 +96,18 @@ describe("a download", () => {
     ],
     ["is never answered", /TIMEOUT/, () => {}],
     ["is missing", "STATUS_404", (_request, response) => response.writeHead(404).end("no")],
-    ["is somewhere else", "STATUS_302", (_request, response) => response.writeHead(302, { location: "http://127.0.0.1:1/" }).end()],
+    [
+      "is somewhere else",
+      "STATUS_302",
+      (_request, response) => response.writeHead(302, { location: "http://127.0.0.1:1/" }).end(),
+    ],
     ["is empty", "EMPTY", (_request, response) => response.end()],
   ])("that %s fails and leaves no file", async (_name, code, listener) => {
     const url = await serve(listener);
     const directory = folder();
-    const error = await failure(wire().download(`${url}/secret`, { to: join(directory, "file"), maxBytes: megabyte, timeoutMs: 300 }));
+    const error = await failure(
+      wire().download(`${url}/secret`, { to: join(directory, "file"), maxBytes: megabyte, timeoutMs: 300 }),
+    );
     expect(error.code).toMatch(code);
     expect(String(error)).not.toContain("secret");
     expect(readdirSync(directory)).toEqual([]);
@@ -118,7 +130,11 @@ describe("a download", () => {
       response.end("by way of the proxy");
     });
     const to = join(folder(), "file");
-    const { size } = await wire({ proxy }).download("http://files.invalid:8081/a", { to, maxBytes: 100, timeoutMs: 5_000 });
+    const { size } = await wire({ proxy }).download("http://files.invalid:8081/a", {
+      to,
+      maxBytes: 100,
+      timeoutMs: 5_000,
+    });
     expect(size).toBe(19);
     expect(asked).toEqual(["files.invalid:8081"]);
   });
@@ -127,7 +143,9 @@ describe("a download", () => {
     const url = await serve((_request, response) => response.write("x"));
     const stop = new AbortController();
     const directory = folder();
-    const running = failure(wire().download(url, { to: join(directory, "file"), maxBytes: 10, timeoutMs: 5_000, signal: stop.signal }));
+    const running = failure(
+      wire().download(url, { to: join(directory, "file"), maxBytes: 10, timeoutMs: 5_000, signal: stop.signal }),
+    );
     setTimeout(() => stop.abort(), 50);
     expect((await running).code).toBe("ABORTED");
     expect(readdirSync(directory)).toEqual([]);
@@ -139,9 +157,17 @@ describe("a file of a message", () => {
 
   async function sent(bytes: Buffer, options: object = {}) {
     const platform = await openPlatform();
-    const started = await start({ retry: { attempts: 2, minDelayMs: 5, maxDelayMs: 10, jitter: 0 }, ...options }, { platform });
+    const started = await start(
+      { retry: { attempts: 2, minDelayMs: 5, maxDelayMs: 10, jitter: 0 }, ...options },
+      { platform },
+    );
     const kept = platform.files.add("document", { bytes, fileName: "a.exe", mimeType: "application/x-msdownload" });
-    const media: InboundMedia = { kind: "document", ref: kept.id, mimeType: "application/x-msdownload", fileName: "../../a.exe" };
+    const media: InboundMedia = {
+      kind: "document",
+      ref: kept.id,
+      mimeType: "application/x-msdownload",
+      fileName: "../../a.exe",
+    };
     const fetchMedia = started.connection.fetchMedia;
     if (fetchMedia === undefined) throw new Error("the channel fetches no media");
     return { ...started, media, fetchMedia };
@@ -160,16 +186,20 @@ describe("a file of a message", () => {
 
   test("that the platform reports as too large is not requested", async () => {
     const { fetchMedia, media, platform } = await sent(png);
-    await expect(fetchMedia({ ...media, size: 7 * megabyte }, how)).rejects.toThrow("the file is too large: 7.0 MB, at most 5.0 MB");
+    await expect(fetchMedia({ ...media, size: 7 * megabyte }, how)).rejects.toThrow(
+      "the file is too large: 7.0 MB, at most 5.0 MB",
+    );
     expect(callsOf(platform, "getFile")).toEqual([]);
   });
 
   test("that turns out to be too large is not stored", async () => {
     const { fetchMedia, media, account } = await sent(png);
     await expect(fetchMedia(media, { ...how, maxBytes: 100 })).rejects.toThrow(/too large/);
-    expect(readdirSync(account.account.directory).includes("media") ? readdirSync(join(account.account.directory, "media")) : []).toEqual(
-      [],
-    );
+    expect(
+      readdirSync(account.account.directory).includes("media")
+        ? readdirSync(join(account.account.directory, "media"))
+        : [],
+    ).toEqual([]);
   });
 
   test("is requested again after a temporary failure, but not after a permanent one", async () => {

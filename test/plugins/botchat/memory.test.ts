@@ -3,7 +3,9 @@ import { expect, test } from "vitest";
 import { createMemory } from "../../../plugins/botchat/intake/memory.ts";
 
 test("a recent entry has its latest value, and a deleted one is absent", () => {
-  const steps = fc.array(fc.tuple(fc.integer({ min: 0, max: 30 }), fc.constantFrom("set", "delete")), { maxLength: 200 });
+  const steps = fc.array(fc.tuple(fc.integer({ min: 0, max: 30 }), fc.constantFrom("set", "delete")), {
+    maxLength: 200,
+  });
   fc.assert(
     fc.property(steps, fc.integer({ min: 1, max: 10 }), (all, least) => {
       const memory = createMemory<number>(least);
@@ -21,7 +23,9 @@ test("a recent entry has its latest value, and a deleted one is absent", () => {
         }
         for (const each of new Set(recent.slice(-least))) expect(memory.get(each)).toBe(model.get(each));
       }
-      const kept = Array.from({ length: 31 }, (_, key) => memory.get(String(key))).filter((value) => value !== undefined);
+      const kept = Array.from({ length: 31 }, (_, key) => memory.get(String(key))).filter(
+        (value) => value !== undefined,
+      );
       expect(kept.length).toBeLessThanOrEqual(2 * least);
       // What was set last stands last, each once.
       const lately = [...new Set(recent.slice(-least).reverse())].filter((key) => model.has(key)).reverse();

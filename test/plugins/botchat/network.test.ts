@@ -1,4 +1,7 @@
-/** Routes that are blocked, one address family that does not connect, time limits: over real sockets, and told without the token. */
+/**
+ * Routes that are blocked, one address family that does not connect, time limits: over real sockets, and told without
+ * the token.
+ */
 import dns from "node:dns";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer as createHttpServer, type RequestListener } from "node:http";
@@ -22,7 +25,9 @@ const six: Found = { address: "::1", family: 6 };
 const four: Found = { address: "127.0.0.1", family: 4 };
 
 /** The resolver of this machine, with names of our own. What it was asked for is returned. */
-function resolving(names: Readonly<Record<string, readonly Found[]>>): { readonly name: string; readonly family: unknown }[] {
+function resolving(
+  names: Readonly<Record<string, readonly Found[]>>,
+): { readonly name: string; readonly family: unknown }[] {
   const asked: { name: string; family: unknown }[] = [];
   const original = dns.lookup as unknown as (...args: unknown[]) => void;
   const lookup = (name: string, options: dns.LookupOptions, done: (...result: unknown[]) => void) => {
@@ -31,7 +36,8 @@ function resolving(names: Readonly<Record<string, readonly Found[]>>): { readonl
     asked.push({ name, family: options.family });
     const fit = all.filter(({ family }) => options.family !== 4 || family === 4);
     const [first] = fit;
-    if (first === undefined) setImmediate(done, Object.assign(new Error(`getaddrinfo ENOTFOUND ${name}`), { code: "ENOTFOUND" }));
+    if (first === undefined)
+      setImmediate(done, Object.assign(new Error(`getaddrinfo ENOTFOUND ${name}`), { code: "ENOTFOUND" }));
     else if (options.all === true) setImmediate(done, null, fit);
     else setImmediate(done, null, first.address, first.family);
   };
@@ -69,7 +75,9 @@ async function failure(promise: Promise<unknown>): Promise<ChannelError> {
     () => new Error("it succeeded"),
     (thrown: Error) => thrown,
   );
-  expect(`${error.message} ${error.stack} ${JSON.stringify(error)} ${String(error.cause)}`).not.toContain("connection-test");
+  expect(`${error.message} ${error.stack} ${JSON.stringify(error)} ${String(error.cause)}`).not.toContain(
+    "connection-test",
+  );
   expect(error).toBeInstanceOf(ChannelError);
   return error as ChannelError;
 }
@@ -99,7 +107,11 @@ describe.each([undefined, true, false])("autoSelectFamily %s", (autoSelectFamily
     resolving({ "both.invalid": [six, four] });
     const { transport } = await open(`http://both.invalid:${port}`, chosen);
     const to = join(folder(), "file");
-    const { size } = await transport.download(`http://both.invalid:${port}/file/a`, { to, maxBytes: 100, timeoutMs: 1_000 });
+    const { size } = await transport.download(`http://both.invalid:${port}/file/a`, {
+      to,
+      maxBytes: 100,
+      timeoutMs: 1_000,
+    });
     expect(size).toBe(6);
   });
 
@@ -107,7 +119,10 @@ describe.each([undefined, true, false])("autoSelectFamily %s", (autoSelectFamily
     const port = await listen(createHttpServer(answers));
     const proxy = await httpProxy();
     resolving({ "proxy.invalid": [six, four] });
-    const { api } = await open(`http://bot.invalid:${port}`, { ...chosen, proxy: `http://proxy.invalid:${proxy.port}` });
+    const { api } = await open(`http://bot.invalid:${port}`, {
+      ...chosen,
+      proxy: `http://proxy.invalid:${proxy.port}`,
+    });
     expect(await say(api)).toEqual({ message_id: 1 });
   });
 
@@ -195,9 +210,19 @@ describe("a blocked route", () => {
 
   test.each([
     ["refuses connections", async () => `http://127.0.0.1:${await closedPort()}`, {}, /ECONNREFUSED/],
-    ["swallows what is sent", async () => `http://127.0.0.1:${await listen(createServer(() => {}))}`, { timeoutSeconds: 1 }, /TIMEOUT/],
+    [
+      "swallows what is sent",
+      async () => `http://127.0.0.1:${await listen(createServer(() => {}))}`,
+      { timeoutSeconds: 1 },
+      /TIMEOUT/,
+    ],
     ["has no name", async () => "http://nowhere.invalid", {}, /ENOTFOUND|EAI_AGAIN/],
-    ["leads through a proxy that is down", async () => "http://bot.invalid", { proxy: "http://127.0.0.1:9" }, /ECONNREFUSED/],
+    [
+      "leads through a proxy that is down",
+      async () => "http://bot.invalid",
+      { proxy: "http://127.0.0.1:9" },
+      /ECONNREFUSED/,
+    ],
   ])("that %s is reported for the menu with a remedy", async (_what, createRoot, options, code) => {
     const account = createTestAccount({ botToken: token, apiRoot: await createRoot(), ...options });
     await openConnection(account).menu?.(commands);
@@ -223,7 +248,8 @@ describe("a blocked route", () => {
     });
     const server = createHttpServer((request, response) => {
       const me = { id: 7_000_000_001, is_bot: true, first_name: "House", username: "house_bot" };
-      const result = request.url?.endsWith("getMe") === true ? me : request.url?.endsWith("getUpdates") === true ? undefined : true;
+      const result =
+        request.url?.endsWith("getMe") === true ? me : request.url?.endsWith("getUpdates") === true ? undefined : true;
       if (result !== undefined) response.end(JSON.stringify({ ok: true, result }));
     });
     await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));

@@ -1,4 +1,6 @@
-/** Files on their way out: as what each is sent, albums, captions, and what is done when the platform does not take one. */
+/**
+ * Files on their way out: as what each is sent, albums, captions, and what is done when the platform does not take one.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,7 +16,10 @@ import { createPlatform, type Platform } from "../../../plugins/playground/platf
 import { ada, callsOf, direct, messageIn, never, reply, token } from "./platform.ts";
 
 /** The smallest PNG: one transparent pixel. */
-const png = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==", "base64");
+const png = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==",
+  "base64",
+);
 const settings = {
   textChunkLimit: 4000,
   chunkMode: "length",
@@ -83,10 +88,14 @@ describe("the type in which a file is sent", () => {
     const { result } = (await (await fetch(`${platform.url}/bot${token}/getFile?file_id=${sent?.file_id}`)).json()) as {
       result: { file_path: string };
     };
-    const bytes = Buffer.from(await (await fetch(`${platform.url}/file/bot${token}/${result.file_path}`)).arrayBuffer());
+    const bytes = Buffer.from(
+      await (await fetch(`${platform.url}/file/bot${token}/${result.file_path}`)).arrayBuffer(),
+    );
     expect(bytes.equals(type === "image/png" ? png : Buffer.from(`bytes of ${name}`))).toBe(true);
     if (field === "document") expect(found).toMatchObject({ file_name: name });
-    expect(Object.values(platform.calls.list()[0]?.params ?? {})).toContain(`${name} (${type.split(";")[0]}, ${bytes.length} bytes)`);
+    expect(Object.values(platform.calls.list()[0]?.params ?? {})).toContain(
+      `${name} (${type.split(";")[0]}, ${bytes.length} bytes)`,
+    );
   });
 
   test("a file that is already on the platform is sent by its handle", async () => {
@@ -104,21 +113,32 @@ describe("the type in which a file is sent", () => {
     ["of sides that nobody could read", { width: undefined, height: undefined }],
   ])("a picture %s is sent unchanged as a document", (_name, more) => {
     const { width: _w, height: _h, ...bare } = file("a.png", "image/png");
-    const sides = Object.fromEntries(Object.entries({ width: 1, height: 1, ...more }).filter(([, value]) => value !== undefined));
+    const sides = Object.fromEntries(
+      Object.entries({ width: 1, height: 1, ...more }).filter(([, value]) => value !== undefined),
+    );
     expect(kindsOf("", [{ ...bare, ...sides }])).toEqual(["document"]);
   });
 
   test.each([
-    ["voice", "a.wav", "audio/wav", "audio", /not as voice: that requires OGG with Opus, MP3 or M4A, this is audio\/wav/],
+    [
+      "voice",
+      "a.wav",
+      "audio/wav",
+      "audio",
+      /not as voice: that requires OGG with Opus, MP3 or M4A, this is audio\/wav/,
+    ],
     ["voice", "a.ogg", "audio/ogg; codecs=vorbis", "audio", /not as voice/],
     ["voice", "a.pdf", "application/pdf", "document", /not as voice/],
     ["round-video", "a.mov", "video/quicktime", "video", /not as round-video: that requires MP4/],
     ["sticker", "a.png", "image/png", "photo", /not as sticker/],
-  ] as const)("the type %s is ignored for an unsuitable file, which is reported (%s)", (as, name, type, kind, omitted) => {
-    const [part] = render("", { media: [file(name, type, { as })] });
-    expect(part?.kind).toBe(kind);
-    expect(part?.omitted?.join()).toMatch(omitted);
-  });
+  ] as const)(
+    "the type %s is ignored for an unsuitable file, which is reported (%s)",
+    (as, name, type, kind, omitted) => {
+      const [part] = render("", { media: [file(name, type, { as })] });
+      expect(part?.kind).toBe(kind);
+      expect(part?.omitted?.join()).toMatch(omitted);
+    },
+  );
 
   test("the name decides if the type is unknown", () => {
     const kinds = ["/x/a.png", "/x/a.mp4", "/x/a.flac", "/x/a"].map((path) => kindsOf("", [{ path }])[0]);
@@ -183,7 +203,9 @@ describe("albums", () => {
     const media = [file("1.png", "image/png"), file("2.png", "image/png")];
     await send("", { media, replyTo: parent?.messageId ?? "", silent: true });
     expect(callsOf(platform, "sendMediaGroup").at(-1)?.params).toMatchObject({ disable_notification: "true" });
-    expect(JSON.stringify(callsOf(platform, "sendMediaGroup").at(-1)?.params.reply_parameters)).toContain(parent?.messageId);
+    expect(JSON.stringify(callsOf(platform, "sendMediaGroup").at(-1)?.params.reply_parameters)).toContain(
+      parent?.messageId,
+    );
   });
 });
 
@@ -241,7 +263,11 @@ describe("content that the platform rejects", () => {
     expect(methods()).toEqual([method, other]);
     refuse(method, "Bad Request: VOICE_MESSAGES_FORBIDDEN");
     refuse(other, "Bad Request: VOICE_MESSAGES_FORBIDDEN");
-    await expect(send("", { media: [media] })).rejects.toMatchObject({ reason: "voice_forbidden", fate: "not-sent", retryable: false });
+    await expect(send("", { media: [media] })).rejects.toMatchObject({
+      reason: "voice_forbidden",
+      fate: "not-sent",
+      retryable: false,
+    });
   });
 
   test("a picture that it cannot display is sent as a document", async () => {
@@ -252,14 +278,22 @@ describe("content that the platform rejects", () => {
   });
 
   test("an album with a picture that it cannot display becomes an album of documents", async () => {
-    const [receipt] = await send("look", { media: [file("1.png", "image/png"), file("2.png", "image/jpeg"), file("3.mp4", "video/mp4")] });
+    const [receipt] = await send("look", {
+      media: [file("1.png", "image/png"), file("2.png", "image/jpeg"), file("3.mp4", "video/mp4")],
+    });
     const messages = receipt?.messageIds?.map(shown) ?? [];
-    expect(messages.map(({ document }) => (document as { file_name: string }).file_name)).toEqual(["1.png", "2.png", "3.mp4"]);
+    expect(messages.map(({ document }) => (document as { file_name: string }).file_name)).toEqual([
+      "1.png",
+      "2.png",
+      "3.mp4",
+    ]);
     expect(messages[0]).toMatchObject({ caption: "look" });
   });
 
   test("a missing file fails its part for good before anything is sent", async () => {
-    await expect(send("x", { media: [{ path: join(directory, "none.png"), mimeType: "image/png" }] })).rejects.toMatchObject({
+    await expect(
+      send("x", { media: [{ path: join(directory, "none.png"), mimeType: "image/png" }] }),
+    ).rejects.toMatchObject({
       reason: "media_missing",
       fate: "not-sent",
       retryable: false,
@@ -279,7 +313,9 @@ describe("content that the platform rejects", () => {
       ["sendPhoto", 413, "Request Entity Too Large"],
     ])("%s: %i %s", async (method, status, description) => {
       platform.faults.add({ method, times: 1, kind: "refuse", status, description });
-      const [receipt] = await Promise.all(withText("**look** at <this>", { media: [file("1.png", "image/png")], buttons }));
+      const [receipt] = await Promise.all(
+        withText("**look** at <this>", { media: [file("1.png", "image/png")], buttons }),
+      );
       expect(shown(receipt?.messageId)).toMatchObject({
         text: "look at <this>\n\n[A file of this answer could not be sent.]",
         entities: [{ type: "bold", offset: 0, length: 4 }],
@@ -290,9 +326,13 @@ describe("content that the platform rejects", () => {
 
     test("of an album, or without a missing file", async () => {
       refuse("sendMediaGroup", "Bad Request: not enough rights to send photos to the chat");
-      const [album] = await Promise.all(withText("our garden", { media: [file("1.png", "image/png"), file("2.png", "image/png")] }));
+      const [album] = await Promise.all(
+        withText("our garden", { media: [file("1.png", "image/png"), file("2.png", "image/png")] }),
+      );
       expect(shown(album?.messageId).text).toBe("our garden\n\n[2 files of this answer could not be sent.]");
-      const [gone] = await Promise.all(withText("look", { media: [{ path: join(directory, "none.pdf"), mimeType: "application/pdf" }] }));
+      const [gone] = await Promise.all(
+        withText("look", { media: [{ path: join(directory, "none.pdf"), mimeType: "application/pdf" }] }),
+      );
       expect(shown(gone?.messageId).text).toBe("look\n\n[A file of this answer could not be sent.]");
     });
 
@@ -302,19 +342,25 @@ describe("content that the platform rejects", () => {
       ["where it may come later", "look", "Too Many Requests: retry after 1", 429],
     ])("but not %s", async (_name, text, description, status = 400) => {
       platform.faults.add({ method: "sendPhoto", times: 1, kind: "refuse", status, description });
-      await expect(Promise.all(withText(text, { media: [file("1.png", "image/png")] }))).rejects.toMatchObject({ fate: "not-sent" });
+      await expect(Promise.all(withText(text, { media: [file("1.png", "image/png")] }))).rejects.toMatchObject({
+        fate: "not-sent",
+      });
       expect(methods()).toEqual(["sendPhoto"]);
     });
 
     test("but not if the message must be sent completely or not at all", async () => {
       refuse("sendPhoto", "Bad Request: not enough rights to send photos to the chat");
-      await expect(send("look", { media: [file("1.png", "image/png")] })).rejects.toMatchObject({ reason: "no_rights" });
+      await expect(send("look", { media: [file("1.png", "image/png")] })).rejects.toMatchObject({
+        reason: "no_rights",
+      });
       expect(methods()).toEqual(["sendPhoto"]);
     });
   });
 
   test("a URL that was not fetched is not passed to the platform", async () => {
-    await expect(send("", { media: [{ url: "https://example.com/a.png" }] })).rejects.toMatchObject({ reason: "media_refused" });
+    await expect(send("", { media: [{ url: "https://example.com/a.png" }] })).rejects.toMatchObject({
+      reason: "media_refused",
+    });
     expect(methods()).toEqual([]);
   });
 });

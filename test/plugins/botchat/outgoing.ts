@@ -1,4 +1,7 @@
-/** What holds for every text that goes out. Says what does not: an assertion for each of many thousand texts would take longer than the work. */
+/**
+ * What holds for every text that goes out. Says what does not: an assertion for each of many thousand texts would take
+ * longer than the work.
+ */
 import { chunkText } from "../../../plugins/botchat/text/chunk.ts";
 import { renderHtml } from "../../../plugins/botchat/text/html.ts";
 import { parseMarkdown } from "../../../plugins/botchat/text/markdown.ts";
@@ -23,7 +26,8 @@ function faultOfPart(part: RichText, limit: number): string | undefined {
   if (platform.text !== part.text) return `the platform reads ${JSON.stringify(platform.text)}`;
   // A stranger takes a space that does not break for any other.
   if (stranger.text !== part.text.replaceAll("\u00a0", " ")) return `a stranger reads ${JSON.stringify(stranger.text)}`;
-  if (platform.styles.join() !== stranger.styles.join()) return `two readers see two styles: ${platform.styles}; ${stranger.styles}`;
+  if (platform.styles.join() !== stranger.styles.join())
+    return `two readers see two styles: ${platform.styles}; ${stranger.styles}`;
   if (platform.ranges.length > 100) return `${platform.ranges.length} styles, 100 are shown`;
   const crossed = crossing(platform) ?? crossing(stranger);
   return crossed === undefined ? undefined : `styles cross: ${crossed}`;
@@ -41,6 +45,7 @@ export function faultOf(markdown: string, { limit, mode }: Cut): string | undefi
     const fault = faultOfPart(part, limit);
     if (fault !== undefined) return fault;
   }
-  if (seen(parts.map(({ text }) => text).join("")) !== seen(rich.text)) return "a visible character was lost between two messages";
+  if (seen(parts.map(({ text }) => text).join("")) !== seen(rich.text))
+    return "a visible character was lost between two messages";
   return undefined;
 }

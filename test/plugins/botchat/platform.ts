@@ -1,7 +1,12 @@
 /** The emulated platform with one bot, and a connection to it. */
 import type { Address, Reply } from "service-gateway/sdk";
 import type { ChannelConnection } from "service-gateway/sdk/channel";
-import { createPlatform, type Message, type Platform, type PlatformOptions } from "../../../plugins/playground/platform/index.ts";
+import {
+  createPlatform,
+  type Message,
+  type Platform,
+  type PlatformOptions,
+} from "../../../plugins/playground/platform/index.ts";
 import { onTestFinished } from "../../support/own-test.ts";
 import { createTestAccount, openConnection, type TestAccount } from "./account.ts";
 
@@ -38,7 +43,10 @@ export async function start(
   more: Parameters<typeof createTestAccount>[1] & { readonly platform?: Platform } = {},
 ): Promise<Started> {
   const platform = more.platform ?? (await openPlatform());
-  const account = createTestAccount({ botToken: token, apiRoot: platform.url, polling: quick, limits: noLimits, ...options }, more);
+  const account = createTestAccount(
+    { botToken: token, apiRoot: platform.url, polling: quick, limits: noLimits, ...options },
+    more,
+  );
   const connection = openConnection(account);
   await connection.start();
   return { platform, account, connection };

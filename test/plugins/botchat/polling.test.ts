@@ -13,7 +13,8 @@ import { ada, callsOf, openPlatform, quick, start, token } from "./platform.ts";
 
 aroundEach(inOwnTest);
 
-const lastStatus = (account: { statuses: readonly object[] }) => account.statuses.at(-1) as { state: string; detail?: string };
+const lastStatus = (account: { statuses: readonly object[] }) =>
+  account.statuses.at(-1) as { state: string; detail?: string };
 
 describe("when the platform does not respond properly", () => {
   // Alone, because it measures how long it waits. Tried again: the machine may do something else in the last wait.
@@ -56,7 +57,10 @@ describe.concurrent("commit before confirm", () => {
         commit = resolve;
       });
     platform.act.say(ada, ada, "one");
-    await until(() => callsOf(platform, "getUpdates").length >= 1 && commit !== undefined, "the update is being committed");
+    await until(
+      () => callsOf(platform, "getUpdates").length >= 1 && commit !== undefined,
+      "the update is being committed",
+    );
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(platform.pending()).toBe(1);
     account.onReceive = async () => {};
@@ -72,7 +76,9 @@ describe.concurrent("commit before confirm", () => {
     };
     platform.act.say(ada, ada, "one");
     await until(() => account.received.length === 1, "the update is stored at the third try");
-    expect(account.statuses.some((status) => status.state === "waiting" && /could not be stored/.test(status.detail ?? ""))).toBe(true);
+    expect(
+      account.statuses.some((status) => status.state === "waiting" && /could not be stored/.test(status.detail ?? "")),
+    ).toBe(true);
     await until(() => platform.pending() === 0, "the update is confirmed");
     expect(account.received).toHaveLength(1);
   });
@@ -154,7 +160,11 @@ describe.concurrent("commit before confirm", () => {
     await until(() => account.received.length === 3, "three updates");
     clearImmediate(immediate);
     clearInterval(count);
-    expect(account.received.map(({ raw }) => (raw as { message: { text: string } }).message.text)).toEqual(["one", "two", "three"]);
+    expect(account.received.map(({ raw }) => (raw as { message: { text: string } }).message.text)).toEqual([
+      "one",
+      "two",
+      "three",
+    ]);
     expect(turns.size).toBe(1);
   });
 
@@ -200,7 +210,8 @@ describe.concurrent("when the platform does not respond properly", () => {
       times: 1,
       kind: "refuse",
       status: 409,
-      description: "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first",
+      description:
+        "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first",
     });
     await until(() => account.statuses.some(({ detail }) => /a webhook is set/.test(detail ?? "")), "the conflict");
     await until(() => callsOf(platform, "deleteWebhook").length === 1, "the removal");
@@ -222,7 +233,11 @@ describe.concurrent("when the platform does not respond properly", () => {
     const platform = await openPlatform();
     const account = createTestAccount({ botToken: "7000000001:wrong", apiRoot: platform.url, polling: quick });
     await expect(openConnection(account).start()).rejects.toMatchObject({ reason: "unauthorized" });
-    expect(lastStatus(account)).toMatchObject({ state: "failed", code: "unauthorized", detail: "the platform rejects the bot token" });
+    expect(lastStatus(account)).toMatchObject({
+      state: "failed",
+      code: "unauthorized",
+      detail: "the platform rejects the bot token",
+    });
   });
 
   test("404 at startup blames the address before the token", async () => {
@@ -247,22 +262,28 @@ describe.concurrent("when the platform does not respond properly", () => {
     expect(callsOf(platform, "getUpdates")).toHaveLength(calls);
   });
 
-  test.each(["reset-before", "reset-after", "garbage", "status"] as const)("%s: the account waits, reports it, and loses nothing", async (kind) => {
-    const { platform, account } = await start();
-    platform.faults.add({ method: "getUpdates", times: 3, kind, ...(kind === "status" && { status: 502 }) });
-    platform.act.say(ada, ada, "one");
-    await until(() => account.received.length > 0, "the update");
-    await until(() => platform.pending() === 0 && lastStatus(account).state === "connected", "all is well again");
-    expect(new Set(account.received.map(({ id }) => id)).size).toBe(1);
-    expect(account.statuses.some(({ state }) => state === "waiting")).toBe(true);
-  });
+  test.each(["reset-before", "reset-after", "garbage", "status"] as const)(
+    "%s: the account waits, reports it, and loses nothing",
+    async (kind) => {
+      const { platform, account } = await start();
+      platform.faults.add({ method: "getUpdates", times: 3, kind, ...(kind === "status" && { status: 502 }) });
+      platform.act.say(ada, ada, "one");
+      await until(() => account.received.length > 0, "the update");
+      await until(() => platform.pending() === 0 && lastStatus(account).state === "connected", "all is well again");
+      expect(new Set(account.received.map(({ id }) => id)).size).toBe(1);
+      expect(account.statuses.some(({ state }) => state === "waiting")).toBe(true);
+    },
+  );
 
   test("an unreachable platform at startup is retried until it responds", async () => {
     const platform = await openPlatform();
     platform.faults.add({ method: "getMe", times: 3, kind: "reset-before" });
     const { account } = await start({}, { platform });
     expect(account.statuses.map(({ state }) => state)).toContain("waiting");
-    expect(lastStatus(account)).toMatchObject({ state: "connected", identity: { id: "7000000001", username: "house_bot", name: "House" } });
+    expect(lastStatus(account)).toMatchObject({
+      state: "connected",
+      identity: { id: "7000000001", username: "house_bot", name: "House" },
+    });
   });
 
   test("the watchdog reconnects when no getUpdates completes in time", async () => {
@@ -280,7 +301,9 @@ describe.concurrent("when the platform does not respond properly", () => {
       request.resume();
       const url = request.url ?? "";
       if (url.endsWith("/getMe"))
-        return void response.end(JSON.stringify({ ok: true, result: { id: 7000000001, is_bot: true, first_name: "House" } }));
+        return void response.end(
+          JSON.stringify({ ok: true, result: { id: 7000000001, is_bot: true, first_name: "House" } }),
+        );
       if (!url.endsWith("/getUpdates")) return void response.end(JSON.stringify({ ok: true, result: { url: "" } }));
       polls += 1;
       response.write('{"ok":true,"result":[');
@@ -306,12 +329,21 @@ describe.concurrent("when the platform does not respond properly", () => {
       request.resume();
       const me = request.url?.endsWith("/getMe") === true;
       if (request.url?.endsWith("/getUpdates") === true) polls += 1;
-      response.end(JSON.stringify({ ok: true, result: me ? { id: 7000000001, is_bot: true, first_name: "House" } : [{ junk: true }] }));
+      response.end(
+        JSON.stringify({
+          ok: true,
+          result: me ? { id: 7000000001, is_bot: true, first_name: "House" } : [{ junk: true }],
+        }),
+      );
     });
     await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
     onTestFinished(() => void server.close());
     const apiRoot = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const account = createTestAccount({ botToken: token, apiRoot, polling: { timeoutSeconds: 1, minDelayMs: 200, maxDelayMs: 200 } });
+    const account = createTestAccount({
+      botToken: token,
+      apiRoot,
+      polling: { timeoutSeconds: 1, minDelayMs: 200, maxDelayMs: 200 },
+    });
     const began = performance.now();
     await openConnection(account).start();
     await until(() => lastStatus(account).state === "waiting", "the wait");

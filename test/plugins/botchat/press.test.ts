@@ -8,11 +8,18 @@ test.each([
   [["inlineButtons"], "all"],
   [[], "off"],
   [["other"], "off"],
-])("capabilities %j set the button scope to %s", (capabilities, scope) => expect(buttonScope(capabilities)).toBe(scope));
+])("capabilities %j set the button scope to %s", (capabilities, scope) =>
+  expect(buttonScope(capabilities)).toBe(scope),
+);
 
 const press = (type: string) =>
   ({
-    callback_query: { id: "9", from: { id: 7 }, data: "go", message: { message_id: 5, date: 1, chat: { id: -7, type } } },
+    callback_query: {
+      id: "9",
+      from: { id: 7 },
+      data: "go",
+      message: { message_id: 5, date: 1, chat: { id: -7, type } },
+    },
   }) as unknown as Json;
 
 test.each<[ButtonScope, string, boolean]>([

@@ -1,4 +1,7 @@
-/** The preview's pace in one chat, and streams of every length and speed through preview and outbox; the clock is played. */
+/**
+ * The preview's pace in one chat, and streams of every length and speed through preview and outbox; the clock is
+ * played.
+ */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { startClock } from "../../../bench/soak/streams/clock.ts";
 import type { Fault } from "../../../bench/soak/streams/fake-chat.ts";
@@ -39,14 +42,30 @@ describe("a preview", () => {
 
   test("repeats an edit of any fate and gives up after three consecutive failures", async () => {
     const room = openRoom();
-    const fates: (Fault | undefined)[] = [undefined, "reset-after", "refuse", undefined, "refuse", "reset-before", "refuse"];
+    const fates: (Fault | undefined)[] = [
+      undefined,
+      "reset-after",
+      "refuse",
+      undefined,
+      "refuse",
+      "reset-before",
+      "refuse",
+    ];
     room.chat.fault = () => fates.shift();
     const preview = openPreview(room);
     for (let count = 10; count < 60; count += 1) {
       preview.update(words(count));
       await vi.advanceTimersByTimeAsync(1_000);
     }
-    expect(room.chat.calls.map(({ fate }) => fate)).toEqual(["done", "unknown", "refused", "done", "refused", "lost", "refused"]);
+    expect(room.chat.calls.map(({ fate }) => fate)).toEqual([
+      "done",
+      "unknown",
+      "refused",
+      "done",
+      "refused",
+      "lost",
+      "refused",
+    ]);
     expect(await preview.close()).toEqual(["1"]);
   });
 
@@ -59,7 +78,8 @@ describe("a preview", () => {
     }
     const times = room.chat.calls.map(({ at }) => at);
     expect(times.length).toBeGreaterThan(5);
-    for (const [index, at] of times.entries()) if (index > 0) expect(at - (times[index - 1] ?? 0)).toBeGreaterThanOrEqual(1_000);
+    for (const [index, at] of times.entries())
+      if (index > 0) expect(at - (times[index - 1] ?? 0)).toBeGreaterThanOrEqual(1_000);
     expect(new Set([...room.chat.messages.values()].map(({ thread }) => thread))).toEqual(new Set(["5", "6", "7"]));
   });
 
@@ -75,26 +95,32 @@ describe("a preview", () => {
     ["off", [undefined, undefined]],
     ["first", [77, undefined]],
     ["all", [77, 77]],
-  ] as const)("with replyToMode %s replies to the same messages as the answer will: %j", async (replyToMode, replies) => {
-    const room = openRoom({ settings: { replyToMode, textChunkLimit: 100 } });
-    const preview = openPreview(room, { trigger: "77" });
-    preview.update(words(20));
-    await vi.advanceTimersByTimeAsync(3_000);
-    expect([...room.chat.messages.values()].map(({ replyTo }) => replyTo)).toEqual(replies);
-  });
+  ] as const)(
+    "with replyToMode %s replies to the same messages as the answer will: %j",
+    async (replyToMode, replies) => {
+      const room = openRoom({ settings: { replyToMode, textChunkLimit: 100 } });
+      const preview = openPreview(room, { trigger: "77" });
+      preview.update(words(20));
+      await vi.advanceTimersByTimeAsync(3_000);
+      expect([...room.chat.messages.values()].map(({ replyTo }) => replyTo)).toEqual(replies);
+    },
+  );
 
   test.each([
     ["-1001", "1", undefined],
     ["-1001", "5", "5"],
     ["1001", "1", "1"],
-  ])("in chat %s with thread %s is sent with thread %s: General has no number, and only groups have one", async (chat, thread, named) => {
-    const room = openRoom({ chat });
-    const preview = openPreview(room, { thread });
-    preview.update(words(10));
-    await vi.advanceTimersByTimeAsync(1_000);
-    expect(room.chat.messages.get("1")?.thread).toBe(named);
-    await preview.close();
-  });
+  ])(
+    "in chat %s with thread %s is sent with thread %s: General has no number, and only groups have one",
+    async (chat, thread, named) => {
+      const room = openRoom({ chat });
+      const preview = openPreview(room, { thread });
+      preview.update(words(10));
+      await vi.advanceTimersByTimeAsync(1_000);
+      expect(room.chat.messages.get("1")?.thread).toBe(named);
+      await preview.close();
+    },
+  );
 
   test("that hangs delays the answer by at most five seconds", async () => {
     const room = openRoom();
@@ -129,21 +155,43 @@ describe("150 streams at realistic rates", () => {
 describe("the judge reports violations of a stream", () => {
   const call = (at: number, more: Partial<Outcome["calls"][number]> = {}) =>
     ({ method: "editMessageText", at, by: "preview", fate: "done", messageId: "1", ...more }) as const;
-  const good: Outcome = { calls: [call(1_000), call(2_000)], shown: ["a", "b"], wanted: ["a", "b"], failure: undefined, tookMs: 2_000 };
+  const good: Outcome = {
+    calls: [call(1_000), call(2_000)],
+    shown: ["a", "b"],
+    wanted: ["a", "b"],
+    failure: undefined,
+    tookMs: 2_000,
+  };
   const send = (by: string, fate: ChatCall["fate"] = "done") => call(9_000, { method: "sendMessage", by, fate });
 
   test.each([
     [["1 calls were too fast for the platform"], { calls: [call(1_000, { fate: "limited" })] }],
-    [["1 calls came less than a second after the one before"], { calls: [call(1_000), call(1_900, { fate: "unknown" })] }],
-    [["4 messages were sent for an answer of 2"], { calls: [0, 1, 2, 3].map((index) => ({ ...send("outbox"), at: index * 1_000 })) }],
+    [
+      ["1 calls came less than a second after the one before"],
+      { calls: [call(1_000), call(1_900, { fate: "unknown" })] },
+    ],
+    [
+      ["4 messages were sent for an answer of 2"],
+      { calls: [0, 1, 2, 3].map((index) => ({ ...send("outbox"), at: index * 1_000 })) },
+    ],
     [["the answer failed: refused"], { failure: "refused" }],
     [["a message of the answer is missing"], { shown: ["a"] }],
     [["1 messages are there that are none of the answer, and 0 were in doubt"], { shown: ["a", "b", "a"] }],
     [["the messages of the answer are in another order"], { shown: ["b", "a"] }],
     [[], { calls: [send("outbox", "unknown")], shown: ["a", "a", "b"] }],
-    [[], { calls: [send("outbox", "unanswered"), send("outbox", "unanswered")], shown: ["b"], failure: "send_fate_unknown" }],
+    [
+      [],
+      {
+        calls: [send("outbox", "unanswered"), send("outbox", "unanswered")],
+        shown: ["b"],
+        failure: "send_fate_unknown",
+      },
+    ],
     [["a message of the answer is missing"], { calls: [send("outbox", "unanswered")], shown: ["b"] }],
-    [["the preview sent again after a message of unknown fate"], { calls: [send("preview", "unanswered"), send("preview", "unknown")] }],
+    [
+      ["the preview sent again after a message of unknown fate"],
+      { calls: [send("preview", "unanswered"), send("preview", "unknown")] },
+    ],
   ])("%j", (violations, wrong) => {
     expect(judge(good)).toEqual([]);
     expect(judge({ ...good, ...wrong })).toEqual(violations);

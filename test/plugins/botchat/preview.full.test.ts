@@ -26,10 +26,15 @@ async function startPreview(
     uncertain.times += 1;
   };
   const open = (at: Address) =>
-    started.connection.preview?.(at, { resume: more.resume ?? [], onMessage: (ids) => void told.push(ids), onUncertain });
+    started.connection.preview?.(at, {
+      resume: more.resume ?? [],
+      onMessage: (ids) => void told.push(ids),
+      onUncertain,
+    });
   const preview = open(address);
   if (preview === undefined) throw new Error("the channel has no preview");
-  const calls = () => started.platform.calls.list().filter(({ method }) => method === "sendMessage" || method === "editMessageText");
+  const calls = () =>
+    started.platform.calls.list().filter(({ method }) => method === "sendMessage" || method === "editMessageText");
   return { ...started, preview, open, uncertain, told, calls };
 }
 
@@ -46,7 +51,8 @@ describe("partial previews", () => {
     }
     await until(() => messageIn(platform, told[0]?.[0])?.text === words(150), "the whole text");
     const times = calls().map(({ at }) => at);
-    for (let index = 1; index < times.length; index += 1) expect((times[index] ?? 0) - (times[index - 1] ?? 0)).toBeGreaterThanOrEqual(950);
+    for (let index = 1; index < times.length; index += 1)
+      expect((times[index] ?? 0) - (times[index - 1] ?? 0)).toBeGreaterThanOrEqual(950);
     expect(calls().filter(({ method }) => method === "sendMessage")).toHaveLength(1);
     expect(await preview.close()).toEqual(told[0]);
   });
@@ -123,7 +129,12 @@ describe.concurrent("partial previews", () => {
     const { platform, preview, told, calls } = await startPreview();
     preview.update(words(10));
     await until(() => told.length === 1, "the preview");
-    platform.faults.add({ method: "editMessageText", times: 50, kind: "refuse", description: "Bad Request: something" });
+    platform.faults.add({
+      method: "editMessageText",
+      times: 50,
+      kind: "refuse",
+      description: "Bad Request: something",
+    });
     for (let count = 11; count <= 60; count += 1) {
       preview.update(words(count));
       await sleep(20);
@@ -208,7 +219,10 @@ describe.concurrent("other preview modes", () => {
   });
 
   test("block: grows by whole paragraphs of the configured size", async () => {
-    const { platform, preview, told } = await startPreview({ streamMode: "block", draftChunk: { minChars: 40, maxChars: 120 } });
+    const { platform, preview, told } = await startPreview({
+      streamMode: "block",
+      draftChunk: { minChars: 40, maxChars: 120 },
+    });
     const paragraph = "This paragraph has exactly so many words.";
     preview.update(`${paragraph}\n\n${paragraph}\n\nAnd then some`);
     await until(() => told.length === 1, "the preview");

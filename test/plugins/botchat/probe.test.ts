@@ -29,7 +29,11 @@ describe("probe", () => {
   test("names the bot of a refused token without showing the token", async () => {
     const { connection } = await look({ botToken: `${bot}:revoked` });
     const said = await connection.probe?.();
-    expect(said).toMatchObject({ ok: false, identity: { id: String(bot) }, detail: expect.stringContaining("rejects the bot token") });
+    expect(said).toMatchObject({
+      ok: false,
+      identity: { id: String(bot) },
+      detail: expect.stringContaining("rejects the bot token"),
+    });
     expect(said?.detail).not.toContain("revoked");
   });
 
@@ -77,7 +81,10 @@ describe("members", () => {
       ["restricted", "let an administrator lift the restriction"],
     ] as const) {
       platform.act.setMember(kitchen, bot, status);
-      expect(await connection.members?.(String(kitchen))).toMatchObject({ ok: false, detail: expect.stringContaining(remedy) });
+      expect(await connection.members?.(String(kitchen))).toMatchObject({
+        ok: false,
+        detail: expect.stringContaining(remedy),
+      });
     }
     expect(await detail(-1_009_999_999_999)).toContain("correct the id");
     const group = platform.world.addGroup({ id: -4_000_001, type: "group", title: "Small" });

@@ -39,7 +39,10 @@ const targets = {
   },
 };
 
-const proxies: Readonly<Record<string, (account?: Account) => Promise<TestProxy>>> = { http: httpProxy, socks5: socksProxy };
+const proxies: Readonly<Record<string, (account?: Account) => Promise<TestProxy>>> = {
+  http: httpProxy,
+  socks5: socksProxy,
+};
 
 function wire(options: TransportOptions) {
   const transport = createTransport({ connectTimeoutMs: 500, ...options });
@@ -70,46 +73,63 @@ async function failure(promise: Promise<unknown>): Promise<Error> {
     (thrown: Error) => thrown,
   );
   const shown = `${error.message} ${error.stack} ${JSON.stringify(error)} ${String(error.cause)}`;
-  for (const secret of ["very-secret-token", account.user, account.password, encodeURIComponent(account.password), "mistaken"]) {
+  for (const secret of [
+    "very-secret-token",
+    account.user,
+    account.password,
+    encodeURIComponent(account.password),
+    "mistaken",
+  ]) {
     expect(shown).not.toContain(secret);
   }
   return error;
 }
 
 describe.each(Object.entries(proxies))("a proxy by %s", (scheme, createProxy) => {
-  test.each(Object.entries(targets))("carries calls and files to a server that speaks %s", async (kind, createTarget) => {
-    const apiRoot = await createTarget();
-    const proxy = await createProxy();
-    const { say, fetch } = await open(apiRoot, `${scheme}://127.0.0.1:${proxy.port}`);
-    expect(await say()).toEqual({ message_id: 1 });
-    expect(await fetch()).toBe("a file");
-    const host = new URL(apiRoot).host;
-    const way = scheme === "socks5" ? "SOCKS5" : "CONNECT";
-    if (scheme === "http" && kind === "plain") expect(proxy.asked).toEqual([`POST ${host}`, `GET ${host}`]);
-    else expect(new Set(proxy.asked)).toEqual(new Set([`${way} ${host}`]));
-  });
+  test.each(Object.entries(targets))(
+    "carries calls and files to a server that speaks %s",
+    async (kind, createTarget) => {
+      const apiRoot = await createTarget();
+      const proxy = await createProxy();
+      const { say, fetch } = await open(apiRoot, `${scheme}://127.0.0.1:${proxy.port}`);
+      expect(await say()).toEqual({ message_id: 1 });
+      expect(await fetch()).toBe("a file");
+      const host = new URL(apiRoot).host;
+      const way = scheme === "socks5" ? "SOCKS5" : "CONNECT";
+      if (scheme === "http" && kind === "plain") expect(proxy.asked).toEqual([`POST ${host}`, `GET ${host}`]);
+      else expect(new Set(proxy.asked)).toEqual(new Set([`${way} ${host}`]));
+    },
+  );
 
-  test.each(Object.entries(targets))("accepts a user and a password for a server that speaks %s", async (_kind, createTarget) => {
-    const apiRoot = await createTarget();
-    const proxy = await createProxy(account);
-    const { say, fetch } = await open(apiRoot, `${scheme}://${credentials}127.0.0.1:${proxy.port}`);
-    expect(await say()).toEqual({ message_id: 1 });
-    expect(await fetch()).toBe("a file");
-  });
+  test.each(Object.entries(targets))(
+    "accepts a user and a password for a server that speaks %s",
+    async (_kind, createTarget) => {
+      const apiRoot = await createTarget();
+      const proxy = await createProxy(account);
+      const { say, fetch } = await open(apiRoot, `${scheme}://${credentials}127.0.0.1:${proxy.port}`);
+      expect(await say()).toEqual({ message_id: 1 });
+      expect(await fetch()).toBe("a file");
+    },
+  );
 
-  test.each(Object.entries(targets))("reports a rejected password on the way to a server that speaks %s", async (_kind, createTarget) => {
-    const apiRoot = await createTarget();
-    const proxy = await createProxy(account);
-    for (const given of ["us%20er:mistaken@", ""]) {
-      const { say, fetch } = await open(apiRoot, `${scheme}://${given}127.0.0.1:${proxy.port}`);
-      const error = await failure(say());
-      expect(error).toBeInstanceOf(ChannelError);
-      expect(error).toMatchObject({ reason: "network", fate: "not-sent", retryable: true });
-      expect(error.message).toMatch(/PROXY_AUTHENTICATION.*does not accept the user and password of the option proxy/);
-      expect((await failure(fetch())).message).toMatch(/PROXY_AUTHENTICATION|STATUS_407/);
-    }
-    expect(proxy.asked.length).toBeGreaterThan(0);
-  });
+  test.each(Object.entries(targets))(
+    "reports a rejected password on the way to a server that speaks %s",
+    async (_kind, createTarget) => {
+      const apiRoot = await createTarget();
+      const proxy = await createProxy(account);
+      for (const given of ["us%20er:mistaken@", ""]) {
+        const { say, fetch } = await open(apiRoot, `${scheme}://${given}127.0.0.1:${proxy.port}`);
+        const error = await failure(say());
+        expect(error).toBeInstanceOf(ChannelError);
+        expect(error).toMatchObject({ reason: "network", fate: "not-sent", retryable: true });
+        expect(error.message).toMatch(
+          /PROXY_AUTHENTICATION.*does not accept the user and password of the option proxy/,
+        );
+        expect((await failure(fetch())).message).toMatch(/PROXY_AUTHENTICATION|STATUS_407/);
+      }
+      expect(proxy.asked.length).toBeGreaterThan(0);
+    },
+  );
 
   test("reports a server that it cannot reach", async () => {
     const proxy = await createProxy();

@@ -1,4 +1,6 @@
-/** Our HTML as two parsers read it that know nothing of us: the emulated platform's, and the one of a client library. */
+/**
+ * Our HTML as two parsers read it that know nothing of us: the emulated platform's, and the one of a client library.
+ */
 import { thtml } from "@mtcute/html-parser";
 import { orderEntities } from "../../../plugins/playground/platform/entities.ts";
 import { parseHtml } from "../../../plugins/playground/platform/parse.ts";
@@ -15,7 +17,11 @@ function reading(text: string, ranges: Reading["ranges"]): Reading {
   return { text, styles: styles.sort(), ranges };
 }
 
-const platformNames: Readonly<Record<string, string>> = { text_link: "link", text_mention: "link", expandable_blockquote: "blockquote" };
+const platformNames: Readonly<Record<string, string>> = {
+  text_link: "link",
+  text_mention: "link",
+  expandable_blockquote: "blockquote",
+};
 
 export function readAsPlatform(html: string): Reading {
   const { text, entities } = parseHtml(html, () => undefined);

@@ -40,7 +40,10 @@ test("a search finds only stickers with a file id for this bot, with their emoji
     u2: { description: "a tea cup", fileIds: { "8": "other" } },
     u3: { description: 7, fileIds: { "7000000001": "broken" } },
   };
-  writeFileSync(join(dirname(account.account.directory), "sticker-cache.json"), JSON.stringify({ version: 1, stickers }));
+  writeFileSync(
+    join(dirname(account.account.directory), "sticker-cache.json"),
+    JSON.stringify({ version: 1, stickers }),
+  );
   expect(await connection.findMedia?.("sticker", "tea", 5)).toEqual([
     { ref: "mine", emoji: "🫖", setName: "kitchen", description: "a tea pot" },
   ]);

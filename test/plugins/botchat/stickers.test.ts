@@ -62,7 +62,14 @@ test("a sticker without a description is found by emoji and set, and is retried 
 
 test("an invalid cache file is replaced and leaves no other file behind", async () => {
   const { open, file, directory } = room();
-  for (const junk of ["", "{", "[]", '{"stickers":[]}', '{"stickers":{"unique":{"description":5}}}', '{"stickers":{"unique":"x"}}']) {
+  for (const junk of [
+    "",
+    "{",
+    "[]",
+    '{"stickers":[]}',
+    '{"stickers":{"unique":{"description":5}}}',
+    '{"stickers":{"unique":"x"}}',
+  ]) {
     writeFileSync(file, junk);
     expect(await open().describe(sticker, asker("a cat"))).toBe("a cat");
     expect(readdirSync(directory)).toEqual(["sticker-cache.json"]);

@@ -6,10 +6,15 @@ import { crossing, readAsPlatform, readAsStranger } from "./readers.ts";
 
 test("10,000 random documents are sent completely, within limits, and read alike by two independent parsers", () => {
   fc.assert(
-    fc.property(documents, fc.integer({ min: 8, max: 400 }), fc.constantFrom("length", "newline"), (markdown, limit, mode) => {
-      const fault = faultOf(markdown, { limit, mode });
-      if (fault !== undefined) throw new Error(fault);
-    }),
+    fc.property(
+      documents,
+      fc.integer({ min: 8, max: 400 }),
+      fc.constantFrom("length", "newline"),
+      (markdown, limit, mode) => {
+        const fault = faultOf(markdown, { limit, mode });
+        if (fault !== undefined) throw new Error(fault);
+      },
+    ),
     { numRuns: 10_000 },
   );
 }, 120_000);

@@ -12,7 +12,9 @@ const html = (markdown: string) => {
 };
 
 const table = (...rows: readonly (readonly string[])[]) =>
-  [rows[0], (rows[0] ?? []).map(() => "---"), ...rows.slice(1)].map((row) => `| ${(row ?? []).join(" | ")} |`).join("\n");
+  [rows[0], (rows[0] ?? []).map(() => "---"), ...rows.slice(1)]
+    .map((row) => `| ${(row ?? []).join(" | ")} |`)
+    .join("\n");
 
 describe("a table that fits a phone in one line", () => {
   test("is aligned by the columns of a fixed-width font", () => {
@@ -36,7 +38,9 @@ describe("a table that fits a phone in one line", () => {
   });
 
   test("starts its own line after a bullet, and the list continues", () => {
-    expect(html("- one\n\n  | a | b |\n  |---|---|\n  | 1 | 2 |\n- two")).toBe("• one\n\n<pre>a | b\n--+--\n1 | 2</pre>\n\n• two");
+    expect(html("- one\n\n  | a | b |\n  |---|---|\n  | 1 | 2 |\n- two")).toBe(
+      "• one\n\n<pre>a | b\n--+--\n1 | 2</pre>\n\n• two",
+    );
   });
 });
 
@@ -44,7 +48,9 @@ describe("a wider table", () => {
   const long = "a description that no phone shows in one line";
 
   test("becomes a block per row, with the first column as title and each value after its column name", () => {
-    expect(html(table(["Model", "What it is", "Price"], ["**A** one", long, "3"], ["[B](https://b.c)", "see `x.md`", "4"]))).toBe(
+    expect(
+      html(table(["Model", "What it is", "Price"], ["**A** one", long, "3"], ["[B](https://b.c)", "see `x.md`", "4"])),
+    ).toBe(
       [
         "<b>Model: A one</b>",
         `<b>What it is:</b> ${long}`,
@@ -58,9 +64,9 @@ describe("a wider table", () => {
   });
 
   test("omits empty cells and names each column as its header does", () => {
-    expect(html(table(["", "Ready?", "In (€)", ""], ["A", long, "3", ""], ["", "", "", ""], ["", "yes", "", "really"]))).toBe(
-      ["<b>A</b>", `<b>Ready?</b> ${long}`, "<b>In (€):</b> 3", "", "<b>Ready?</b> yes", "really"].join("\n"),
-    );
+    expect(
+      html(table(["", "Ready?", "In (€)", ""], ["A", long, "3", ""], ["", "", "", ""], ["", "yes", "", "really"])),
+    ).toBe(["<b>A</b>", `<b>Ready?</b> ${long}`, "<b>In (€):</b> 3", "", "<b>Ready?</b> yes", "really"].join("\n"));
   });
 
   test("becomes a list with one column, and only its header without rows", () => {
@@ -86,14 +92,20 @@ describe("a wider table", () => {
 
   test("is indented in a list and stays inside a quote", () => {
     const rows = table(["A", "B"], ["1", long]).split("\n");
-    expect(html(`1. one\n\n${rows.map((row) => `   ${row}`).join("\n")}`)).toBe(`1. one\n\n   <b>A: 1</b>\n   <b>B:</b> ${long}`);
-    expect(html(rows.map((row) => `> ${row}`).join("\n"))).toBe(`<blockquote><b>A: 1</b>\n<b>B:</b> ${long}</blockquote>`);
+    expect(html(`1. one\n\n${rows.map((row) => `   ${row}`).join("\n")}`)).toBe(
+      `1. one\n\n   <b>A: 1</b>\n   <b>B:</b> ${long}`,
+    );
+    expect(html(rows.map((row) => `> ${row}`).join("\n"))).toBe(
+      `<blockquote><b>A: 1</b>\n<b>B:</b> ${long}</blockquote>`,
+    );
   });
 
   test("stays in one message if it fits, and is otherwise split between rows", () => {
     const rows = table(["A", "B"], ...["1", "2", "3"].map((name) => [name, long]));
     const cut = (limit: number, mode: "length" | "newline") =>
-      chunkText(parseMarkdown(`before\n\n${rows}\n\nafter`), { limit, mode }).map(({ text }) => text.replaceAll(long, "..."));
+      chunkText(parseMarkdown(`before\n\n${rows}\n\nafter`), { limit, mode }).map(({ text }) =>
+        text.replaceAll(long, "..."),
+      );
     expect(cut(168, "length")).toEqual(["before", "A: 1\nB: ...\n\nA: 2\nB: ...\n\nA: 3\nB: ...", "after"]);
     expect(cut(4_000, "newline")).toEqual(["before", "A: 1\nB: ...\n\nA: 2\nB: ...\n\nA: 3\nB: ...", "after"]);
     expect(cut(70, "length")).toEqual(["before\n\nA: 1\nB: ...", "A: 2\nB: ...", "A: 3\nB: ...\n\nafter"]);

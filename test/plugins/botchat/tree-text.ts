@@ -1,4 +1,7 @@
-/** The text of a Markdown tree, put together from the parser's tokens by a walk of its own, without white space: what has to arrive. */
+/**
+ * The text of a Markdown tree, put together from the parser's tokens by a walk of its own, without white space: what
+ * has to arrive.
+ */
 import type { Token } from "markdown-it";
 import { markdownParser } from "../../../plugins/botchat/text/markdown-parser.ts";
 
@@ -34,7 +37,8 @@ function inlineText(tokens: readonly Token[], plain: boolean, linked = false): s
       const inLink = linked || links.length > 0;
       const alt = inlineText(token.children ?? [], true).trim() || token.content.trim() || source;
       text += alt;
-      if (!inLink && alt !== source && (plain || !isLink(source))) text += isLink(source) ? `(${source})` : behind(source);
+      if (!inLink && alt !== source && (plain || !isLink(source)))
+        text += isLink(source) ? `(${source})` : behind(source);
     } else text += token.type.endsWith("break") ? "\n" : token.content;
   }
   return text;
@@ -63,7 +67,11 @@ function tableText(tokens: readonly Token[]): TableText {
   return { aligned: aligned.join("\n"), blocks: visible(blocks.join("")) };
 }
 
-function bullet(tokens: readonly Token[], at: number, number: string): { readonly text: string; readonly boxed: boolean } {
+function bullet(
+  tokens: readonly Token[],
+  at: number,
+  number: string,
+): { readonly text: string; readonly boxed: boolean } {
   const first = tokens[at + 2]?.type === "inline" ? tokens[at + 2]?.children?.[0] : undefined;
   const box = first?.type === "text" ? /^\[([ xX])\] /.exec(first.content)?.[1] : undefined;
   if (box === undefined) return { text: number === "" ? "•" : `${number}.`, boxed: false };
@@ -107,8 +115,8 @@ function pieces(tokens: readonly Token[]): readonly (string | TableText)[] {
 }
 
 /**
- * The ways in which a table may stand at the beginning of a text. Its line of dashes has some length; what is below it may begin
- * with dashes as well.
+ * The ways in which a table may stand at the beginning of a text. Its line of dashes has some length; what is below it
+ * may begin with dashes as well.
  */
 function waysOf({ aligned, blocks }: TableText, text: string): readonly string[] {
   const [head = "", ...rows] = aligned.split("\n");

@@ -13,7 +13,9 @@ describe("an update", () => {
   });
 
   test("of each requested kind is covered, and none of another kind", () => {
-    const kinds = Object.values(updates).map(({ update }) => Object.keys(update).find((field) => field !== "update_id"));
+    const kinds = Object.values(updates).map(({ update }) =>
+      Object.keys(update).find((field) => field !== "update_id"),
+    );
     expect([...new Set(kinds)].sort()).toEqual([...updateKinds].sort());
     for (const name of Object.keys(updates)) expect(updateKinds).toContain(name.split(" ")[0]);
   });

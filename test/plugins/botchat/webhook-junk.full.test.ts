@@ -15,7 +15,9 @@ test("10,000 in a row are refused, and the next update arrives", async () => {
   });
   await openConnection(account).start();
   await until(() => account.statuses.at(-1)?.state === "connected", "the registration");
-  const statuses = await sendJunkRequests(webhookUrl, { headers: { "x-telegram-bot-api-secret-token": webhookSecret } });
+  const statuses = await sendJunkRequests(webhookUrl, {
+    headers: { "x-telegram-bot-api-secret-token": webhookSecret },
+  });
   // 413: a megabyte and its quotes are more than a body may have.
   expect(Object.keys(statuses).filter((status) => !["400", "413"].includes(status))).toEqual([]);
   expect(statuses["400"]).toBeGreaterThanOrEqual(burst);

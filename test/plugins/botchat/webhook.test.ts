@@ -29,7 +29,9 @@ async function listening(polling: object = quick, more: object = {}) {
     headers: Record<string, string> = { "x-telegram-bot-api-secret-token": secret },
     method = "POST",
   ) =>
-    fetch(`http://127.0.0.1:${port}${path}`, { method, headers, ...(method === "POST" && { body }) }).then((response) => response.status);
+    fetch(`http://127.0.0.1:${port}${path}`, { method, headers, ...(method === "POST" && { body }) }).then(
+      (response) => response.status,
+    );
   return { platform, account, connection, port, post };
 }
 
@@ -126,9 +128,18 @@ describe("registering the webhook", () => {
   });
 
   test("ends with a remedy when the token is rejected", async () => {
-    const { account } = await refused({ method: "setWebhook", times: 1, kind: "refuse", status: 401, description: "Unauthorized" });
+    const { account } = await refused({
+      method: "setWebhook",
+      times: 1,
+      kind: "refuse",
+      status: 401,
+      description: "Unauthorized",
+    });
     await until(() => account.statuses.at(-1)?.state === "failed", "the end");
-    expect(account.statuses.at(-1)).toMatchObject({ code: "unauthorized", detail: "the platform rejects the bot token" });
+    expect(account.statuses.at(-1)).toMatchObject({
+      code: "unauthorized",
+      detail: "the platform rejects the bot token",
+    });
   });
 });
 
@@ -202,7 +213,10 @@ describe("the listener", () => {
     account.clientOf = (request) => String(request.headers["x-client"]);
     account.clock.at = 1_000_000;
     const call = (client: string, value: string, id = 5) =>
-      post("/telegram-webhook", update.replace("5", String(id)), { "x-telegram-bot-api-secret-token": value, "x-client": client });
+      post("/telegram-webhook", update.replace("5", String(id)), {
+        "x-telegram-bot-api-secret-token": value,
+        "x-client": client,
+      });
     expect(await call("platform", secret, 1)).toBe(200);
     for (const client of ["attacker", "platform"]) {
       const statuses: number[] = [];
@@ -250,7 +264,9 @@ describe("the listener", () => {
 });
 
 test("an address without a secret is rejected before anything starts", () => {
-  expect(() => openConnection(createTestAccount({ botToken: token, webhookUrl: "https://x.y" }))).toThrow(/webhookSecret is not/);
+  expect(() => openConnection(createTestAccount({ botToken: token, webhookUrl: "https://x.y" }))).toThrow(
+    /webhookSecret is not/,
+  );
 });
 
 test("a port in use is reported in one clear sentence", async () => {
@@ -267,9 +283,13 @@ test("a port in use is reported in one clear sentence", async () => {
 });
 
 test("a listener on all addresses logs a warning, and one on this machine only does not", async () => {
-  const warned = async (more: object) => (await listening(quick, more)).account.logs.filter(({ level }) => level === "warn");
+  const warned = async (more: object) =>
+    (await listening(quick, more)).account.logs.filter(({ level }) => level === "warn");
   expect(await warned({ webhookHost: "0.0.0.0" })).toMatchObject([
-    { fields: { option: "webhookHost", host: "0.0.0.0" }, message: "the webhook listener listens on all addresses of this machine" },
+    {
+      fields: { option: "webhookHost", host: "0.0.0.0" },
+      message: "the webhook listener listens on all addresses of this machine",
+    },
   ]);
   expect(await warned({})).toEqual([]);
 });

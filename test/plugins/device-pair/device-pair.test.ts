@@ -17,12 +17,16 @@ describe("pairing a device", () => {
     expect(answer).toContain(`${room.gateway.url}/devices/pair`);
     expect(answer).toContain("10 minutes");
     const asked = await room.ask(/`([A-Z2-9]{8})`/.exec(answer)?.[1] ?? "");
-    expect(asked).toMatchObject({ status: 202, body: { ok: true, status: "pending", id: expect.stringMatching(/^[A-Z2-9]{8}$/) } });
+    expect(asked).toMatchObject({
+      status: 202,
+      body: { ok: true, status: "pending", id: expect.stringMatching(/^[A-Z2-9]{8}$/) },
+    });
     const { id, secret } = asked.body;
     expect(room.chat.sent.at(-1)).toMatchObject({
       chat: "7",
       text: [
-        `A device asks to use the gateway, from \`127.0.0.1\`. \`/pair approve ${id}\` approves it, \`/pair revoke ${id}\` denies it.`,
+        `A device asks to use the gateway, from \`127.0.0.1\`. \`/pair approve ${id}\` approves it, \`/pair ` +
+          `revoke ${id}\` denies it.`,
         'The name it gives: `"Laptop"`',
       ].join("\n"),
     });
@@ -147,7 +151,8 @@ describe("a setup code", () => {
   test("guessed wrong counts for an IPv6 subscriber network rather than for each address", async () => {
     const room = await openRoom({ trustedProxies: ["127.0.0.1"] });
     const from = (network: number, host: number) => `2001:db8:0:${network}::${host}`;
-    for (let host = 1; host <= 10; host += 1) expect((await room.ask("WRONG234", "Laptop", from(7, host))).status).toBe(403);
+    for (let host = 1; host <= 10; host += 1)
+      expect((await room.ask("WRONG234", "Laptop", from(7, host))).status).toBe(403);
     expect((await room.ask("WRONG234", "Laptop", from(7, 99))).status).toBe(429);
     expect((await room.ask("WRONG234", "Laptop", from(8, 1))).status).toBe(403);
   });
@@ -235,13 +240,19 @@ test("`/pair` shows the configured address; without one, it warns the owner if t
   expect(answer).not.toContain("options.address");
 });
 
-test.each(["http://0.0.0.0:18789", "http://[::]:18789"])("%s is a listen address that a device cannot open, so the owner is warned", async (address) => {
-  expect(await (await openRoom({ plugin: { address } })).say("/pair")).toContain("plugins.entries.device-pair.options.address");
-});
+test.each(["http://0.0.0.0:18789", "http://[::]:18789"])(
+  "%s is a listen address that a device cannot open, so the owner is warned",
+  async (address) => {
+    expect(await (await openRoom({ plugin: { address } })).say("/pair")).toContain(
+      "plugins.entries.device-pair.options.address",
+    );
+  },
+);
 
 test("`/pair` with unknown words shows its usage", async () => {
   const room = await openRoom();
-  for (const text of ["/pair nonsense", "/pair approve A B", "/pair status now"]) expect(await room.say(text)).toContain("Use `/pair`");
+  for (const text of ["/pair nonsense", "/pair approve A B", "/pair status now"])
+    expect(await room.say(text)).toContain("Use `/pair`");
 });
 
 test("no token, secret or code, nor the gateway token, appears in a log, the state or the chat", async () => {
@@ -256,13 +267,17 @@ test("no token, secret or code, nor the gateway token, appears in a log, the sta
   const said = room.chat.sent.map(({ text }) => text).join("\n");
   for (const secret of [token, body.secret, gatewayToken]) expect(said).not.toContain(secret);
   const log = readFileSync(join(state, "logs", "gateway.log"), "utf8");
-  for (const what of ["asks to be paired", "is approved"]) expect(log).toMatch(new RegExp(`"device":"${body.id}".*a device ${what}`));
+  for (const what of ["asks to be paired", "is approved"])
+    expect(log).toMatch(new RegExp(`"device":"${body.id}".*a device ${what}`));
   await room.gateway.close();
-  const files = readdirSync(state, { recursive: true, encoding: "utf8" }).filter((file) => statSync(join(state, file)).isFile());
+  const files = readdirSync(state, { recursive: true, encoding: "utf8" }).filter((file) =>
+    statSync(join(state, file)).isFile(),
+  );
   expect(files.length).toBeGreaterThan(2);
   for (const file of files) {
     const content = readFileSync(join(state, file), "latin1");
-    for (const secret of [token, body.secret]) expect(content.includes(String(secret)), `${file} holds ${secret}`).toBe(false);
+    for (const secret of [token, body.secret])
+      expect(content.includes(String(secret)), `${file} holds ${secret}`).toBe(false);
     if (file !== "gateway-token") expect(content.includes(gatewayToken)).toBe(false);
   }
 });
@@ -308,7 +323,9 @@ test("the pairing page asks, waits for approval and shows the token, even behind
     setTimeout: (done: () => void) => setTimeout(done, 20),
   });
   const submitted = submit({ preventDefault() {} });
-  await expect.poll(() => state.textContent).toMatch(/^Asked as [A-Z2-9]{8}\. The owner approves it in the chat: \/pair approve /);
+  await expect
+    .poll(() => state.textContent)
+    .toMatch(/^Asked as [A-Z2-9]{8}\. The owner approves it in the chat: \/pair approve /);
   await room.say("/pair approve");
   await submitted;
   expect(state.textContent).toContain("This device is paired");
@@ -329,7 +346,11 @@ test("simultaneous setup codes are all counted before the first is compared, eve
   };
   const routes = deviceRoutes({ devices: { ask } as unknown as Devices, elapsed: () => 0, onAsked: async () => {} });
   const post = routes.find(({ method }) => method === "POST");
-  const guess = { body: { code: "WRONG234", name: "Laptop" }, clientAddress: "192.0.2.1", client: "192.0.2.1" } as unknown as RouteRequest;
+  const guess = {
+    body: { code: "WRONG234", name: "Laptop" },
+    clientAddress: "192.0.2.1",
+    client: "192.0.2.1",
+  } as unknown as RouteRequest;
   const answers = await Promise.all(Array.from({ length: 30 }, async () => await post?.handler(guess)));
   expect(answers.map((answer) => answer?.status)).toEqual([...Array(10).fill(403), ...Array(20).fill(429)]);
   expect(compared).toBe(10);

@@ -44,7 +44,14 @@ export async function openRoom(
     config: {
       gateway: { port: 0, drainSeconds: 2, trustedProxies: options.trustedProxies ?? [] },
       agents: { defaults: { engine: "scripted" } },
-      channels: { loopback: { dmPolicy: "open", allowFrom: ["7", "*"], groupPolicy: "open", groups: { "*": { requireMention: false } } } },
+      channels: {
+        loopback: {
+          dmPolicy: "open",
+          allowFrom: ["7", "*"],
+          groupPolicy: "open",
+          groups: { "*": { requireMention: false } },
+        },
+      },
       plugins: { entries: { "device-pair": { options: options.plugin ?? {} } } },
     },
     plugins: [devicePair, chat.plugin, repeat],
@@ -56,7 +63,11 @@ export async function openRoom(
   });
   const call = async (path: string, init: RequestInit = {}): Promise<Answer> => {
     const response = await fetch(`${running.gateway.url}${path}`, init);
-    return { status: response.status, body: (await response.json()) as Record<string, unknown>, headers: response.headers };
+    return {
+      status: response.status,
+      body: (await response.json()) as Record<string, unknown>,
+      headers: response.headers,
+    };
   };
   const room: Room = {
     ...running,
@@ -78,14 +89,18 @@ export async function openRoom(
     code: async () => /`([A-Z2-9]{8})`/.exec(await room.say("/pair"))?.[1] ?? "",
     async ask(code, name = "Laptop", from) {
       const before = chat.sent.length;
-      const headers = { "content-type": "application/json", ...(from === undefined ? {} : { "x-forwarded-for": from }) };
+      const headers = {
+        "content-type": "application/json",
+        ...(from === undefined ? {} : { "x-forwarded-for": from }),
+      };
       const answer = await call("/devices/pair", { method: "POST", headers, body: JSON.stringify({ code, name }) });
       // It is told in the chat, which must not look like an answer to what is written there next.
       if (answer.status === 202) await chat.sentCount(before + 1);
       return answer;
     },
     collect: (id, secret) => call(`/devices/pair/${id}`, { headers: { authorization: `Bearer ${secret}` } }),
-    describe: async (token) => (await call("/gateway/describe", { headers: { authorization: `Bearer ${token}` } })).status,
+    describe: async (token) =>
+      (await call("/gateway/describe", { headers: { authorization: `Bearer ${token}` } })).status,
     async pair(name) {
       const { body } = await room.ask(await room.code(), name);
       await room.say("/pair approve");

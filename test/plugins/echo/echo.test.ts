@@ -47,12 +47,16 @@ const never = new AbortController().signal;
 const ask = (text: string, inbound?: Partial<Inbound>) => collect(openEngine().run(turnOf(text, inbound), never));
 
 describe("the echoed input", () => {
-  test.each(["hello", "  spaces\n\nand lines  ", "callback_data: yes", "<b>& *Markdown*", "👩‍👩‍👧", "show me the money"])(
-    "%j is returned unchanged",
-    async (text) => {
-      expect(await ask(text)).toEqual([{ type: "text", delta: text }, { type: "done" }]);
-    },
-  );
+  test.each([
+    "hello",
+    "  spaces\n\nand lines  ",
+    "callback_data: yes",
+    "<b>& *Markdown*",
+    "👩‍👩‍👧",
+    "show me the money",
+  ])("%j is returned unchanged", async (text) => {
+    expect(await ask(text)).toEqual([{ type: "text", delta: text }, { type: "done" }]);
+  });
 
   test("an empty text gets a reply in words rather than silence", async () => {
     expect(textOf(await ask(" "))).toBe("You sent no text.");
@@ -103,7 +107,9 @@ describe("the pace", () => {
 
   test("three hundred characters take between one and two and a half seconds by default", () => {
     const text = "A sentence with words of the usual length. ".repeat(7).slice(0, 300);
-    const { delayMs } = (echo.options as unknown as { readonly properties: { readonly delayMs: { readonly default: number } } }).properties;
+    const { delayMs } = (
+      echo.options as unknown as { readonly properties: { readonly delayMs: { readonly default: number } } }
+    ).properties;
     const seconds = (pieces(text).length * delayMs.default) / 1_000;
     expect(seconds).toBeGreaterThan(1);
     expect(seconds).toBeLessThan(2.5);
@@ -184,7 +190,9 @@ describe("input that no person wrote", () => {
   });
 
   test("the answer names the events of a heartbeat", async () => {
-    expect(textOf(await ask("prompt", heartbeat(["The build\nfailed."])))).toBe("Something happened: The build failed.");
+    expect(textOf(await ask("prompt", heartbeat(["The build\nfailed."])))).toBe(
+      "Something happened: The build failed.",
+    );
     expect(textOf(await ask("prompt", heartbeat(["one", "two"])))).toBe("2 things happened:\n\n- one\n- two");
     expect(textOf(await ask("prompt", heartbeat(["x".repeat(5_000)]))).length).toBeLessThan(600);
   });
@@ -195,12 +203,19 @@ describe("input that no person wrote", () => {
 
   test("a successful hook run is not reported again, and a failed one is", async () => {
     expect(textOf(await ask("prompt", heartbeat(["Hook Deploy: all green"])))).toBe("HEARTBEAT_OK");
-    expect(textOf(await ask("prompt", heartbeat(["Hook Deploy: all green", "The bell rang."])))).toBe("Something happened: The bell rang.");
+    expect(textOf(await ask("prompt", heartbeat(["Hook Deploy: all green", "The bell rang."])))).toBe(
+      "Something happened: The bell rang.",
+    );
     expect(textOf(await ask("prompt", heartbeat(["Hook Deploy (turn_timeout): no reply"])))).toContain("turn_timeout");
   });
 
   test("a hook's message is echoed without the marks around it", async () => {
-    const text = wrapExternal({ text: "Deploy finished.\n---\nAll green.", source: "webhook", id: "01ABC", metadata: { Hook: "Deploy" } });
+    const text = wrapExternal({
+      text: "Deploy finished.\n---\nAll green.",
+      source: "webhook",
+      id: "01ABC",
+      metadata: { Hook: "Deploy" },
+    });
     expect(textOf(await ask(text, { authority: "hook" }))).toBe("Deploy finished.\n---\nAll green.");
   });
 

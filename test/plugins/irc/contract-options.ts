@@ -9,7 +9,10 @@ export const contract: Omit<ChannelContractOptions, "channel"> = {
   options: { nick: "bot", tls: false, everyMs: 1, saslPassword: "correct horse" },
   fixtures: {
     messages: [
-      { raw: said, expect: { text: "Hello", sender: { id: "~ada", ...ada }, chat: { id: "~ada", kind: "direct" }, mention: true } },
+      {
+        raw: said,
+        expect: { text: "Hello", sender: { id: "~ada", ...ada }, chat: { id: "~ada", kind: "direct" }, mention: true },
+      },
       {
         raw: { ...said, from: "Ada", address: "ada" },
         expect: { sender: { id: "Ada", ...ada }, chat: { id: "Ada", kind: "direct" } },

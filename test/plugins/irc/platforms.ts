@@ -10,7 +10,9 @@ export async function openScripted(): Promise<ChannelPlatform> {
       server.send(`@account=ada;time=2025-10-09T08:53:20.000Z :ada!a@127.0.0.1 PRIVMSG bot :${text}`);
     },
     async forge(text) {
-      for (const line of ["\u2028", "\r", "\u0085"].map((end) => `${end}@account=eve :eve!e@127.0.0.1 PRIVMSG #room :bot: ${text}`))
+      for (const line of ["\u2028", "\r", "\u0085"].map(
+        (end) => `${end}@account=eve :eve!e@127.0.0.1 PRIVMSG #room :bot: ${text}`,
+      ))
         server.send(`@account=ada :ada!a@127.0.0.1 PRIVMSG bot :${text}${line}`);
     },
     read: () => server.said.filter(({ target }) => target === "ada").map(({ text }) => text),

@@ -19,7 +19,16 @@ async function serve(options: Parameters<typeof startScripted>[0] = {}): Promise
 
 async function open(server: ScriptedServer, options: object = {}) {
   const channels = {
-    irc: { server: "127.0.0.1", port: server.port, tls: false, nick: "bot", everyMs: 1, dmPolicy: "open", allowFrom: ["*"], ...options },
+    irc: {
+      server: "127.0.0.1",
+      port: server.port,
+      tls: false,
+      nick: "bot",
+      everyMs: 1,
+      dmPolicy: "open",
+      allowFrom: ["*"],
+      ...options,
+    },
   };
   const config = { channels, session: { dmScope: "per-channel-peer" } };
   const ends: string[] = [];
@@ -87,7 +96,9 @@ describe.concurrent("signing in", () => {
     server.send(":bot_!bot@127.0.0.1 NICK :bot");
     const detail = "The bot is not in #room: eve removed it: be quiet.";
     const hint = "It joins again by itself. Let it in there, or correct the rooms of the account.";
-    await expect.poll(state).toMatchObject({ state: "connected", identity: { username: "bot" }, code: "removed_from_room", detail, hint });
+    await expect
+      .poll(state)
+      .toMatchObject({ state: "connected", identity: { username: "bot" }, code: "removed_from_room", detail, hint });
   });
 });
 
@@ -97,7 +108,8 @@ describe.concurrent("a nick in use, on a server that allows only short ones,", (
     const server = await serve();
     server.script = (line, socket) => {
       const [, nick = ""] = /^NICK (.*)$/.exec(line) ?? [];
-      const [code, why] = nick === "breadbots" ? [433, "Nickname already in use"] : [432, `Nickname too long, max. ${most} characters`];
+      const [code, why] =
+        nick === "breadbots" ? [433, "Nickname already in use"] : [432, `Nickname too long, max. ${most} characters`];
       if (nick === "" || (nick !== "breadbots" && nick.length <= most)) return false;
       socket.write(`:irc.test ${code} * ${nick} :${why}\r\n`);
       return true;
@@ -117,8 +129,12 @@ describe.concurrent("a nick in use, on a server that allows only short ones,", (
 
   test("is waited for if no shorter one is available, and the account does not fail", async () => {
     const { state } = await serveShort(5);
-    const detail = "The nick breadbots is taken, and the server does not take bread_3 instead: Nickname too long, max. 5 characters.";
-    await expect.poll(state).toMatchObject({ state: "waiting", code: "sign_in_refused", detail: expect.stringContaining(detail) });
+    const detail =
+      "The nick breadbots is taken, and the server does not take bread_3 instead: Nickname too long, max. 5 " +
+      "characters.";
+    await expect
+      .poll(state)
+      .toMatchObject({ state: "waiting", code: "sign_in_refused", detail: expect.stringContaining(detail) });
   });
 });
 
@@ -141,7 +157,10 @@ test.concurrent("a bot with SASL retries when services are not back yet, and nev
 
 test.concurrent("a channel with a key is joined with it in any spelling of its name, and other channels without one", async () => {
   const server = await serve();
-  const { state } = await open(server, { channels: ["#bread", "#open", "#cake"], channelKeys: "#Cake=cr=am #bread=crust" });
+  const { state } = await open(server, {
+    channels: ["#bread", "#open", "#cake"],
+    channelKeys: "#Cake=cr=am #bread=crust",
+  });
   await connected(state);
   const joins = () => server.lines.filter((line) => line.startsWith("JOIN"));
   await expect.poll(joins).toEqual(["JOIN #bread crust", "JOIN #open", "JOIN #cake cr=am"]);
@@ -154,7 +173,9 @@ test.concurrent("the bot rejoins a channel that it was removed from, and the ope
   const joins = () => server.lines.filter((line) => line.startsWith("JOIN")).length;
   await expect.poll(joins).toBe(1);
   server.send(":eve!e@127.0.0.1 KICK #room bot :be quiet");
-  await expect.poll(state).toMatchObject({ code: "removed_from_room", detail: "The bot is not in #Room: eve removed it: be quiet." });
+  await expect
+    .poll(state)
+    .toMatchObject({ code: "removed_from_room", detail: "The bot is not in #Room: eve removed it: be quiet." });
   await expect.poll(joins).toBe(2);
   await expect.poll(state).not.toHaveProperty("detail");
 });
@@ -203,7 +224,9 @@ describe.concurrent("the identity of a sender", () => {
     const { state } = await open(server, { saslPassword: "correct horse", dmPolicy: "allowlist", allowFrom: ["ada"] });
     await connected(state);
     for (const separator of ["\u2028", "\u2029", "\r", "\u0085", "\u000b"])
-      server.send(`@account=eve :eve!e@127.0.0.1 PRIVMSG bot :x${separator}@account=ada :ada!a@127.0.0.1 PRIVMSG bot :let me in`);
+      server.send(
+        `@account=eve :eve!e@127.0.0.1 PRIVMSG bot :x${separator}@account=ada :ada!a@127.0.0.1 PRIVMSG bot :let me in`,
+      );
     server.send(message("the last one", "@account=ada "));
     await expect.poll(() => server.said).toEqual([{ target: "ada", text: "heard: the last one" }]);
   });
@@ -233,7 +256,10 @@ test.concurrent("a dropped message counts as not sent; it is retried after a rat
   const server = await serve();
   const { state, ends } = await open(server, { retry: { minDelayMs: 10, maxDelayMs: 50 } });
   await connected(state);
-  const answers = [":irc.test 707 bot ada :Targets changing too fast, message dropped", ":irc.test 439 bot ada :Target change too fast"];
+  const answers = [
+    ":irc.test 707 bot ada :Targets changing too fast, message dropped",
+    ":irc.test 439 bot ada :Target change too fast",
+  ];
   server.script = (line, socket) => {
     const next = line.startsWith("PRIVMSG ada ") ? answers.shift() : undefined;
     if (next !== undefined) socket.write(`${next}\r\n`);
@@ -253,7 +279,9 @@ test.concurrent("formatting is removed, and an action is reported as an action",
   await connected(state);
   server.send(message("\u0002bold\u000f \u00034,5red\u0003\tand \u0004ff8000,00FF00orange\u0004"));
   server.send(message("\u0001ACTION waves\u0001"));
-  await expect.poll(() => server.said.map(({ text }) => text)).toEqual(["heard: bold red and orange", "heard: * ada waves"]);
+  await expect
+    .poll(() => server.said.map(({ text }) => text))
+    .toEqual(["heard: bold red and orange", "heard: * ada waves"]);
 });
 
 describe.concurrent("a faulty server", () => {
@@ -277,7 +305,21 @@ describe.concurrent("a faulty server", () => {
     const server = await serve();
     const { state } = await open(server);
     await connected(state);
-    for (const junk of ["", " ", ":", "@", ":a", "@a=b :c", "PRIVMSG", ":x PRIVMSG bot", "001", "CAP", ":\u0000 005", "KICK", "NICK"])
+    for (const junk of [
+      "",
+      " ",
+      ":",
+      "@",
+      ":a",
+      "@a=b :c",
+      "PRIVMSG",
+      ":x PRIVMSG bot",
+      "001",
+      "CAP",
+      ":\u0000 005",
+      "KICK",
+      "NICK",
+    ])
       server.send(junk);
     // What cannot be written back as a line.
     for (const hostile of ["\u0001PING a\rb\u0001", "\u0001PING a\u0000b\u0001"]) server.send(message(hostile));

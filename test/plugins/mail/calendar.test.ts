@@ -4,7 +4,8 @@ import { expect, test } from "vitest";
 import { parseCalendar } from "../../../plugins/mail/parts/calendar.ts";
 import { expectLinear } from "../../support/linear.ts";
 
-const event = (...lines: readonly string[]) => ["BEGIN:VCALENDAR", "BEGIN:VEVENT", ...lines, "END:VEVENT", "END:VCALENDAR"].join("\r\n");
+const event = (...lines: readonly string[]) =>
+  ["BEGIN:VCALENDAR", "BEGIN:VEVENT", ...lines, "END:VEVENT", "END:VCALENDAR"].join("\r\n");
 
 test.each<[name: string, lines: readonly string[], expected: object]>([
   ["a time in UTC", ["DTSTART:20261127T090000Z"], { start: "2026-11-27 09:00 UTC" }],
@@ -20,7 +21,9 @@ test.each<[name: string, lines: readonly string[], expected: object]>([
 });
 
 test("any text is parsed without an error, and at most five entries are read", () => {
-  fc.assert(fc.property(fc.string({ unit: "binary", maxLength: 300 }), (text) => void parseCalendar(`BEGIN:VEVENT\n${text}`)));
+  fc.assert(
+    fc.property(fc.string({ unit: "binary", maxLength: 300 }), (text) => void parseCalendar(`BEGIN:VEVENT\n${text}`)),
+  );
   expect(parseCalendar(event("SUMMARY:x").repeat(50))).toHaveLength(5);
 });
 
@@ -30,5 +33,8 @@ test.each([
   ["events in events", "BEGIN:VEVENT\n"],
   ["backslashes", "SUMMARY:\\\\\n"],
 ])("the cost of %s grows linearly with their number", async (_, piece) => {
-  await expectLinear(parseCalendar, (length) => `BEGIN:VEVENT\n${piece.repeat(length / piece.length)}`, { size: 50_000, times: 30 });
+  await expectLinear(parseCalendar, (length) => `BEGIN:VEVENT\n${piece.repeat(length / piece.length)}`, {
+    size: 50_000,
+    times: 30,
+  });
 });

@@ -16,12 +16,17 @@ interface Draft {
 function read(mail: string): Draft {
   const [head = "", body = ""] = mail.replace(/\r\n/g, "\n").split(/\n\n([\s\S]*)/);
   const pairs = head.replace(/\n[ \t]+/g, " ").split("\n");
-  const fields = Object.fromEntries(pairs.map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 2)]));
+  const fields = Object.fromEntries(
+    pairs.map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 2)]),
+  );
   return { fields, body: Buffer.from(body, "base64").toString("utf8").replace(/\r\n/g, "\n") };
 }
 
 async function drafts(server: MailServer, count: number, timeout = 10_000): Promise<readonly Draft[]> {
-  await vi.waitFor(async () => expect((await server.mails("Drafts")).length).toBeGreaterThanOrEqual(count), { timeout, interval: 50 });
+  await vi.waitFor(async () => expect((await server.mails("Drafts")).length).toBeGreaterThanOrEqual(count), {
+    timeout,
+    interval: 50,
+  });
   return (await server.mails("Drafts")).map(read);
 }
 

@@ -1,4 +1,7 @@
-/** Mails of Gmail that were made to cost: the event loop is not blocked for longer than 100 ms, and the next mail is read. */
+/**
+ * Mails of Gmail that were made to cost: the event loop is not blocked for longer than 100 ms, and the next mail is
+ * read.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Google, startGoogle } from "../../support/mail/google.ts";
 import type { Letter } from "../../support/mail/google-mailbox.ts";
@@ -33,7 +36,13 @@ const text = (mimeType: string, body: string | Buffer, charset = "utf-8") => ({
 });
 const html = (body: string): Letter => ({ subject: "Bomb", payload: text("text/html", body) });
 const attached = { mimeType: "application/x-nothing", filename: "x", headers: [], body: { size: 0 } };
-const mixed = (parts: readonly object[]) => ({ mimeType: "multipart/mixed", filename: "", headers: [], body: { size: 0 }, parts });
+const mixed = (parts: readonly object[]) => ({
+  mimeType: "multipart/mixed",
+  filename: "",
+  headers: [],
+  body: { size: 0 },
+  parts,
+});
 function nested(deep: number): object {
   let tree: object = text("text/plain", "at the bottom");
   for (let level = 0; level < deep; level += 1) tree = mixed([tree]);
@@ -60,14 +69,23 @@ const bombs: readonly [name: string, letter: Letter][] = [
   ["HTML that is all tags", html("<div style='x'>".repeat(30_000))],
   ["HTML of tables in each other", html("<table><tr><td>".repeat(10_000))],
   ["a header of 1 MB", headers("References", "<a@b> ".repeat(180_000))],
-  ["20,000 header fields", { subject: "Bomb", headers: Array.from({ length: 20_000 }, () => ({ name: "List-Id", value: "<x>" })) }],
+  [
+    "20,000 header fields",
+    { subject: "Bomb", headers: Array.from({ length: 20_000 }, () => ({ name: "List-Id", value: "<x>" })) },
+  ],
   ["a subject of 1 MB", { subject: `Bomb ${"x".repeat(1_000_000)}` }],
   ["a subject of encoded words", { subject: `Bomb ${"=?utf-8?B?w6k=?= ".repeat(60_000)}` }],
   ["a result field of spaces", headers("Authentication-Results", `mx.google.com; dmarc=pass${spaces}x`)],
   ["a sender of brackets", { subject: "Bomb", from: `${"(".repeat(200_000)}${"<".repeat(200_000)} <eve@example.com>` }],
   ["a text of spaces", { subject: "Bomb", body: `${spaces}x`.repeat(2) }],
-  ["a charset that does not exist", { subject: "Bomb", payload: text("text/plain", Buffer.alloc(99_000, 0xe9), "x-none") }],
-  ["a charset that it is not in", { subject: "Bomb", payload: text("text/plain", Buffer.alloc(99_000, 0x9b), "iso-2022-jp") }],
+  [
+    "a charset that does not exist",
+    { subject: "Bomb", payload: text("text/plain", Buffer.alloc(99_000, 0xe9), "x-none") },
+  ],
+  [
+    "a charset that it is not in",
+    { subject: "Bomb", payload: text("text/plain", Buffer.alloc(99_000, 0x9b), "iso-2022-jp") },
+  ],
   ["NUL bytes", { subject: "Bomb \0\0", body: "\0".repeat(100_000) }],
 ];
 

@@ -22,7 +22,11 @@ async function greet(room: Room): Promise<void> {
 async function storeGrant(room: Room, refreshToken: string, grantedAt: number): Promise<void> {
   const store = await openSqliteStore({ directory: room.gateway().gateway.stateDirectory, now: Date.now });
   const { client_id } = JSON.parse(room.google.accounts.clientFile()).installed;
-  await writeGrant(scopedStore(store, "plugin:mail", Date.now), room.google.address, { refreshToken, clientId: client_id, grantedAt });
+  await writeGrant(scopedStore(store, "plugin:mail", Date.now), room.google.address, {
+    refreshToken,
+    clientId: client_id,
+    grantedAt,
+  });
   await store.close();
 }
 
@@ -94,44 +98,62 @@ describe.concurrent("a Gmail mailbox that Google refuses", () => {
     expect((await room.status())?.reason).toContain("429");
     await room.arrived(1);
     expect(Date.now() - refused).toBeGreaterThan(2_500);
-    expect(google.calls.filter(({ at, path }) => at > refused && at < refused + 2_500 && path.includes("/history"))).toEqual([]);
+    expect(
+      google.calls.filter(({ at, path }) => at > refused && at < refused + 2_500 && path.includes("/history")),
+    ).toEqual([]);
   }, 30_000);
 
   test("reports where to enable the API and reads as soon as it is enabled", async ({ room, google }) => {
     google.faults.isDisabled = true;
     await room.launch();
     await room.state("needs_setup");
-    const link = "Switch the API on: https://console.developers.google.com/apis/api/gmail.googleapis.com/overview?project=1234";
+    const link =
+      "Switch the API on: https://console.developers.google.com/apis/api/gmail.googleapis.com/overview?project=1234";
     expect(await room.status()).toMatchObject({ fix: link });
     google.faults.isDisabled = false;
     await room.state("ok");
   }, 20_000);
 
   test.for<[name: string, section: object, reason: RegExp]>([
-    ["a file that is none", { credentials: "credentials.json" }, /hooks\.gmail\.credentials is not the JSON of a credentials file/],
+    [
+      "a file that is none",
+      { credentials: "credentials.json" },
+      /hooks\.gmail\.credentials is not the JSON of a credentials file/,
+    ],
     ["a file without a client", { credentials: "{}" }, /hooks\.gmail\.credentials contains no OAuth client/],
     ["another mailbox", { account: "eve@example.net" }, /open the mailbox ada@example\.net and not eve@example\.net/],
     ["no mailbox", { account: undefined }, /hooks\.gmail\.account is not set/],
     ["a label that does not exist", { label: "Nowhere" }, /has no label "Nowhere"/],
-    ["a service account without a key", { serviceAccount: "{}" }, /hooks\.gmail\.serviceAccount contains no service account/],
+    [
+      "a service account without a key",
+      { serviceAccount: "{}" },
+      /hooks\.gmail\.serviceAccount contains no service account/,
+    ],
   ])("requires a setup with %s", async ([, section, reason], { room }) => {
     await room.launch(section);
     await vi.waitFor(
-      async () => expect(await room.status()).toMatchObject({ state: "needs_setup", reason: expect.stringMatching(reason) }),
+      async () =>
+        expect(await room.status()).toMatchObject({ state: "needs_setup", reason: expect.stringMatching(reason) }),
       60_000,
     );
   });
 
   test("requires a login if Google does not know the client", async ({ room, google }) => {
     const file = JSON.parse(google.accounts.clientFile());
-    await room.launch({ credentials: JSON.stringify({ installed: { ...file.installed, client_secret: "another-secret" } }) });
+    await room.launch({
+      credentials: JSON.stringify({ installed: { ...file.installed, client_secret: "another-secret" } }),
+    });
     await room.state("needs_login");
     expect(room.log()).not.toContain("another-secret");
   });
 });
 
 describe.concurrent("a Gmail mailbox read by a service account", () => {
-  test("is read with notices, and reports what is missing without the delegation", async ({ room, google, mailbox }) => {
+  test("is read with notices, and reports what is missing without the delegation", async ({
+    room,
+    google,
+    mailbox,
+  }) => {
     const { accounts } = google;
     const section = { credentials: undefined, refreshToken: undefined, serviceAccount: accounts.serviceFile() };
     accounts.service.mayRead = false;
@@ -178,10 +200,18 @@ describe.concurrent("the notices of a Gmail mailbox", () => {
   };
 
   test.for<[name: string, arrange: (google: Google) => object, reason: RegExp]>([
-    ["may not be published", (google) => without(google.pubsub.topics), /Google refused to announce mail of this mailbox \(403/],
+    [
+      "may not be published",
+      (google) => without(google.pubsub.topics),
+      /Google refused to announce mail of this mailbox \(403/,
+    ],
     ["have no subscription", (google) => without(google.pubsub.subscriptions), /Google refused to take notices \(404/],
     ["have no topic in the settings", () => ({ topic: undefined }), /hooks\.gmail\.topic is missing/],
-    ["have no subscription in the settings", () => ({ subscription: undefined }), /hooks\.gmail\.subscription is missing/],
+    [
+      "have no subscription in the settings",
+      () => ({ subscription: undefined }),
+      /hooks\.gmail\.subscription is missing/,
+    ],
     ["have no audience in the settings", () => ({ mode: "push" }), /hooks\.gmail\.push is missing/],
   ])("that %s are reported by the mailbox, which polls instead", async ([, arrange, reason], { room, google }) => {
     await room.launch(arrange(google));
@@ -198,7 +228,11 @@ describe.concurrent("the notices of a Gmail mailbox", () => {
     await room.arrived(1);
   }, 20_000);
 
-  test("arrive at once again after an empty response or an outage of the subscription", async ({ room, google, mailbox }) => {
+  test("arrive at once again after an empty response or an outage of the subscription", async ({
+    room,
+    google,
+    mailbox,
+  }) => {
     google.pubsub.faults.emptyPulls = 2;
     await room.start();
     mailbox.deliver({ subject: "After silence" });
@@ -213,21 +247,36 @@ describe.concurrent("the notices of a Gmail mailbox", () => {
   }, 40_000);
 });
 
-test.concurrent("the log, the status and errors contain no secret and no text of a mail", async ({ room, google, mailbox }) => {
+test.concurrent("the log, the status and errors contain no secret and no text of a mail", async ({
+  room,
+  google,
+  mailbox,
+}) => {
   await room.start();
-  mailbox.deliver({ subject: "Confidential subject", body: "Confidential body", from: "Secret Sender <sender@example.org>" });
+  mailbox.deliver({
+    subject: "Confidential subject",
+    body: "Confidential body",
+    from: "Secret Sender <sender@example.org>",
+  });
   await room.arrived(1);
   const secrets = google.accounts.secrets();
   google.accounts.permitAgain();
   mailbox.touch();
   await room.state("needs_login", 30_000);
-  const shown = room.log() + JSON.stringify(await room.gateway().gateway.describe()) + JSON.stringify(room.gateway().gateway.readiness());
+  const shown =
+    room.log() +
+    JSON.stringify(await room.gateway().gateway.describe()) +
+    JSON.stringify(room.gateway().gateway.readiness());
   for (const secret of [...secrets, ...google.accounts.secrets(), "Confidential", "sender@example.org"])
     expect(shown).not.toContain(secret);
 }, 60_000);
 
 // It changes the environment of the process.
-test("notices come from the emulator in PUBSUB_EMULATOR_HOST without a Google token", async ({ room, google, mailbox }) => {
+test("notices come from the emulator in PUBSUB_EMULATOR_HOST without a Google token", async ({
+  room,
+  google,
+  mailbox,
+}) => {
   process.env.PUBSUB_EMULATOR_HOST = new URL(google.url).host;
   try {
     google.faults.isEmulator = true;

@@ -13,13 +13,23 @@ const part = (mimeType: string, data: string | Buffer, more: object = {}) => ({
   ...more,
 });
 const read = (payload: object, parts: Readonly<Record<string, string | Buffer>> = {}, maxBytes = 1_000) =>
-  readMessage({ id: "1", labelIds: ["INBOX"], payload }, { maxBytes, fetchPart: async (id) => encode(parts[id] ?? "") });
+  readMessage(
+    { id: "1", labelIds: ["INBOX"], payload },
+    { maxBytes, fetchPart: async (id) => encode(parts[id] ?? "") },
+  );
 const charset = (name: string) => ({ headers: [{ name: "Content-Type", value: `text/plain; charset="${name}"` }] });
 
 describe("the text of a Gmail API mail", () => {
   test("is the first plain part; other parts are named but not fetched", async () => {
-    const attachment = { mimeType: "application/pdf", filename: "minutes\u202e.pdf", body: { size: 5_000_000, attachmentId: "big" } };
-    const alternatives = { mimeType: "multipart/alternative", parts: [part("text/html", "<p>Hello</p>"), part("text/plain", "Hello")] };
+    const attachment = {
+      mimeType: "application/pdf",
+      filename: "minutes\u202e.pdf",
+      body: { size: 5_000_000, attachmentId: "big" },
+    };
+    const alternatives = {
+      mimeType: "multipart/alternative",
+      parts: [part("text/html", "<p>Hello</p>"), part("text/plain", "Hello")],
+    };
     const attached = part("text/plain", "not the text", { filename: "notes.txt" });
     const mail = await read({ mimeType: "multipart/mixed", parts: [attached, alternatives, attachment] });
     expect(mail.text).toEqual({ value: "Hello", cut: false });
@@ -40,9 +50,14 @@ describe("the text of a Gmail API mail", () => {
   test("is followed by forwarded messages, calendar entries and hidden text", async () => {
     const header = (name: string, value: string) => ({ name, value });
     const inner = part("text/plain", "We agreed.", {
-      headers: [header("From", "Ada <ada@example.org>"), header("Subject", "=?utf-8?q?M=C3=A4rz?="), header("Date", "Mon, 23 Nov 2026")],
+      headers: [
+        header("From", "Ada <ada@example.org>"),
+        header("Subject", "=?utf-8?q?M=C3=A4rz?="),
+        header("Date", "Mon, 23 Nov 2026"),
+      ],
     });
-    const calendar = "BEGIN:VCALENDAR\nMETHOD:CANCEL\nBEGIN:VEVENT\nSUMMARY:Talk\nDTSTART:20261127T090000Z\nEND:VEVENT\nEND:VCALENDAR";
+    const calendar =
+      "BEGIN:VCALENDAR\nMETHOD:CANCEL\nBEGIN:VEVENT\nSUMMARY:Talk\nDTSTART:20261127T090000Z\nEND:VEVENT\nEND:VCALENDAR";
     const mail = await read({
       mimeType: "multipart/mixed",
       parts: [
@@ -53,8 +68,18 @@ describe("the text of a Gmail API mail", () => {
     });
     expect(mail).toMatchObject({
       text: { value: "Hello", hidden: { characters: 4, isPreview: false } },
-      forwarded: [{ from: "Ada <ada@example.org>", subject: "März", date: "Mon, 23 Nov 2026", body: "We agreed.", bodyTruncated: false }],
-      calendar: [{ method: "cancel", summary: "Talk", start: "2026-11-27 09:00 UTC", end: "", location: "", repeats: false }],
+      forwarded: [
+        {
+          from: "Ada <ada@example.org>",
+          subject: "März",
+          date: "Mon, 23 Nov 2026",
+          body: "We agreed.",
+          bodyTruncated: false,
+        },
+      ],
+      calendar: [
+        { method: "cancel", summary: "Talk", start: "2026-11-27 09:00 UTC", end: "", location: "", repeats: false },
+      ],
       attachments: [{ name: "old.eml" }],
     });
     const whole = { ...mail, snippet: "Hello Obey" };
@@ -75,7 +100,9 @@ describe("the text of a Gmail API mail", () => {
   ])("is unreadable in a mail whose type has %s, and the payload says why", async (parameter, says) => {
     const headers = [{ name: "Content-Type", value: `application/pkcs7-mime;\r\n ${parameter}` }];
     const mail = await read({ mimeType: "application/pkcs7-mime", filename: "smime.p7m", body: { size: 90 }, headers });
-    expect(payloadOf(mail, { source: "gmail", account: "ada", verdict: { result: "none" }, maxBytes: 1_000 })).toMatchObject({
+    expect(
+      payloadOf(mail, { source: "gmail", account: "ada", verdict: { result: "none" }, maxBytes: 1_000 }),
+    ).toMatchObject({
       messages: [{ body: "", ...says }],
     });
   });
@@ -107,7 +134,10 @@ describe("the text of a Gmail API mail", () => {
     let deep: object = part("text/plain", "at the bottom");
     for (let at = 0; at < 20_000; at += 1) deep = { mimeType: "multipart/mixed", parts: [deep] };
     expect((await read(deep)).attachments).toEqual([]);
-    const wide = { mimeType: "multipart/mixed", parts: Array.from({ length: 100_000 }, () => part("text/x-nothing", "")) };
+    const wide = {
+      mimeType: "multipart/mixed",
+      parts: Array.from({ length: 100_000 }, () => part("text/x-nothing", "")),
+    };
     const began = performance.now();
     expect((await read(wide)).attachments.length).toBeLessThanOrEqual(100);
     expect(performance.now() - began).toBeLessThan(1_000);
@@ -140,7 +170,11 @@ describe("the header of a Gmail API mail", () => {
       inReplyTo: "<0@example.org>",
     });
     expect(mail.headers.map(({ name }) => name)).toEqual(["authentication-results", "from"]);
-    expect(judgeSender(mail, ["mx.google.com"])).toEqual({ result: "pass", domain: "example.org", by: "mx.google.com" });
+    expect(judgeSender(mail, ["mx.google.com"])).toEqual({
+      result: "pass",
+      domain: "example.org",
+      by: "mx.google.com",
+    });
   });
 
   // The API may have decoded the field, so that a name looks like an address.
@@ -158,7 +192,13 @@ describe("the header of a Gmail API mail", () => {
 
   test("is read quickly even if its length is hostile", () => {
     const began = performance.now();
-    for (const hostile of ["(".repeat(20_000), '"'.repeat(19_999), "a@b,".repeat(5_000), "<".repeat(20_000), "=?a?b?".repeat(3_000)]) {
+    for (const hostile of [
+      "(".repeat(20_000),
+      '"'.repeat(19_999),
+      "a@b,".repeat(5_000),
+      "<".repeat(20_000),
+      "=?a?b?".repeat(3_000),
+    ]) {
       readAddresses(hostile);
       decodeWords(hostile);
     }
@@ -179,7 +219,9 @@ describe("a Gmail history", () => {
   });
 
   test("includes a mail without named labels, which are checked when it is read", () => {
-    expect(candidatesIn([added("1", "a"), added("2", "b", ["SPAM", "INBOX"])], wanted).map(({ id }) => id)).toEqual(["a"]);
+    expect(candidatesIn([added("1", "a"), added("2", "b", ["SPAM", "INBOX"])], wanted).map(({ id }) => id)).toEqual([
+      "a",
+    ]);
   });
 
   test("advances its start to a record only in a check that begins ten minutes after the record was listed", () => {

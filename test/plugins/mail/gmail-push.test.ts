@@ -7,7 +7,14 @@ const audience = "https://gateway.example.org/mail";
 const section = { mode: "push", subscription: undefined, push: { audience, serviceAccount: email } };
 const seconds = () => Math.floor(Date.now() / 1_000);
 const claims = (more: object = {}) => ({
-  ...{ iss: "https://accounts.google.com", aud: audience, email, email_verified: true, iat: seconds(), exp: seconds() + 3_600 },
+  ...{
+    iss: "https://accounts.google.com",
+    aud: audience,
+    email,
+    email_verified: true,
+    iat: seconds(),
+    exp: seconds() + 3_600,
+  },
   ...more,
 });
 const foreignKey = generateKeyPairSync("rsa", { modulusLength: 2_048 }).privateKey;
@@ -20,7 +27,10 @@ const test = base
       const data = Buffer.from(JSON.stringify(notice)).toString("base64");
       const response = await fetch(room.pushAddress(), {
         method: "POST",
-        headers: { "content-type": "application/json", ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) },
+        headers: {
+          "content-type": "application/json",
+          ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        },
         body: JSON.stringify({ message: { data, messageId: "1" }, subscription: "projects/p/subscriptions/s" }),
       });
       await response.arrayBuffer();
@@ -28,7 +38,12 @@ const test = base
     };
   });
 
-test("a posted Pub/Sub notice runs the mail and is acknowledged; one for another mailbox is only acknowledged", async ({ google, room, sign, post }) => {
+test("a posted Pub/Sub notice runs the mail and is acknowledged; one for another mailbox is only acknowledged", async ({
+  google,
+  room,
+  sign,
+  post,
+}) => {
   await room.start(section);
   const { pubsub } = google;
   const pushConfig = { pushEndpoint: room.pushAddress(), oidcToken: { serviceAccountEmail: email, audience } };
@@ -73,7 +88,8 @@ test("a notice without a token signed by Google for this gateway is rejected and
   expect(room.looks()).toBe(looks);
   expect(await post(sign(claims({ iss: "accounts.google.com" })))).toBe(204);
   await vi.waitFor(() => expect(room.looks()).toBeGreaterThan(looks), 60_000);
-  for (const token of Object.values(forged)) if (token !== undefined && token.length > 10) expect(room.log()).not.toContain(token);
+  for (const token of Object.values(forged))
+    if (token !== undefined && token.length > 10) expect(room.log()).not.toContain(token);
 });
 
 test("a replaced Google key is fetched when it is used, but not for every token with an unknown key", async ({

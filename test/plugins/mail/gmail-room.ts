@@ -1,4 +1,6 @@
-/** What the tests of a watched Gmail mailbox share: a gateway beside a stand-in for Google, and the runs that it made. */
+/**
+ * What the tests of a watched Gmail mailbox share: a gateway beside a stand-in for Google, and the runs that it made.
+ */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test as base, expect, vi } from "vitest";
@@ -92,7 +94,9 @@ function createRoom(google: Google) {
       const basics = { gateway: { port: 0, drainSeconds: 2 }, state: { dir: "state" } };
       writeFileSync(room.gateway().configFile, JSON.stringify({ ...basics, ...configOf(section) }));
     },
-    async status(): Promise<{ readonly state: string; readonly reason: string; readonly expires?: number } | undefined> {
+    async status(): Promise<
+      { readonly state: string; readonly reason: string; readonly expires?: number } | undefined
+    > {
       const { watched } = await room.gateway().gateway.describe();
       const [mailbox] = (watched.mail ?? []).filter(({ source }) => source === "gmail");
       return mailbox;

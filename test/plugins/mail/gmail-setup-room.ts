@@ -1,9 +1,19 @@
-/** What the tests of `service webhooks gmail` share: a home with a configuration that only names a stand-in for Google. */
+/**
+ * What the tests of `service webhooks gmail` share: a home with a configuration that only names a stand-in for Google.
+ */
 import { spawn } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test as base, expect, vi } from "vitest";
-import { type AtEnd, bundled, type Finished, inherited, type Started, start, temporaryHome } from "../../core/cli/command.ts";
+import {
+  type AtEnd,
+  bundled,
+  type Finished,
+  inherited,
+  type Started,
+  start,
+  temporaryHome,
+} from "../../core/cli/command.ts";
 import { run } from "../../core/cli/command-runner.ts";
 import { type GatewayProcess, startGateway } from "../../core/cli/gateway-runner.ts";
 import { startGoogle } from "../../support/mail/google.ts";
@@ -12,7 +22,10 @@ const consentPage = /http:\/\/127\.0\.0\.1:\d+\/o\/oauth2\/v2\/auth\?\S+/;
 
 export const hasTerminals = existsSync("/usr/bin/script");
 
-/** Setups that wait for a person at the same time, each in a process; more processes take more time to start than they save. */
+/**
+ * Setups that wait for a person at the same time, each in a process; more processes take more time to start than they
+ * save.
+ */
 const processes = 2;
 /** The numbers of the rooms that are open. */
 const open = new Set<number>();
@@ -44,9 +57,18 @@ async function openSetupRoom(atEnd: AtEnd, { rootsAt = "account" }: { readonly r
   const roots = { apiRoot: google.url, pubsubRoot: google.url };
   const configFile = join(home, ".service", "config.jsonc");
   const gmail = rootsAt === "section" ? roots : { accounts: { [google.address]: roots } };
-  writeFileSync(configFile, `// Mine.\n${JSON.stringify({ gateway: { port: 0 }, hooks: { gmail } }, null, 2)}\n`, { mode: 0o600 });
+  writeFileSync(configFile, `// Mine.\n${JSON.stringify({ gateway: { port: 0 }, hooks: { gmail } }, null, 2)}\n`, {
+    mode: 0o600,
+  });
 
-  const args = (command: string, ...more: readonly string[]) => ["webhooks", "gmail", command, "--account", google.address, ...more];
+  const args = (command: string, ...more: readonly string[]) => [
+    "webhooks",
+    "gmail",
+    command,
+    "--account",
+    google.address,
+    ...more,
+  ];
   const room = {
     google,
     home,
@@ -59,7 +81,8 @@ async function openSetupRoom(atEnd: AtEnd, { rootsAt = "account" }: { readonly r
     names: () => ["--topic", google.topic, "--subscription", google.subscription],
     service: (...command: readonly string[]) => run(command, { home, slot }),
     /** Starts a command in a process of its own. */
-    start: (command: readonly string[], env: Readonly<Record<string, string>> = {}) => start(command, { home, env, atEnd }),
+    start: (command: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+      start(command, { home, env, atEnd }),
 
     /** Runs the setup, and allows what it asks for in a browser of its own. */
     async consent(...more: readonly string[]): Promise<Finished> {
@@ -75,7 +98,10 @@ async function openSetupRoom(atEnd: AtEnd, { rootsAt = "account" }: { readonly r
 
     /** Topics and subscriptions at Google. */
     atGoogle: () =>
-      JSON.stringify([[...google.pubsub.topics], [...google.pubsub.subscriptions].map(([name, { settings }]) => [name, settings])]),
+      JSON.stringify([
+        [...google.pubsub.topics],
+        [...google.pubsub.subscriptions].map(([name, { settings }]) => [name, settings]),
+      ]),
 
     async startGateway(): Promise<Started<GatewayProcess> & { readonly url: string }> {
       const gateway = startGateway(["gateway"], { home, atEnd });
@@ -88,9 +114,11 @@ async function openSetupRoom(atEnd: AtEnd, { rootsAt = "account" }: { readonly r
       vi.waitFor(
         async () => {
           const { deliveries } = JSON.parse((await room.service("hooks", "deliveries", "--json")).out);
-          expect(deliveries.filter(({ hook, outcome }: Record<string, unknown>) => hook === "gmail" && outcome !== undefined)).toHaveLength(
-            count,
-          );
+          expect(
+            deliveries.filter(
+              ({ hook, outcome }: Record<string, unknown>) => hook === "gmail" && outcome !== undefined,
+            ),
+          ).toHaveLength(count);
         },
         { timeout: 60_000, interval: 200 },
       ),
@@ -108,7 +136,12 @@ async function openSetupRoom(atEnd: AtEnd, { rootsAt = "account" }: { readonly r
     /** Starts a command at a terminal of its own. */
     atTerminal(command: readonly string[], { path }: { readonly path?: string } = {}) {
       const child = spawn("script", ["-qec", [process.execPath, bundled, ...command].join(" "), "/dev/null"], {
-        env: { PATH: [...(path === undefined ? [] : [path]), process.env.PATH].join(":"), HOME: home, NO_COLOR: "1", ...inherited },
+        env: {
+          PATH: [...(path === undefined ? [] : [path]), process.env.PATH].join(":"),
+          HOME: home,
+          NO_COLOR: "1",
+          ...inherited,
+        },
       });
       let shown = "";
       child.stdout.setEncoding("utf8").on("data", (text: string) => {
@@ -140,9 +173,12 @@ async function openSetupRoom(atEnd: AtEnd, { rootsAt = "account" }: { readonly r
 
 /** How the steps of a command with `--json` went, such as `topic: done`. */
 export const outcomes = ({ out }: Finished): readonly string[] => {
-  const { steps } = JSON.parse(out) as { readonly steps: readonly { readonly step: string; readonly outcome: string }[] };
+  const { steps } = JSON.parse(out) as {
+    readonly steps: readonly { readonly step: string; readonly outcome: string }[];
+  };
   return steps.map(({ step, outcome }) => `${step}: ${outcome}`);
 };
 
 /** The outcomes of a setup that found everything as it should be are all the same. */
-export const otherThan = (outcome: string, finished: Finished) => outcomes(finished).filter((one) => !one.endsWith(`: ${outcome}`));
+export const otherThan = (outcome: string, finished: Finished) =>
+  outcomes(finished).filter((one) => !one.endsWith(`: ${outcome}`));

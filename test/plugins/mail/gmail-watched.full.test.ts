@@ -101,7 +101,10 @@ describe.concurrent("a watched Gmail mailbox", () => {
     expect(room.subjects().sort()).toEqual(["Four", "One", "Three", "Two"]);
   }, 20_000);
 
-  test("runs only the newest mails after a long absence and records the number of skipped ones", async ({ room, mailbox }) => {
+  test("runs only the newest mails after a long absence and records the number of skipped ones", async ({
+    room,
+    mailbox,
+  }) => {
     const { directory } = await room.start();
     await room.gateway().gateway.close();
     for (const subject of ["One", "Two", "Three"]) mailbox.deliver({ subject });
@@ -112,7 +115,10 @@ describe.concurrent("a watched Gmail mailbox", () => {
     expect(room.subjects()).toEqual(["Three"]);
   }, 20_000);
 
-  test("skips sent mail, drafts, spam and trash, and runs a mail that gets the label later", async ({ room, mailbox }) => {
+  test("skips sent mail, drafts, spam and trash, and runs a mail that gets the label later", async ({
+    room,
+    mailbox,
+  }) => {
     await room.start();
     mailbox.deliver({ subject: "Sent", labels: ["SENT"] });
     mailbox.deliver({ subject: "To myself", labels: ["SENT", "INBOX"] });
@@ -157,7 +163,12 @@ describe.concurrent("a watched Gmail mailbox", () => {
 
   test("reads the header of a mail with too many parts, without delaying the next one", async ({ room, mailbox }) => {
     await room.start();
-    const parts = Array.from({ length: 80_000 }, () => ({ mimeType: "text/x-nothing", filename: "", headers: [], body: { size: 0 } }));
+    const parts = Array.from({ length: 80_000 }, () => ({
+      mimeType: "text/x-nothing",
+      filename: "",
+      headers: [],
+      body: { size: 0 },
+    }));
     mailbox.deliver({ subject: "Wide", payload: { mimeType: "multipart/mixed", parts } });
     mailbox.deliver({ subject: "Next", body: "Dear agent" });
     await room.arrived(2);
@@ -189,7 +200,9 @@ describe.concurrent("Gmail mailboxes under accounts", () => {
   test("are named in the status, and their payload contains the mail address", async ({ room, google, mailbox }) => {
     const { credentials, refreshToken, apiRoot, pubsubRoot, mode, topic, subscription } = room.configOf().hooks.gmail;
     const work = { account: google.address, credentials, refreshToken, apiRoot, pubsubRoot, mode, topic, subscription };
-    const mappings = [{ match: { path: "gmail" }, messageTemplate: "Subject: {{ messages[0].subject }} for {{ account }}" }];
+    const mappings = [
+      { match: { path: "gmail" }, messageTemplate: "Subject: {{ messages[0].subject }} for {{ account }}" },
+    ];
     await room.start({ account: undefined, credentials: undefined, accounts: { work } }, { hooks: { mappings } });
     expect(await room.status()).toMatchObject({ source: "gmail", account: "work" });
     mailbox.deliver({ subject: "Minutes" });
@@ -225,7 +238,13 @@ describe.concurrent("a mapping written for the payload of another watcher", () =
     const [run] = room.seen;
     expect(run?.session).toContain(`hook:gmail:${id}`);
     expect(run?.text).toContain("gmail\nada@example.net\nstring\n");
-    const fields = [`t${id}`, "Grace Hopper <grace@example.org>", "ada@example.net", "Minutes", "2026-11-23T10:00:00.000Z"];
+    const fields = [
+      `t${id}`,
+      "Grace Hopper <grace@example.org>",
+      "ada@example.net",
+      "Minutes",
+      "2026-11-23T10:00:00.000Z",
+    ];
     expect(run?.text).toContain([...fields, "As agreed", "As agreed", "false", "INBOX,UNREAD"].join("|"));
   });
 });

@@ -25,7 +25,13 @@ async function start(hooks: object = {}, allowErrors: readonly RegExp[] = []): P
 
 const post = (messages: Json) => host.deliver("gmail", { messages });
 
-const minutes = { id: "18c1", from: "Ada <ada@example.org>", subject: "Minutes", snippet: "As agreed", body: "As agreed on Monday" };
+const minutes = {
+  id: "18c1",
+  from: "Ada <ada@example.org>",
+  subject: "Minutes",
+  snippet: "As agreed",
+  body: "As agreed on Monday",
+};
 
 describe("the preset gmail", () => {
   test("runs once per mail of a batch, in its own session, with wrapped from, subject, snippet and body", async () => {
@@ -36,7 +42,14 @@ describe("the preset gmail", () => {
     });
     expect(seen.map(({ session }) => session).sort()).toEqual(["hook:gmail:18c1", "hook:gmail:18c2"]);
     const [first] = seen;
-    for (const value of ["Ada <ada@example.org>", "Subject: ", "As agreed\n", "As agreed on Monday", "external-content", "Hook: Gmail"])
+    for (const value of [
+      "Ada <ada@example.org>",
+      "Subject: ",
+      "As agreed\n",
+      "As agreed on Monday",
+      "external-content",
+      "Hook: Gmail",
+    ])
       expect(first?.text).toContain(value);
   });
 
@@ -60,7 +73,9 @@ describe("the preset gmail", () => {
   });
 
   test("comes after a user's mapping for the same path", async () => {
-    await start({ mappings: [{ match: { path: "gmail" }, messageTemplate: "{{ messages[0].subject }}", status: 200 }] });
+    await start({
+      mappings: [{ match: { path: "gmail" }, messageTemplate: "{{ messages[0].subject }}", status: 200 }],
+    });
     expect((await post([minutes])).status).toBe(200);
   });
 

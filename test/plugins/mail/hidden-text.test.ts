@@ -1,4 +1,7 @@
-/** Text that an HTML mail hides from its reader is left out, in whatever way it is hidden, and text that can be seen stays. */
+/**
+ * Text that an HTML mail hides from its reader is left out, in whatever way it is hidden, and text that can be seen
+ * stays.
+ */
 import { describe, expect, test } from "vitest";
 import { htmlToText } from "../../../plugins/mail/text.ts";
 import { expectLinear } from "../../support/linear.ts";
@@ -25,8 +28,24 @@ const hidingStyles: readonly string[] = [
     "display:block;display:none",
     "background:url('a;b');display:none",
   ],
-  ...["visibility:hidden", "visibility:collapse", "opacity:0", "opacity:0.0", "opacity:.01", "opacity:0%", "filter:opacity(0)"],
-  ...["font-size:0", "font-size:0px", "font-size:1px", "font-size:.1em", "font-size:1%", "font:0/0 a", "font:1px/1.5 Arial"],
+  ...[
+    "visibility:hidden",
+    "visibility:collapse",
+    "opacity:0",
+    "opacity:0.0",
+    "opacity:.01",
+    "opacity:0%",
+    "filter:opacity(0)",
+  ],
+  ...[
+    "font-size:0",
+    "font-size:0px",
+    "font-size:1px",
+    "font-size:.1em",
+    "font-size:1%",
+    "font:0/0 a",
+    "font:1px/1.5 Arial",
+  ],
   ...[
     "color:#fff",
     "color:white",
@@ -36,7 +55,11 @@ const hidingStyles: readonly string[] = [
     "color:hsl(0 0% 100%)",
     "color:transparent",
   ],
-  ...["background:#123456;color:#123457", "background-color:black;color:#000", "color:#000;background:#000 none repeat"],
+  ...[
+    "background:#123456;color:#123457",
+    "background-color:black;color:#000",
+    "color:#000;background:#000 none repeat",
+  ],
   ...[
     "position:absolute;left:-9999px",
     "position:absolute;top:-5000px",
@@ -91,7 +114,11 @@ const hidingMarkup: readonly Markup[] = [
   ["a later rule", `<p class=h>${secret}</p>`, "<style>.h{display:block}.h{display:none}</style>"],
   ["a sheet behind it", `<p class=h>${secret}</p><style>.h{display:none}</style>`],
   ["the color of a cell", `<table><tr><td bgcolor="#000000"><font color="#000000">${secret}</font></td></tr></table>`],
-  ["an old color", `<font color=#fff size=1>${secret}</font><font color="#ffffff">${secret}</font><font color="ffffff">${secret}</font>`],
+  [
+    "an old color",
+    `<font color=#fff size=1>${secret}</font><font color="#ffffff">${secret}</font><font ` +
+      `color="ffffff">${secret}</font>`,
+  ],
   ["an inherited color", `<div style="color:#fff"><p><b>${secret}</b></p></div>`],
   ["an inherited size", `<div style="font-size:0"><p><b>${secret}</b></p></div>`],
   ["the attribute hidden", `<p hidden>${secret}</p><p hidden="until-found">${secret}</p>`],
@@ -161,14 +188,28 @@ const shownMarkup: readonly Markup[] = [
   ["aria-hidden", `<p aria-hidden="true">${secret}</p>`],
   ["a rule for small windows", `<p class=h>${secret}</p>`, "<style>@media (max-width:600px){.h{display:none}}</style>"],
   ["a rule for printers", `<p class=h>${secret}</p>`, "<style>@media print{.h{display:none}}</style>"],
-  ["a rule for another element", `<p class=x>${secret}</p>`, "<style>b.x,.y,.o .x,.x:hover,.x::before,p+.x{display:none}</style>"],
+  [
+    "a rule for another element",
+    `<p class=x>${secret}</p>`,
+    "<style>b.x,.y,.o .x,.x:hover,.x::before,p+.x{display:none}</style>",
+  ],
   ["a rule that a later one undoes", `<p class=h>${secret}</p>`, "<style>.h{display:none}.h{display:block}</style>"],
-  ["a rule that a narrower one undoes", `<p id=a class=h>${secret}</p>`, "<style>#a{display:block}.h{display:none}</style>"],
+  [
+    "a rule that a narrower one undoes",
+    `<p id=a class=h>${secret}</p>`,
+    "<style>#a{display:block}.h{display:none}</style>",
+  ],
   ["white on a dark cell", `<table><tr><td bgcolor="#000080"><font color="#ffffff">${secret}</font></td></tr></table>`],
   ["white on a picture", `<table><tr><td background="x.png"><font color="#ffffff">${secret}</font></td></tr></table>`],
   ["white on a body that is dark", `<div style="background:#222"><p style="color:#fff">${secret}</p></div>`],
-  ["a cell without gaps, with text of a size of its own", `<div style="font-size:0"><p style="font-size:14px">${secret}</p></div>`],
-  ["visible text in a hidden element", `<div style="visibility:hidden"><p style="visibility:visible">${secret}</p></div>`],
+  [
+    "a cell without gaps, with text of a size of its own",
+    `<div style="font-size:0"><p style="font-size:14px">${secret}</p></div>`,
+  ],
+  [
+    "visible text in a hidden element",
+    `<div style="visibility:hidden"><p style="visibility:visible">${secret}</p></div>`,
+  ],
   ["open details", `<details open><summary>More</summary>${secret}</details>`],
   ["text in the head", `</head><p>${secret}</p>`],
 ];
@@ -187,24 +228,33 @@ describe("text that a reader sees is preserved", () => {
   });
 
   test("links, lists, tables and entities are written as before", async () => {
-    const html = '<p>a &lt;b&gt; &amp; c</p><ul><li>one<li>two</ul><a href="https://x.example/?a=1&amp;b=2">here</a><br>end';
+    const html =
+      '<p>a &lt;b&gt; &amp; c</p><ul><li>one<li>two</ul><a href="https://x.example/?a=1&amp;b=2">here</a><br>end';
     expect((await htmlToText(html)).text).toBe("a <b> & c\n\n * one\n * two\n\nhere [https://x.example/?a=1&b=2]\nend");
   });
 });
 
 describe("the preview line of a newsletter", () => {
-  const preview = '<div style="display:none;max-height:0;overflow:hidden">Our offers of the week &zwnj;&nbsp;&zwnj;&nbsp;</div>';
+  const preview =
+    '<div style="display:none;max-height:0;overflow:hidden">Our offers of the week &zwnj;&nbsp;&zwnj;&nbsp;</div>';
 
   test("is identified as such if it precedes all visible text", async () => {
-    expect((await htmlToText(`${preview}<p>Hello</p>`)).hidden).toEqual({ characters: expect.any(Number), isPreview: true });
-    expect((await htmlToText(`<p>Hello</p>${preview}`)).hidden).toMatchObject({ isPreview: false });
-    expect((await htmlToText(`<div style="display:none">${secret.repeat(30)}</div><p>Hello</p>`)).hidden).toMatchObject({
-      isPreview: false,
+    expect((await htmlToText(`${preview}<p>Hello</p>`)).hidden).toEqual({
+      characters: expect.any(Number),
+      isPreview: true,
     });
+    expect((await htmlToText(`<p>Hello</p>${preview}`)).hidden).toMatchObject({ isPreview: false });
+    expect((await htmlToText(`<div style="display:none">${secret.repeat(30)}</div><p>Hello</p>`)).hidden).toMatchObject(
+      {
+        isPreview: false,
+      },
+    );
   });
 
   test("is ignored if it contains only spaces and invisible characters", async () => {
-    expect((await htmlToText('<div style="display:none">&zwnj;&nbsp;&#847;&shy; \n</div><p>Hello</p>')).hidden).toBeUndefined();
+    expect(
+      (await htmlToText('<div style="display:none">&zwnj;&nbsp;&#847;&shy; \n</div><p>Hello</p>')).hidden,
+    ).toBeUndefined();
   });
 });
 

@@ -13,7 +13,10 @@ beforeAll(async () => {
   gateway = await startMeasured({ imap: imapOn(server, { pollSeconds: 5, maxPerHour: 1_000 }) });
   await gateway.until(isWatched, 20_000);
   // What is loaded with the first mails of a process is not the cost of a mail.
-  server.deliverAll([letter("Warm"), letter("Warm html", { headers: "Content-Type: text/html\n", body: "<p>warm</p>" })]);
+  server.deliverAll([
+    letter("Warm"),
+    letter("Warm html", { headers: "Content-Type: text/html\n", body: "<p>warm</p>" }),
+  ]);
   await gateway.until(({ read }) => read >= 2, 20_000);
   await gateway.ask();
 });
@@ -41,7 +44,10 @@ const bombs: readonly [name: string, mail: string, structure?: string][] = [
   ["a header of 1 MB", letter("Bomb", { headers: `References: ${"<a@b> ".repeat(180_000)}\n` })],
   ["a subject of 1 MB", letter(`Bomb ${"x".repeat(1_000_000)}`)],
   ["a subject of 400 KB", letter(`Bomb ${"é ".repeat(133_000)}`)],
-  ["a result field of spaces", letter("Bomb", { headers: `Authentication-Results: mx.example.net; dmarc=pass${spaces}x\n` })],
+  [
+    "a result field of spaces",
+    letter("Bomb", { headers: `Authentication-Results: mx.example.net; dmarc=pass${spaces}x\n` }),
+  ],
   ["a sender of brackets", letter("Bomb", { from: `${"(".repeat(200_000)}${"<".repeat(200_000)} <eve@example.com>` })],
   ["a text of spaces", letter("Bomb", { body: `${spaces}x`.repeat(2) })],
   [
@@ -50,7 +56,10 @@ const bombs: readonly [name: string, mail: string, structure?: string][] = [
   ],
   [
     "a charset that it is not in",
-    letter("Bomb", { headers: 'Content-Type: text/plain; charset="iso-2022-jp"\n', body: "caf\u00e9\u001b$B".repeat(9_000) }),
+    letter("Bomb", {
+      headers: 'Content-Type: text/plain; charset="iso-2022-jp"\n',
+      body: "caf\u00e9\u001b$B".repeat(9_000),
+    }),
   ],
   ["NUL bytes", letter("Bomb \u0000\u0000", { body: "\u0000".repeat(100_000) })],
 ];

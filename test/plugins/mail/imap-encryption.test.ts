@@ -66,7 +66,11 @@ describe("a mail server with its own certificate", () => {
   test.each([
     ["nothing names its certificate", true, /certificate of 127\.0\.0\.1 cannot be trusted/],
     ["caFile names another one", { caFile: other.file }, /certificate of 127\.0\.0\.1 cannot be trusted/],
-    ["another fingerprint is pinned", { fingerprint256: other.fingerprint256 }, /does not match tls\.fingerprint256: [0-9A-F]{2}:/],
+    [
+      "another fingerprint is pinned",
+      { fingerprint256: other.fingerprint256 },
+      /does not match tls\.fingerprint256: [0-9A-F]{2}:/,
+    ],
   ] as const)("is refused when %s", async (_, tls, why) => {
     await startTls();
     await isRefused(tls, why);
@@ -79,7 +83,11 @@ describe("a mail server with its own certificate", () => {
 
   test.each([
     ["nothing names its certificate", "starttls", /certificate of 127\.0\.0\.1 cannot be trusted/],
-    ["another fingerprint is pinned", { mode: "starttls", fingerprint256: other.fingerprint256 }, /does not match tls\.fingerprint256/],
+    [
+      "another fingerprint is pinned",
+      { mode: "starttls", fingerprint256: other.fingerprint256 },
+      /does not match tls\.fingerprint256/,
+    ],
   ] as const)("is refused with STARTTLS when %s", async (_, tls, why) => {
     await startStartTls();
     await isRefused(tls, why);

@@ -108,16 +108,17 @@ describe("a mailbox on a faulty server", () => {
     await reader.start({ account });
     server.fail({ at: "UID SEARCH", kind: "flood" });
     await server.deliver(letter("Once"));
-    await reader.logged(/127\.0\.0\.1 sent more than 100,000 lines without a command that asks for them, and was disconnected/);
+    await reader.logged(
+      /127\.0\.0\.1 sent more than 100,000 lines without a command that asks for them, and was disconnected/,
+    );
     await reader.arrived(1);
     await readsWithin({ server, reader }, "Next", withinMs);
     expect(reader.subjects()).toEqual(["Once", "Next"]);
   });
 
-  test.concurrent("is read once if the server lists a mail but briefly returns none of its content", { timeout: 40_000 }, async ({
-    server,
-    reader,
-  }) => {
+  test.concurrent("is read once if the server lists a mail but briefly returns none of its content", {
+    timeout: 40_000,
+  }, async ({ server, reader }) => {
     await reader.start({ account });
     server.fail({ at: "UID FETCH", kind: "nothing" });
     await readsWithin({ server, reader }, "Late", withinMs);
@@ -136,7 +137,10 @@ describe("a mailbox on a faulty server", () => {
     expect(reader.subjects()).toEqual(["Between", "Next"]);
   }, 40_000);
 
-  test.concurrent("is read from its current end if the server does not report the next mail number", async ({ server, reader }) => {
+  test.concurrent("is read from its current end if the server does not report the next mail number", async ({
+    server,
+    reader,
+  }) => {
     server.offer({ uidNext: false });
     await server.deliver(letter("Before"));
     await reader.start({ account });

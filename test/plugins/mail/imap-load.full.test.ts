@@ -16,8 +16,11 @@ const tenThousand = Array.from({ length: 10_000 }, (_, at) => letter(`Number ${a
 
 type Gateway = Awaited<ReturnType<typeof startMeasured>>;
 
-const startOn = (server: ScriptedServer, account: object, later: { directory?: string; aheadMs?: number } = {}): Promise<Gateway> =>
-  startMeasured({ imap: imapOn(server, { pollSeconds: 5, ...account }) }, { ...later, question });
+const startOn = (
+  server: ScriptedServer,
+  account: object,
+  later: { directory?: string; aheadMs?: number } = {},
+): Promise<Gateway> => startMeasured({ imap: imapOn(server, { pollSeconds: 5, ...account }) }, { ...later, question });
 
 /** Has the first mail read. */
 async function begin(server: ScriptedServer, { until }: Gateway): Promise<void> {
@@ -67,7 +70,10 @@ const test = base
     return gateway;
   });
 
-test("10,000 simultaneous mails wait for their hour, are fetched only by number, and take no memory", async ({ server, start }) => {
+test("10,000 simultaneous mails wait for their hour, are fetched only by number, and take no memory", async ({
+  server,
+  start,
+}) => {
   const { ask, until } = await start({ maxPerHour: 20 });
   const idle = await ask();
   const fetched = server.count("UID FETCH");
@@ -80,7 +86,9 @@ test("10,000 simultaneous mails wait for their hour, are fetched only by number,
   expect(after.heapMb - idle.heapMb).toBeLessThan(40);
 }, 120_000);
 
-test("after a downtime with 10,000 mails, only the newest run; the others are skipped at once, in little memory", async ({ resume }) => {
+test("after a downtime with 10,000 mails, only the newest run; the others are skipped at once, in little memory", async ({
+  resume,
+}) => {
   const gateway = await resume({}, 2 * hourMs);
   const measured = await gateway.until(({ read }) => read === 50, 60_000);
   expect(measured.last).toBe("Number 9999");
@@ -96,7 +104,10 @@ test("a server that keeps cutting the connection is read over one connection at 
     for (let left = times; left > 0; left -= 1) {
       const searched = server.count("UID SEARCH");
       await server.kick();
-      await vi.waitFor(() => expect(server.count("UID SEARCH")).toBeGreaterThan(searched), { timeout: 20_000, interval: 2 });
+      await vi.waitFor(() => expect(server.count("UID SEARCH")).toBeGreaterThan(searched), {
+        timeout: 20_000,
+        interval: 2,
+      });
     }
   };
   await cut(20);
@@ -111,8 +122,11 @@ test("a server that keeps cutting the connection is read over one connection at 
   await until(({ last }) => last === "Last", 20_000);
 }, 300_000);
 
-// Both wait for polls. The mailbox at rest changes nothing in the memory of the other one, which is that of a process of its own.
-test.concurrent("10,000 mails after a downtime are read hour by hour, each once and in order, in little memory", async ({ resume }) => {
+// Both wait for polls. The mailbox at rest changes nothing in the memory of the other one, which is that of a process
+// of its own.
+test.concurrent("10,000 mails after a downtime are read hour by hour, each once and in order, in little memory", async ({
+  resume,
+}) => {
   const maxPerHour = readAfterDowntime / 3;
   // Drafts make a paused mailbox look at the time every five seconds.
   const account = { maxPerHour, maxCatchUp: 10_000, reply: "draft" };
@@ -127,7 +141,10 @@ test.concurrent("10,000 mails after a downtime are read hour by hour, each once 
   }
 }, 1_800_000);
 
-test.concurrent("an idle mailbox sends one short request to its server per poll", async ({ server, onTestFinished }) => {
+test.concurrent("an idle mailbox sends one short request to its server per poll", async ({
+  server,
+  onTestFinished,
+}) => {
   const reader = createReader(() => server);
   onTestFinished(() => reader.close());
   await reader.start({ account: { pollSeconds: 5 } });

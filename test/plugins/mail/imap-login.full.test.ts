@@ -1,4 +1,7 @@
-/** Logins that are refused and come back: passwords in files, access tokens that end, refresh tokens that are replaced or withdrawn. */
+/**
+ * Logins that are refused and come back: passwords in files, access tokens that end, refresh tokens that are replaced
+ * or withdrawn.
+ */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
@@ -24,7 +27,13 @@ const test = testWithReader(async () => {
   });
 
 const oauth = (tokens: TokenServer, refreshToken: unknown) => ({
-  oauth: { tokenUrl: tokens.url, clientId: "app", clientSecret: "client-secret-of-app", refreshToken, scope: "imap offline_access" },
+  oauth: {
+    tokenUrl: tokens.url,
+    clientId: "app",
+    clientSecret: "client-secret-of-app",
+    refreshToken,
+    scope: "imap offline_access",
+  },
 });
 
 test.concurrent("a password in a file is reread until the server accepts it, without a storm of logins", async ({
@@ -48,7 +57,11 @@ test.concurrent("a password in a file is reread until the server accepts it, wit
 }, 60_000);
 
 describe.concurrent("a mailbox with OAuth", () => {
-  test("requests an access token, uses it until it expires, and logs none of it", async ({ server, reader, tokens }) => {
+  test("requests an access token, uses it until it expires, and logs none of it", async ({
+    server,
+    reader,
+    tokens,
+  }) => {
     await reader.start({ account: oauth(tokens, "refresh-token-0") });
     await server.deliver(letter("One"));
     await reader.arrived(1);
@@ -56,7 +69,12 @@ describe.concurrent("a mailbox with OAuth", () => {
     await server.deliver(letter("Two"));
     await reader.arrived(2);
     const forms = tokens.asked.map((form) => Object.fromEntries(form));
-    const form = { grant_type: "refresh_token", client_id: "app", client_secret: "client-secret-of-app", refresh_token: "refresh-token-0" };
+    const form = {
+      grant_type: "refresh_token",
+      client_id: "app",
+      client_secret: "client-secret-of-app",
+      refresh_token: "refresh-token-0",
+    };
     expect(forms).toEqual([{ ...form, scope: "imap offline_access" }]);
     expect(reader.log()).not.toMatch(/refresh-token|access-token|client-secret/);
   });
@@ -70,7 +88,11 @@ describe.concurrent("a mailbox with OAuth", () => {
     expect(tokens.asked).toHaveLength(2);
   });
 
-  test("stores a refresh token that the provider replaced, also across a restart", async ({ server, reader, tokens }) => {
+  test("stores a refresh token that the provider replaced, also across a restart", async ({
+    server,
+    reader,
+    tokens,
+  }) => {
     tokens.rotate(true);
     tokens.lives(1);
     const account = oauth(tokens, "refresh-token-0");
@@ -79,7 +101,10 @@ describe.concurrent("a mailbox with OAuth", () => {
     await reader.start({ account, directory });
     await server.deliver(letter("One"));
     await reader.arrived(1);
-    expect(tokens.asked.map((form) => form.get("refresh_token")).slice(0, 2)).toEqual(["refresh-token-0", "refresh-token-0+"]);
+    expect(tokens.asked.map((form) => form.get("refresh_token")).slice(0, 2)).toEqual([
+      "refresh-token-0",
+      "refresh-token-0+",
+    ]);
     expect(reader.log()).not.toMatch(/refresh-token/);
   });
 
@@ -111,7 +136,10 @@ describe.concurrent("a mailbox with OAuth", () => {
     expect(tokens.asked.length).toBeLessThanOrEqual(3);
   }, 30_000);
 
-  test("requires a setup if the token endpoint is neither encrypted nor on this machine", async ({ reader, tokens }) => {
+  test("requires a setup if the token endpoint is neither encrypted nor on this machine", async ({
+    reader,
+    tokens,
+  }) => {
     const { oauth: settings } = oauth(tokens, "refresh-token-0");
     await reader.start({ account: { oauth: { ...settings, tokenUrl: "http://login.example/token" } }, watched: false });
     await reader.logged(/needs_setup.*oauth\.tokenUrl|oauth\.tokenUrl.*needs_setup/);

@@ -14,9 +14,20 @@ const read = { lastMail: now, lastSync: now };
 async function mailbox() {
   const server = await startImapServer();
   onTestFinished(() => server.close());
-  const login = { id: () => "", with: <T>(connect: (credentials: { pass: string }) => Promise<T>) => connect({ pass: server.password() }) };
+  const login = {
+    id: () => "",
+    with: <T>(connect: (credentials: { pass: string }) => Promise<T>) => connect({ pass: server.password() }),
+  };
   const open = (settings: Partial<ImapSettings> = {}) => {
-    const all = { host: "127.0.0.1", port: server.port, tls: false, user: server.user, folders: ["INBOX"], maxBytes: 1_000, ...settings };
+    const all = {
+      host: "127.0.0.1",
+      port: server.port,
+      tls: false,
+      user: server.user,
+      folders: ["INBOX"],
+      maxBytes: 1_000,
+      ...settings,
+    };
     const source = createImapSource("ada", all as ImapSettings, { login, read: () => "" });
     onTestFinished(() => source.close());
     return source;

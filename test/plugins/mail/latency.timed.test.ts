@@ -7,22 +7,22 @@ import { type Room, test } from "./gmail-room.ts";
 
 const waits = { announced: 1_000, polled: 7_000 };
 
-describe.each([{ name: "the scripted server", open: startImapServer }, ...(hasDovecot ? [{ name: "Dovecot", open: startDovecot }] : [])])(
-  "an IMAP mailbox on $name",
-  ({ open }) => {
-    const test = testWithReader(open);
+describe.each([
+  { name: "the scripted server", open: startImapServer },
+  ...(hasDovecot ? [{ name: "Dovecot", open: startDovecot }] : []),
+])("an IMAP mailbox on $name", ({ open }) => {
+  const test = testWithReader(open);
 
-    test("runs the agent within a second of an announced delivery", async ({ server, reader }) => {
-      await reader.start();
-      for (const subject of ["First", "Second"]) {
-        const delivered = performance.now();
-        await server.deliver(letter(subject));
-        await reader.arrived(subject === "First" ? 1 : 2);
-        expect((reader.seen.at(-1)?.at ?? 0) - delivered).toBeLessThan(waits.announced);
-      }
-    });
-  },
-);
+  test("runs the agent within a second of an announced delivery", async ({ server, reader }) => {
+    await reader.start();
+    for (const subject of ["First", "Second"]) {
+      const delivered = performance.now();
+      await server.deliver(letter(subject));
+      await reader.arrived(subject === "First" ? 1 : 2);
+      expect((reader.seen.at(-1)?.at ?? 0) - delivered).toBeLessThan(waits.announced);
+    }
+  });
+});
 
 describe("a Gmail mailbox", () => {
   const email = "push@mail-project-1.test";

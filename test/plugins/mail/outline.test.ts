@@ -17,10 +17,16 @@ const plain = leaf("text/plain");
 const html = leaf("text/html");
 const image = leaf("image/png", "logo.png");
 
-/** The number of a part is the way to it, as in IMAP, except that a message counts as one more part around its content. */
+/**
+ * The number of a part is the way to it, as in IMAP, except that a message counts as one more part around its content.
+ */
 const asStructure = ({ type, file, parts }: Tree, part = ""): MessageStructureObject =>
   ({
-    ...{ type, part, ...(file === undefined ? {} : { disposition: "attachment", dispositionParameters: { filename: file } }) },
+    ...{
+      type,
+      part,
+      ...(file === undefined ? {} : { disposition: "attachment", dispositionParameters: { filename: file } }),
+    },
     ...(parts === undefined ? {} : { childNodes: parts.map((one, at) => asStructure(one, `${part}${at + 1}`)) }),
   }) as MessageStructureObject;
 
@@ -40,7 +46,10 @@ const protocols: readonly Protocol[] = [
     async read(tree) {
       const { texts, enclosed, attachments } = structureOf(asStructure(tree));
       const text = texts[0] ?? enclosed[0]?.texts[0];
-      return { ...(text === undefined ? {} : { text: text.part.part ?? "" }), names: attachments.map(({ name }) => name) };
+      return {
+        ...(text === undefined ? {} : { text: text.part.part ?? "" }),
+        names: attachments.map(({ name }) => name),
+      };
     },
   },
   {
@@ -56,10 +65,30 @@ const protocols: readonly Protocol[] = [
 describe.each(protocols)("the text of a mail by $name", ({ read }) => {
   test.each<[what: string, tree: Tree, part: string | undefined, names: readonly string[]]>([
     ["is the HTML, not the footer that a mailing list adds in plain text", multi("mixed", html, plain), "1", []],
-    ["is the plain one of two alternatives, whatever their order", multi("mixed", multi("alternative", html, plain), plain), "12", []],
-    ["is the plain alternative to HTML with pictures", multi("alternative", multi("related", html, image), plain), "2", ["logo.png"]],
-    ["is the HTML where the plain text belongs to the same alternative", multi("alternative", multi("mixed", html, plain)), "11", []],
-    ["is its own, not that of a message in its attachments", multi("mixed", html, enclosed(plain, "old.eml")), "1", ["old.eml"]],
+    [
+      "is the plain one of two alternatives, whatever their order",
+      multi("mixed", multi("alternative", html, plain), plain),
+      "12",
+      [],
+    ],
+    [
+      "is the plain alternative to HTML with pictures",
+      multi("alternative", multi("related", html, image), plain),
+      "2",
+      ["logo.png"],
+    ],
+    [
+      "is the HTML where the plain text belongs to the same alternative",
+      multi("alternative", multi("mixed", html, plain)),
+      "11",
+      [],
+    ],
+    [
+      "is its own, not that of a message in its attachments",
+      multi("mixed", html, enclosed(plain, "old.eml")),
+      "1",
+      ["old.eml"],
+    ],
     ["is that of the enclosed message if it has none", multi("mixed", image, enclosed(plain)), "21", ["logo.png"]],
     ["is absent if all texts are files", multi("mixed", leaf("text/plain", "notes.txt")), undefined, ["notes.txt"]],
   ])("%s", async (_, tree, part, names) => {

@@ -19,7 +19,10 @@ test("run passes each mail on by HTTP with its key, and the next start continues
   const second = await watch();
   await vi.waitFor(() => expect(calls).toHaveLength(1), { timeout: 60_000, interval: 20 });
   expect(calls[0]?.headers["idempotency-key"]).toBe(`mail:gmail:${google.address}:${id}`);
-  expect(JSON.parse(calls[0]?.body ?? "")).toMatchObject({ source: "gmail", messages: [{ id, subject: "Minutes", body: "As agreed" }] });
+  expect(JSON.parse(calls[0]?.body ?? "")).toMatchObject({
+    source: "gmail",
+    messages: [{ id, subject: "Minutes", body: "As agreed" }],
+  });
   second.child.kill("SIGTERM");
   const { code, out, err } = await second.finished;
   expect(code).toBe(0);

@@ -27,8 +27,10 @@ afterEach(async () => {
 });
 
 const letter = (subject: string, date = "Mon, 23 Nov 2026 10:00:00 +0000") =>
-  `From: grace@example.org\nTo: ada@example.net\nSubject: ${subject}\nMessage-ID: <${subject}@example.org>\nDate: ${date}\n\nDear agent, ${subject}.\n`;
-const imap = (command: string, ...more: readonly string[]) => run(["webhooks", "imap", command, "--account", "ada", ...more], { home });
+  `From: grace@example.org\nTo: ada@example.net\nSubject: ${subject}\nMessage-ID: ` +
+  `<${subject}@example.org>\nDate: ${date}\n\nDear agent, ${subject}.\n`;
+const imap = (command: string, ...more: readonly string[]) =>
+  run(["webhooks", "imap", command, "--account", "ada", ...more], { home });
 const setup = (...more: readonly string[]) =>
   imap(
     "setup",
@@ -37,7 +39,8 @@ const setup = (...more: readonly string[]) =>
     ...more,
   );
 const mailbox = async () =>
-  (JSON.parse((await imap("status", "--json")).out) as { readonly mailboxes: readonly Record<string, unknown>[] }).mailboxes[0];
+  (JSON.parse((await imap("status", "--json")).out) as { readonly mailboxes: readonly Record<string, unknown>[] })
+    .mailboxes[0];
 
 async function startGateway() {
   const gateway = start(["gateway"], { home });
@@ -59,7 +62,11 @@ test("run passes each mail on by HTTP with its key and the hook token, and a sec
       "idempotency-key": expect.stringMatching(/^mail:imap:ada:ada:INBOX:/),
     },
   });
-  expect(JSON.parse(calls[0]?.body ?? "")).toMatchObject({ source: "imap", account: "ada", messages: [{ subject: "Minutes" }] });
+  expect(JSON.parse(calls[0]?.body ?? "")).toMatchObject({
+    source: "imap",
+    account: "ada",
+    messages: [{ subject: "Minutes" }],
+  });
   first.child.kill("SIGTERM");
   const { code, out, err } = await first.finished;
   expect(code).toBe(0);
@@ -70,7 +77,10 @@ test("run passes each mail on by HTTP with its key and the hook token, and a sec
   await vi.waitFor(() => expect(calls).toHaveLength(2), { timeout: 60_000, interval: 20 });
   expect(JSON.parse(calls[1]?.body ?? "").messages[0].subject).toBe("Next");
   const third = await imap("run", "--url", url);
-  expect(third).toMatchObject({ code: 1, out: expect.stringContaining("`webhooks imap run` reads this mailbox (process ") });
+  expect(third).toMatchObject({
+    code: 1,
+    out: expect.stringContaining("`webhooks imap run` reads this mailbox (process "),
+  });
 });
 
 test("a running gateway adopts a new mailbox, reads back as far as --since sets, and locks out run", async () => {
@@ -100,10 +110,13 @@ test("run works for a mailbox that the gateway does not watch, and passes its ma
   const watching = start(["webhooks", "imap", "run", "--account", "ada"], { home });
   await watching.until(/the mailbox is watched/);
   await server.deliver(letter("Minutes"));
-  await vi.waitFor(async () => expect((await run(["hooks", "deliveries", "--json"], { home })).out).toContain('"hook": "imap"'), {
-    timeout: 60_000,
-    interval: 200,
-  });
+  await vi.waitFor(
+    async () => expect((await run(["hooks", "deliveries", "--json"], { home })).out).toContain('"hook": "imap"'),
+    {
+      timeout: 60_000,
+      interval: 200,
+    },
+  );
 });
 
 test("without a gateway, status shows the configuration and run reports what is missing", async () => {

@@ -29,41 +29,72 @@ test("a sender is verified if the name contains a single quote, as some programs
 });
 
 describe("a sender is not verified", () => {
-  test.each<[why: string, fields: readonly (readonly [string, string])[], from?: readonly { readonly address?: string }[]]>([
+  test.each<
+    [why: string, fields: readonly (readonly [string, string])[], from?: readonly { readonly address?: string }[]]
+  >([
     ["when nobody says so", [sender]],
     ["by a server that is not known", [results("mx.evil.example; dmarc=pass header.from=example.org"), sender]],
-    ["by a name that only begins like a known one", [results("mx.example.net.evil.example; dmarc=pass header.from=example.org"), sender]],
+    [
+      "by a name that only begins like a known one",
+      [results("mx.example.net.evil.example; dmarc=pass header.from=example.org"), sender],
+    ],
     ["by what stands in a comment", [results("mx.evil.example (mx.example.net; dmarc=pass); dmarc=none"), sender]],
     ["by a result in a comment", [results("mx.example.net; dmarc=none (dmarc=pass; x) (; dmarc=pass)"), sender]],
-    ["by a result in quotes", [results('mx.example.net; dmarc=none reason="; dmarc=pass header.from=example.org"'), sender]],
+    [
+      "by a result in quotes",
+      [results('mx.example.net; dmarc=none reason="; dmarc=pass header.from=example.org"'), sender],
+    ],
     [
       "by the result of the sender below that of the server",
       [results("mx.example.net; dmarc=none"), results("mx.example.net; dmarc=pass"), sender],
     ],
     ["by a signature of another domain", [results("mx.example.net; dkim=pass header.d=example.com"), sender]],
-    ["by a signature of a domain whose name ends alike", [results("mx.example.net; dkim=pass header.d=ample.org"), sender]],
+    [
+      "by a signature of a domain whose name ends alike",
+      [results("mx.example.net; dkim=pass header.d=ample.org"), sender],
+    ],
     ["by a signature of a top-level domain", [results("mx.example.net; dkim=pass header.d=org"), sender]],
     ["by DMARC of another domain", [results("mx.example.net; dmarc=pass header.from=example.com"), sender]],
     ["by SPF alone", [results("mx.example.net; spf=pass smtp.mailfrom=example.org"), sender]],
-    ["when two From fields stand in the mail", [results("mx.example.net; dmarc=pass"), sender, ["from", "eve@example.com"]]],
-    ["when From has two addresses", [results("mx.example.net; dmarc=pass"), ["from", "grace@example.org, eve@example.com"]]],
+    [
+      "when two From fields stand in the mail",
+      [results("mx.example.net; dmarc=pass"), sender, ["from", "eve@example.com"]],
+    ],
+    [
+      "when From has two addresses",
+      [results("mx.example.net; dmarc=pass"), ["from", "grace@example.org, eve@example.com"]],
+    ],
     ["when From is a group", [results("mx.example.net; dmarc=pass"), ["from", "Friends: grace@example.org;"]]],
-    ["when the server read another address", [results("mx.example.net; dmarc=pass"), sender], [{ address: "eve@example.com" }]],
-    ["when the server read two", [results("mx.example.net; dmarc=pass"), sender], [...grace, { address: "eve@example.com" }]],
+    [
+      "when the server read another address",
+      [results("mx.example.net; dmarc=pass"), sender],
+      [{ address: "eve@example.com" }],
+    ],
+    [
+      "when the server read two",
+      [results("mx.example.net; dmarc=pass"), sender],
+      [...grace, { address: "eve@example.com" }],
+    ],
   ])("%s", (_, fields, from) => {
     expect(judge(fields, from).result).toBe("none");
   });
 
   test("when the name contains another address", () => {
     const eve = [{ name: "grace@example.org", address: "eve@example.com" }];
-    for (const field of ['"grace@example.org" <eve@example.com>', "=?utf-8?q?grace=40example=2Eorg?= <eve@example.com>"]) {
+    for (const field of [
+      '"grace@example.org" <eve@example.com>',
+      "=?utf-8?q?grace=40example=2Eorg?= <eve@example.com>",
+    ]) {
       const verdict = judge([results("mx.example.net; dmarc=pass header.from=example.com"), ["from", field]], eve);
       expect(verdict).toEqual({ result: "pass", domain: "example.com", by: "mx.example.net" });
     }
   });
 
   test("and is reported as forged when its own domain says so", () => {
-    const verdict = judge([results("mx.example.net; dkim=pass header.d=example.org; dmarc=fail header.from=example.org"), sender]);
+    const verdict = judge([
+      results("mx.example.net; dkim=pass header.d=example.org; dmarc=fail header.from=example.org"),
+      sender,
+    ]);
     expect(verdict.result).toBe("fail");
     expect(describeMail(verdict, { automated: false, hidden: undefined })).toBe(
       "The mail server mx.example.net says that the sender's address is forged.",

@@ -30,7 +30,9 @@ describe.concurrent("webhooks gmail setup", () => {
     for (const secret of [...google.accounts.secrets(), "quarterly"]) expect(shown).not.toContain(secret);
   });
 
-  test("uses hooks.gmail.apiRoot for a new mailbox, even if the section has no mailbox of its own", async ({ roomOfSection }) => {
+  test("uses hooks.gmail.apiRoot for a new mailbox, even if the section has no mailbox of its own", async ({
+    roomOfSection,
+  }) => {
     const { consent, config, google } = roomOfSection;
     const first = await consent("--json");
     expect([first.code, otherThan("done", first)]).toEqual([0, []]);
@@ -38,13 +40,18 @@ describe.concurrent("webhooks gmail setup", () => {
     expect(config().split(google.url)).toHaveLength(3);
   });
 
-  test("with pull creates topic, permission and subscription, is idempotent, and leaves other bindings alone", async ({ room }) => {
+  test("with pull creates topic, permission and subscription, is idempotent, and leaves other bindings alone", async ({
+    room,
+  }) => {
     const { consent, config, mailbox, atGoogle, names, google } = room;
     const foreign = { role: "roles/pubsub.viewer", members: ["user:grace@example.org"] };
     google.pubsub.topics.set(google.topic, { etag: 7, bindings: [foreign] });
     const first = await consent("--mode", "pull", ...names(), "--json");
     expect(first.code).toBe(0);
-    expect(google.pubsub.topics.get(google.topic)?.bindings).toEqual([foreign, { role: "roles/pubsub.publisher", members: [publisher] }]);
+    expect(google.pubsub.topics.get(google.topic)?.bindings).toEqual([
+      foreign,
+      { role: "roles/pubsub.publisher", members: [publisher] },
+    ]);
     expect(google.pubsub.subscriptions.get(google.subscription)?.settings).toMatchObject({
       topic: google.topic,
       expirationPolicy: {},
@@ -173,7 +180,10 @@ describe.concurrent("webhooks gmail setup", () => {
     const other = await gmail("setup", "--credentials", join(room.home, "other.json"), "--json");
     expect(JSON.parse(other.out).steps.at(-1)).toMatchObject({ step: "credentials", outcome: "failed" });
     const label = await consent("--label", "Nowhere", "--json");
-    expect(JSON.parse(label.out).steps.at(-1)).toMatchObject({ step: "label", fix: expect.stringContaining("There are: ") });
+    expect(JSON.parse(label.out).steps.at(-1)).toMatchObject({
+      step: "label",
+      fix: expect.stringContaining("There are: "),
+    });
   });
 
   test("needs no browser for a service account", async ({ room }) => {
@@ -185,7 +195,9 @@ describe.concurrent("webhooks gmail setup", () => {
   });
 });
 
-test.concurrent("teardown removes what setup created, leaves what existed before, and can be repeated", async ({ room }) => {
+test.concurrent("teardown removes what setup created, leaves what existed before, and can be repeated", async ({
+  room,
+}) => {
   const { consent, mailbox, gmail, names, google } = room;
   google.pubsub.topics.set(google.topic, { etag: 7, bindings: [] });
   await consent("--mode", "pull", ...names(), "--json");
@@ -219,7 +231,10 @@ test.concurrent("teardown reports what Google refuses, does the rest, and revoke
   expect([mailbox(), accounts.refreshToken()]).toEqual([undefined, permission]);
   faults.refusesRevoke = false;
   const second = await gmail("teardown", "--json");
-  expect([second.code, outcomes(second)]).toEqual([0, ["notices: kept", "configuration: kept", "permission: done", "place: kept"]]);
+  expect([second.code, outcomes(second)]).toEqual([
+    0,
+    ["notices: kept", "configuration: kept", "permission: done", "place: kept"],
+  ]);
   expect(second.out).toContain("delete the rest in the Google Cloud console");
   expect(accounts.refreshToken()).not.toBe(permission);
   expect(outcomes(await gmail("teardown", "--json"))).toContain("permission: kept");

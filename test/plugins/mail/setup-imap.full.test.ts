@@ -20,7 +20,8 @@ beforeAll(async () => {
   if (!hasDovecot) return;
   server = await startDovecot();
   await server.deliver(
-    "From: grace@example.org\nTo: ada@example.net\nSubject: The quarterly figures\nMessage-ID: <1@example.org>\n\nHello\n",
+    "From: grace@example.org\nTo: ada@example.net\nSubject: The quarterly figures\nMessage-ID: " +
+      "<1@example.org>\n\nHello\n",
   );
 });
 
@@ -39,7 +40,9 @@ const withPassword = () => [...mailboxOptions(), "--password-file", join(home, "
 const imap = (command: string, ...more: readonly string[]) =>
   run(["webhooks", "imap", command, "--account", "ada", ...more], { home, env: { MAIL_PASSWORD: "secret-of-ada" } });
 const outcomes = (out: string): readonly string[] => {
-  const { steps } = JSON.parse(out) as { readonly steps: readonly { readonly step: string; readonly outcome: string }[] };
+  const { steps } = JSON.parse(out) as {
+    readonly steps: readonly { readonly step: string; readonly outcome: string }[];
+  };
   return steps.map(({ step, outcome }) => `${step}: ${outcome}`);
 };
 
@@ -49,7 +52,18 @@ test("a server that closes the connection is told apart from other failures", as
   onTestFinished(() => void closing.close());
   writeFileSync(join(home, "password"), "secret-of-ada\n", { mode: 0o600 });
   const { port } = closing.address() as AddressInfo;
-  const to = ["--user", "ada", "--host", "127.0.0.1", "--port", String(port), "--tls", "false", "--password-file", join(home, "password")];
+  const to = [
+    "--user",
+    "ada",
+    "--host",
+    "127.0.0.1",
+    "--port",
+    String(port),
+    "--tls",
+    "false",
+    "--password-file",
+    join(home, "password"),
+  ];
   const { code, out, err } = await imap("setup", ...to, "--dry-run");
   expect(code).toBe(1);
   expect(`${out}${err}`).toContain("127.0.0.1 closed the connection without an answer.");
@@ -57,14 +71,17 @@ test("a server that closes the connection is told apart from other failures", as
 });
 
 if (!hasDovecot)
-  console.warn("Dovecot is not installed (Debian: dovecot-imapd): the setup of mailboxes is not tested against a real server.");
+  console.warn(
+    "Dovecot is not installed (Debian: dovecot-imapd): the setup of mailboxes is not tested against a real server.",
+  );
 
 describe.skipIf(!hasDovecot)("webhooks imap setup", () => {
   test("checks the mailbox in a dry run, lists the changes, and makes none", async () => {
     const { code, out } = await imap("setup", ...withPassword(), "--since", "2d", "--dry-run");
     expect(code).toBe(0);
     expect(out).toMatch(/^done +login +127\.0\.0\.1 accepts the login of ada\.$/m);
-    for (const step of ["hooks.token", "hooks.enabled", "start", "configuration"]) expect(out).toMatch(new RegExp(`^would +${step} `, "m"));
+    for (const step of ["hooks.token", "hooks.enabled", "start", "configuration"])
+      expect(out).toMatch(new RegExp(`^would +${step} `, "m"));
     expect(readdirSync(home)).toEqual(["password"]);
   });
 
@@ -77,7 +94,13 @@ describe.skipIf(!hasDovecot)("webhooks imap setup", () => {
         enabled: true,
         imap: {
           accounts: {
-            ada: { host: "127.0.0.1", port: server.port, tls: false, user: "ada", password: { file: join(home, "password") } },
+            ada: {
+              host: "127.0.0.1",
+              port: server.port,
+              tls: false,
+              user: "ada",
+              password: { file: join(home, "password") },
+            },
           },
         },
       },
@@ -95,7 +118,8 @@ describe.skipIf(!hasDovecot)("webhooks imap setup", () => {
 
   test("preserves the file with its comments and changes only the requested settings", async () => {
     const file =
-      '{\n  // The agent of the house.\n  "hooks": {\n    "token": "a-token-of-sixteen-characters", // Mine.\n    "path": "/in"\n  }\n}\n';
+      '{\n  // The agent of the house.\n  "hooks": {\n    "token": "a-token-of-sixteen-characters", // ' +
+      'Mine.\n    "path": "/in"\n  }\n}\n';
     const target = join(home, "config.jsonc");
     writeFileSync(target, file, { mode: 0o600 });
     const named = ["--config", target, "--state", join(home, "state")];
@@ -121,14 +145,22 @@ describe.skipIf(!hasDovecot)("webhooks imap setup", () => {
     expect(shown).not.toContain(server.password());
     expect(shown).not.toContain("quarterly");
     expect(JSON.parse(config()).hooks.imap.accounts.ada.password).toEqual({ env: "MAIL_PASSWORD" });
-    expect(await imap("setup", ...mailboxOptions(), "--password-env", "A", "--password-file", "b")).toMatchObject({ code: 2 });
+    expect(await imap("setup", ...mailboxOptions(), "--password-env", "A", "--password-file", "b")).toMatchObject({
+      code: 2,
+    });
   });
 
   test.each([
     ["a port where nothing listens", ["--port", "1"], "server", "refused the connection", "Check host and port."],
     ["encryption that the server does not offer", ["--tls", "starttls"], "encryption", "STARTTLS", ""],
     ["a wrong user", ["--user", "eva"], "login", "refused the user name or the password", "app password"],
-    ["a folder that is not there", ["--folder", "Nowhere"], "folders", "The folder Nowhere cannot be opened", "There are: INBOX"],
+    [
+      "a folder that is not there",
+      ["--folder", "Nowhere"],
+      "folders",
+      "The folder Nowhere cannot be opened",
+      "There are: INBOX",
+    ],
   ])("%s ends the setup at its step with the remedy, and nothing is written", async (_, options, step, detail, fix) => {
     const { code, out } = await imap("setup", ...withPassword(), ...options, "--json");
     const { ok, steps } = JSON.parse(out);
@@ -175,26 +207,29 @@ describe.skipIf(!hasDovecot)("webhooks imap setup", () => {
   });
 });
 
-test.each(["true", "starttls"])("a self-signed certificate of a server on this machine is pinned with --tls %s", async (tls) => {
-  const certificate = makeCertificate();
-  const bridge = await startImapServer({ tls: certificate, secure: tls === "true" });
-  onTestFinished(async () => {
-    await bridge.close();
-    certificate.remove();
-  });
-  bridge.offer({ startTls: tls === "starttls" });
-  writeFileSync(join(home, "password"), bridge.password(), { mode: 0o600 });
-  const options = ["--user", "ada", "--host", "127.0.0.1", "--port", String(bridge.port), "--tls", tls];
-  expect((await imap("setup", ...options, "--password-file", join(home, "password"))).code).toBe(0);
-  expect(JSON.parse(config()).hooks.imap.accounts.ada.tls).toEqual({
-    mode: tls === "true" ? "tls" : tls,
-    fingerprint256: certificate.fingerprint256,
-  });
-  const before = config();
-  const second = await imap("setup", ...options, "--json");
-  expect([second.code, outcomes(second.out).filter((one) => !one.endsWith(": kept"))]).toEqual([0, []]);
-  expect(config()).toBe(before);
-});
+test.each(["true", "starttls"])(
+  "a self-signed certificate of a server on this machine is pinned with --tls %s",
+  async (tls) => {
+    const certificate = makeCertificate();
+    const bridge = await startImapServer({ tls: certificate, secure: tls === "true" });
+    onTestFinished(async () => {
+      await bridge.close();
+      certificate.remove();
+    });
+    bridge.offer({ startTls: tls === "starttls" });
+    writeFileSync(join(home, "password"), bridge.password(), { mode: 0o600 });
+    const options = ["--user", "ada", "--host", "127.0.0.1", "--port", String(bridge.port), "--tls", tls];
+    expect((await imap("setup", ...options, "--password-file", join(home, "password"))).code).toBe(0);
+    expect(JSON.parse(config()).hooks.imap.accounts.ada.tls).toEqual({
+      mode: tls === "true" ? "tls" : tls,
+      fingerprint256: certificate.fingerprint256,
+    });
+    const before = config();
+    const second = await imap("setup", ...options, "--json");
+    expect([second.code, outcomes(second.out).filter((one) => !one.endsWith(": kept"))]).toEqual([0, []]);
+    expect(config()).toBe(before);
+  },
+);
 
 test("a mailbox with OAuth is checked with an access token, and a replaced refresh token is stored", async () => {
   const server = await startImapServer();
@@ -221,7 +256,10 @@ test("a mailbox with OAuth is checked with an access token, and a replaced refre
   provider.grant("another-refresh-token");
   const ended = await imap("setup", "--json");
   expect(ended.code).toBe(1);
-  expect(JSON.parse(ended.out).steps.at(-1)).toMatchObject({ step: "login", detail: expect.stringContaining("invalid_grant") });
+  expect(JSON.parse(ended.out).steps.at(-1)).toMatchObject({
+    step: "login",
+    detail: expect.stringContaining("invalid_grant"),
+  });
 });
 
 test("without --account, the name is the local part of the address, and a configured mailbox is found by its user", async () => {
@@ -245,7 +283,10 @@ test("without --account, the name is the local part of the address, and a config
   await run(["webhooks", "imap", "teardown", "--account", "ada"], { home });
   expect((await setup(...plain, "--account", "work")).code).toBe(0);
   const again = await setup(...plain);
-  expect([JSON.parse(again.out).account, outcomes(again.out).filter((one) => !one.endsWith(": kept"))]).toEqual(["work", []]);
+  expect([JSON.parse(again.out).account, outcomes(again.out).filter((one) => !one.endsWith(": kept"))]).toEqual([
+    "work",
+    [],
+  ]);
   expect(await setup()).toMatchObject({ code: 2, out: expect.stringContaining("--user is missing") });
 });
 

@@ -34,7 +34,8 @@ describe("the cost of reading a mail grows linearly with its length", () => {
   });
 
   test("for a From field of maximum length with unclosed nested quotes", async () => {
-    const judge = (value: string) => judgeSender({ headers: [{ name: "from", value }], from: [{ address: "grace@example.org" }] }, []);
+    const judge = (value: string) =>
+      judgeSender({ headers: [{ name: "from", value }], from: [{ address: "grace@example.org" }] }, []);
     await expectLinear(judge, (length) => `"${'\\"'.repeat(length / 2)}`, { size: 8_000, times: 30 });
   });
 });

@@ -36,9 +36,13 @@ async function loadedWith(gmail: object): Promise<unknown> {
   writeFileSync(file, JSON.stringify({ gateway: { port: 0 }, state: { dir: "state" }, hooks }));
   const program = join(directory, "program.mjs");
   writeFileSync(program, script);
-  const { stdout } = await promisify(execFile)(process.execPath, ["--conditions=service-gateway-source", program, file], {
-    cwd: root,
-  });
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ["--conditions=service-gateway-source", program, file],
+    {
+      cwd: root,
+    },
+  );
   removeDirectory(directory);
   return JSON.parse(stdout.trim().split("\n").at(-1) ?? "");
 }

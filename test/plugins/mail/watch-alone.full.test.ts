@@ -1,4 +1,7 @@
-/** A gateway beside `webhooks gmail run`: it waits for the mailbox, says why, and takes it when the other process has ended. */
+/**
+ * A gateway beside `webhooks gmail run`: it waits for the mailbox, says why, and takes it when the other process has
+ * ended.
+ */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
@@ -29,7 +32,9 @@ test.concurrent("while run reads the mailbox, the gateway waits with a reason, a
   const watching = await startRun(room, directory, onTestFinished);
   await room.launch(section, { directory });
   await room.state("paused");
-  expect((await room.status())?.reason).toBe(`\`webhooks gmail run\` reads this mailbox (process ${watching.child.pid}).`);
+  expect((await room.status())?.reason).toBe(
+    `\`webhooks gmail run\` reads this mailbox (process ${watching.child.pid}).`,
+  );
   watching.child.kill("SIGTERM");
   await watching.finished;
   await room.state("ok", 5_000);

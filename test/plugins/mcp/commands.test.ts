@@ -42,7 +42,10 @@ test("the commands report what works, what does not and why, before the gateway 
       /^lost \(agents\.defaults\.mcpServers\.lost\) does not work: the command no-such-mcp-server is not on PATH\.\nInstall it, or set command/,
     ),
   });
-  expect(await mcp("test", "other")).toMatchObject({ code: 1, out: expect.stringContaining("There are: far, files, lost.") });
+  expect(await mcp("test", "other")).toMatchObject({
+    code: 1,
+    out: expect.stringContaining("There are: far, files, lost."),
+  });
   const idle = (await mcp("list")).out;
   expect(idle).toContain("No gateway is running.");
   expect(idle).toContain("http://127.0.0.1:9/mcp ");
@@ -62,7 +65,9 @@ test("the commands report what works, what does not and why, before the gateway 
   expect((await mcp("restart", "files")).out).toBe("files is ready, with 5 tools.\n");
   expect(await mcp("restart", "other")).toMatchObject({ code: 1 });
   const doctor = JSON.parse((await run(["doctor", "--json"], { home, env })).out) as { findings: object[] };
-  expect(doctor.findings).toContainEqual(expect.objectContaining({ check: "mcp: servers", reason: expect.stringContaining("lost is") }));
+  expect(doctor.findings).toContainEqual(
+    expect.objectContaining({ check: "mcp: servers", reason: expect.stringContaining("lost is") }),
+  );
   expect((await run(["status"], { home, env })).out).toMatch(/^mcp:lost +(retrying|paused) +The command no-such/im);
 
   // A gateway that is killed closes nothing, but the input of its servers ends.

@@ -1,8 +1,11 @@
 /**
- * An MCP server: the messages of the protocol, answered as its specification says, over standard streams where this file is run as a program
- * (`http-server.ts` serves the same over HTTP). Arguments of the program: `noise` also writes lines that are no messages, `silent` never
- * answers, `crash` ends at once, `many` has a hundred more tools, `flood` says a hundred times that its tools have changed and notes each listing, `grandchild` starts a process that ignores the end of its input,
- * `stubborn` ignores that as well, and SIGTERM, and starts such processes in its session and in one of their own, `endless` answers a call with a line that never ends, `junk` writes what is no message, 10,000 times, before it answers a call.
+ * An MCP server: the messages of the protocol, answered as its specification says, over standard streams where this
+ * file is run as a program (`http-server.ts` serves the same over HTTP). Arguments of the program: `noise` also writes
+ * lines that are no messages, `silent` never answers, `crash` ends at once, `many` has a hundred more tools, `flood`
+ * says a hundred times that its tools have changed and notes each listing, `grandchild` starts a process that ignores
+ * the end of its input, `stubborn` ignores that as well, and SIGTERM, and starts such processes in its session and in
+ * one of their own, `endless` answers a call with a line that never ends, `junk` writes what is no message, 10,000
+ * times, before it answers a call.
  */
 import { spawn } from "node:child_process";
 import { appendFileSync, readFileSync } from "node:fs";
@@ -19,7 +22,11 @@ export interface Message {
 export const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
 
 const text = (said: string, more: object = {}) => ({ content: [{ type: "text", text: said }], ...more });
-const object = (properties: object = {}) => ({ type: "object", properties, $schema: "http://json-schema.org/draft-07/schema#" });
+const object = (properties: object = {}) => ({
+  type: "object",
+  properties,
+  $schema: "http://json-schema.org/draft-07/schema#",
+});
 
 interface Tool {
   readonly description: string;
@@ -47,7 +54,8 @@ export function createFakeServer({
       },
       inputSchema: object({ message: { type: "string" } }),
       annotations: { readOnlyHint: true },
-      run: ({ message }) => (typeof message === "string" ? text(`Echo: ${message}`) : text("message is not a text", { isError: true })),
+      run: ({ message }) =>
+        typeof message === "string" ? text(`Echo: ${message}`) : text("message is not a text", { isError: true }),
     },
     "get-env": { description: "The environment.", inputSchema: object(), run: () => text(JSON.stringify(process.env)) },
     "get-image": {
@@ -60,7 +68,11 @@ export function createFakeServer({
         ],
       }),
     },
-    structured: { description: "Data.", inputSchema: object(), run: () => ({ content: [], structuredContent: { degrees: 21 } }) },
+    structured: {
+      description: "Data.",
+      inputSchema: object(),
+      run: () => ({ content: [], structuredContent: { degrees: 21 } }),
+    },
     wait: {
       description: "Waits until it is cancelled.",
       inputSchema: object(),
@@ -83,7 +95,11 @@ export function createFakeServer({
     const answer = (result: object) => ({ jsonrpc: "2.0", id, result });
     if (method === "initialize") {
       const serverInfo = { name: process.env.FAKE_NAME ?? "fake", version: "1.2.3" };
-      return answer({ protocolVersion: params.protocolVersion, capabilities: { tools: { listChanged: true } }, serverInfo });
+      return answer({
+        protocolVersion: params.protocolVersion,
+        capabilities: { tools: { listChanged: true } },
+        serverInfo,
+      });
     }
     // In two pages, as servers with many tools list them.
     if (method === "tools/list") {
@@ -91,7 +107,8 @@ export function createFakeServer({
       return answer(params.cursor === "2" ? { tools: all.slice(2) } : { tools: all.slice(0, 2), nextCursor: "2" });
     }
     const tool = method === "tools/call" ? tools[String(params.name)] : undefined;
-    if (tool !== undefined) return answer(await tool.run((params.arguments ?? {}) as object as Record<string, unknown>, id));
+    if (tool !== undefined)
+      return answer(await tool.run((params.arguments ?? {}) as object as Record<string, unknown>, id));
     return {
       jsonrpc: "2.0",
       id,
@@ -150,7 +167,8 @@ function serveStreams(): void {
     })
     .on("close", () => has("stubborn") || process.exit(0));
   process.on("SIGUSR2", () => {
-    for (let count = has("flood") ? 100 : 1; count > 0; count -= 1) send({ jsonrpc: "2.0", method: "notifications/tools/list_changed" });
+    for (let count = has("flood") ? 100 : 1; count > 0; count -= 1)
+      send({ jsonrpc: "2.0", method: "notifications/tools/list_changed" });
   });
 }
 

@@ -30,7 +30,9 @@ export async function serveHttp({ forgotten = { status: 404, body: "" } } = {}):
     keys.push(request.headers.authorization);
     if (fake.instead !== undefined) return fake.instead(request, response);
     const end = (status: number, body?: object, headers: Record<string, string> = {}) =>
-      void response.writeHead(status, { "content-type": "application/json", ...headers }).end(body && JSON.stringify(body));
+      void response
+        .writeHead(status, { "content-type": "application/json", ...headers })
+        .end(body && JSON.stringify(body));
     if (request.method !== "POST") return end(405);
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);

@@ -91,7 +91,11 @@ test.each([
   const room = await openRoom({ web: keyed(server.url) }, { environment });
   await room.ask("names");
   const { servers } = (await room.route("GET", "servers")) as unknown as Views;
-  expect(servers[0]).toMatchObject({ state: "waiting", reason: expect.stringMatching(reason), fix: expect.stringMatching(fix) });
+  expect(servers[0]).toMatchObject({
+    state: "waiting",
+    reason: expect.stringMatching(reason),
+    fix: expect.stringMatching(fix),
+  });
   expect(JSON.stringify(servers)).not.toContain("key-of-the-server");
 });
 

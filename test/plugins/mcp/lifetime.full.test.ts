@@ -1,4 +1,7 @@
-/** Programs of servers that do not want to end, lines that do not, and what of them becomes of a gateway that is closed or killed. */
+/**
+ * Programs of servers that do not want to end, lines that do not, and what of them becomes of a gateway that is closed
+ * or killed.
+ */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -66,5 +69,7 @@ test("a secret is hidden before a line is truncated", () => {
 test("an address is shown without possible keys, and errors hide them", () => {
   const url = "https://user:pass-word@mcp.example.com/s/AbC123xyz789/v1/mcp?api_key=query-key";
   expect(shownAddress(url)).toBe("https://mcp.example.com/s/***/v1/mcp");
-  expect(withoutSecrets("no AbC123xyz789, query-key or pass-word", { kind: "http", url, headers: {} })).toBe("no ***, *** or ***");
+  expect(withoutSecrets("no AbC123xyz789, query-key or pass-word", { kind: "http", url, headers: {} })).toBe(
+    "no ***, *** or ***",
+  );
 });

@@ -1,4 +1,7 @@
-/** A tool that a server adds or changes after its first listing asks an owner, until the operator accepts what was shown. */
+/**
+ * A tool that a server adds or changes after its first listing asks an owner, until the operator accepts what was
+ * shown.
+ */
 import type { Json } from "service-gateway/sdk";
 import { expect, test } from "vitest";
 import { createFingerprints } from "../../../plugins/mcp/fingerprints.ts";
@@ -33,7 +36,9 @@ async function viewOf(room: Room): Promise<View> {
 }
 
 const doubtsOf = async (room: Room) =>
-  Object.fromEntries((await viewOf(room)).tools.flatMap(({ name, doubt }) => (doubt === undefined ? [] : [[name, doubt]])));
+  Object.fromEntries(
+    (await viewOf(room)).tools.flatMap(({ name, doubt }) => (doubt === undefined ? [] : [[name, doubt]])),
+  );
 
 const accept = async (room: Room, listing?: string) => {
   const body = { name: "raw", ...(listing !== undefined && { listing }) };
@@ -60,7 +65,9 @@ test.each<[string, () => RawServer | Promise<RawServer>]>([
   expect((await viewOf(room)).tools.map(({ asks }) => asks)).toEqual([true, false]);
   // The owner is asked, who says nothing.
   const call = room.host.say("raw__brand_new", { from: "owner" });
-  await until(() => room.host.outbox().some(({ text }) => text.includes("has added this tool since its tools were accepted")));
+  await until(() =>
+    room.host.outbox().some(({ text }) => text.includes("has added this tool since its tools were accepted")),
+  );
   const code = /approve (\w+)/.exec(room.host.outbox().at(-1)?.text ?? "")?.[1];
   await room.host.say(`/deny ${code}`, { from: "owner" });
   await call;
@@ -101,7 +108,8 @@ test("a tool that changes during the approval is not called", async () => {
 });
 
 const tool = (name: string, description = "") => ({ name, description, parameters: {}, readOnly: true });
-const serverOf = (tools: ReturnType<typeof tool>[]) => ({ name: "raw", identity: "here", tools: () => tools }) as unknown as Server;
+const serverOf = (tools: ReturnType<typeof tool>[]) =>
+  ({ name: "raw", identity: "here", tools: () => tools }) as unknown as Server;
 
 test("a state that cannot be read, written or parsed counts as changed", async () => {
   const server = serverOf([tool("say")]);

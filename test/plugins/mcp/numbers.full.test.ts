@@ -1,4 +1,7 @@
-/** Whole numbers keep their digits from the model to the server: in the question to the owner, on the wire, in what is stored, and back. */
+/**
+ * Whole numbers keep their digits from the model to the server: in the question to the owner, on the wire, in what is
+ * stored, and back.
+ */
 import { definePlugin, type EngineTurn, type Json, Type } from "service-gateway/sdk";
 import { createTestHost } from "service-gateway/testkit";
 import { expect, onTestFinished, test } from "vitest";
@@ -42,7 +45,9 @@ async function open(server: RawServer, approve: string) {
   const host = await createTestHost({
     plugins: [ai, mcp, lab],
     config: {
-      agents: { defaults: { engine: "ai", model: "local/small", mcpServers: { raw: { ...server.settings, approve } } } },
+      agents: {
+        defaults: { engine: "ai", model: "local/small", mcpServers: { raw: { ...server.settings, approve } } },
+      },
       models: { providers: { local: { api: "openai-compatible", baseUrl: model.url } } },
     },
   });
@@ -70,7 +75,9 @@ test.each<[string, () => RawServer | Promise<RawServer>]>([
   if (ended !== undefined) expect(ended.text).toContain(pretty);
 
   const [, second] = model.requests.map(({ body }) => body.messages);
-  const called = second?.find(({ role }) => role === "assistant") as unknown as { tool_calls: { function: { arguments: string } }[] };
+  const called = second?.find(({ role }) => role === "assistant") as unknown as {
+    tool_calls: { function: { arguments: string } }[];
+  };
   expect(called.tool_calls[0]?.function.arguments).toBe(args);
   expect(String(second?.at(-1)?.content)).toContain('{"deleted":1794820000000000001}');
   await host.say("and?", { from: "owner" });
@@ -89,7 +96,8 @@ test("a numeric argument reaches a tool only as the model wrote it", async () =>
   expect(await called('{"id":1794820000000000001}')).toEqual({
     ok: false,
     code: "invalid_arguments",
-    error: "id is a number with more digits than this tool takes exactly. Pass it as a text if the parameters allow that.",
+    error:
+      "id is a number with more digits than this tool takes exactly. Pass it as a text if the parameters allow that.",
     outcome: "The call was refused before it ran. Nothing happened.",
   });
   expect(await called('{"id":1e400}')).toMatchObject({ code: "invalid_arguments" });

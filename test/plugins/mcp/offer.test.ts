@@ -10,13 +10,19 @@ import type { Approve, ServerSettings } from "../../../plugins/mcp/settings.ts";
 test("tool names are unique and have at most 64 characters, all of which model servers accept", () => {
   expect(modelName("files", "read_file")).toBe("files__read_file");
   const long = "a".repeat(80);
-  const all = [modelName("files", long), modelName("files", `${long}b`), modelName("my files", "x"), modelName("my_files", "x")];
+  const all = [
+    modelName("files", long),
+    modelName("files", `${long}b`),
+    modelName("my files", "x"),
+    modelName("my_files", "x"),
+  ];
   for (const name of all) expect(name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
   expect(new Set(all).size).toBe(4);
   expect(modelName("a", "b__c")).not.toBe(modelName("a__b", "c"));
 });
 
-const settings = (more: object) => ({ path: "agents.defaults.mcpServers.files", approve: "writes", ...more }) as ServerSettings;
+const settings = (more: object) =>
+  ({ path: "agents.defaults.mcpServers.files", approve: "writes", ...more }) as ServerSettings;
 const tool = (name: string, readOnly = false) => ({ name, description: "", parameters: {}, readOnly });
 
 test.each<[Approve, boolean, boolean]>([

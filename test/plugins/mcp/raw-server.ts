@@ -1,6 +1,7 @@
 /**
- * An MCP server that answers calls of tools letter by letter with what a test writes: `$ID` stands for the id of the call. As a program it
- * reads the answer and its tools from files of `RAW_DIRECTORY`, and notes there what it received. `raw-servers.ts` starts it.
+ * An MCP server that answers calls of tools letter by letter with what a test writes: `$ID` stands for the id of the
+ * call. As a program it reads the answer and its tools from files of `RAW_DIRECTORY`, and notes there what it received.
+ * `raw-servers.ts` starts it.
  */
 import { appendFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,12 +14,20 @@ export interface Answering {
 
 /** The answer to a message; `undefined` for a notification. */
 export function answerTo(line: string, { answer, tools }: Answering): string | undefined {
-  const { id, method, params = {} } = JSON.parse(line) as { id?: number; method: string; params?: { protocolVersion?: string } };
+  const {
+    id,
+    method,
+    params = {},
+  } = JSON.parse(line) as { id?: number; method: string; params?: { protocolVersion?: string } };
   if (id === undefined) return undefined;
   if (method === "tools/call") return answer.replaceAll("$ID", String(id));
   const result =
     method === "initialize"
-      ? { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: "raw", version: "1.0.0" } }
+      ? {
+          protocolVersion: params.protocolVersion,
+          capabilities: { tools: {} },
+          serverInfo: { name: "raw", version: "1.0.0" },
+        }
       : { tools };
   const error = { code: -32_601, message: "unknown" };
   const known = method === "initialize" || method === "tools/list";

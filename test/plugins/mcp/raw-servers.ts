@@ -7,7 +7,12 @@ import { onTestFinished } from "vitest";
 import { temporaryDirectory } from "../../support/directory.ts";
 import { type Answering, answerTo } from "./raw-server.ts";
 
-const say = { name: "say", description: "Says something.", inputSchema: { type: "object" }, annotations: { readOnlyHint: true } };
+const say = {
+  name: "say",
+  description: "Says something.",
+  inputSchema: { type: "object" },
+  annotations: { readOnlyHint: true },
+};
 
 export interface RawServer {
   /** Settings of the server. */
@@ -26,7 +31,11 @@ export function rawProgram(): RawServer {
   writeFileSync(file("answer"), "");
   writeFileSync(file("tools"), JSON.stringify([say]));
   return {
-    settings: { command: process.execPath, args: [join(import.meta.dirname, "raw-server.ts")], env: { RAW_DIRECTORY: directory } },
+    settings: {
+      command: process.execPath,
+      args: [join(import.meta.dirname, "raw-server.ts")],
+      env: { RAW_DIRECTORY: directory },
+    },
     answer: (message) => writeFileSync(file("answer"), message),
     list: (tools) => writeFileSync(file("tools"), JSON.stringify(tools)),
     calls: () => (existsSync(file("calls")) ? readFileSync(file("calls"), "utf8").split("\n").slice(0, -1) : []),

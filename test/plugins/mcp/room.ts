@@ -21,7 +21,10 @@ export const program = (args: readonly string[] = [], more: object = {}): object
 
 export interface Room {
   readonly host: TestHost;
-  /** The owner writes; resolves with the answer. `names` and `instructions` show what the model reads; anything else calls a tool. */
+  /**
+   * The owner writes; resolves with the answer. `names` and `instructions` show what the model reads; anything else
+   * calls a tool.
+   */
   ask(text: string): Promise<string>;
   route(method: "GET" | "POST", path: string, body?: object): Promise<Json>;
 }
@@ -76,7 +79,11 @@ export function failureOf(result: string): Readonly<Record<string, unknown>> {
 }
 
 /** A file in which a fake server notes what it did. */
-export function notes(): { readonly file: string; readonly env: Readonly<Record<string, string>>; read(): readonly string[] } {
+export function notes(): {
+  readonly file: string;
+  readonly env: Readonly<Record<string, string>>;
+  read(): readonly string[];
+} {
   const file = join(temporaryDirectory(), "notes");
   const read = () => (existsSync(file) ? readFileSync(file, "utf8").split("\n").slice(0, -1) : []);
   return { file, env: { FAKE_NOTES: file }, read };

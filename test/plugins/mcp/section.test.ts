@@ -15,7 +15,8 @@ describe("the servers of an agent in the configuration", () => {
     const used = (agent: string) => [...(serversIn(section as never).get(agent) ?? [])];
     return { problems: [...loaded.problems, ...(await sectionProblems(mcp as never, loaded, Date.now))], used };
   }
-  const servers = (server: object) => read({ agents: { defaults: { mcpServers: { files: server, good: { command: "x" } } } } });
+  const servers = (server: object) =>
+    read({ agents: { defaults: { mcpServers: { files: server, good: { command: "x" } } } } });
   const names = ({ used }: Awaited<ReturnType<typeof read>>) => used("main").map(([name]) => name);
 
   test.each([

@@ -4,7 +4,12 @@ import { ada, openPlatform, token, workshop } from "./client.ts";
 
 const json = { "content-type": "application/json" };
 
-function post(url: string, path: string, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
+function post(
+  url: string,
+  path: string,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Response> {
   return fetch(url + path, { method: "POST", headers: { ...json, ...headers }, body: JSON.stringify(body) });
 }
 
@@ -60,7 +65,10 @@ describe("access to the playground", () => {
     const updates = `/bot${token}/getUpdates?offset=9999999999`;
     for (const headers of [{ "sec-fetch-site": "cross-site" }, { origin: "https://example.com" }]) {
       const answer = await fetch(url + updates, { headers });
-      expect([answer.status, await answer.json()]).toEqual([403, expect.objectContaining({ ok: false, error_code: 403 })]);
+      expect([answer.status, await answer.json()]).toEqual([
+        403,
+        expect.objectContaining({ ok: false, error_code: 403 }),
+      ]);
     }
     expect(await statusWithHost(url, "evil.example:80", updates)).toBe(403);
     expect(await statusWithHost(url, "evil.example:80", `/file/bot${token}/x`)).toBe(403);
@@ -85,7 +93,8 @@ describe("actions over HTTP", () => {
     await act({ do: "edit", message, text: "hello there" });
     await act({ do: "react", message, emoji: ["👍"] });
     const keyboard = { inline_keyboard: [[{ text: "Go", callback_data: "go" }]] };
-    const sent = (await home.call("sendMessage", { chat_id: ada, text: "x", reply_markup: keyboard })).result.message_id;
+    const sent = (await home.call("sendMessage", { chat_id: ada, text: "x", reply_markup: keyboard })).result
+      .message_id;
     expect((await act({ do: "press", message: sent, data: "go" })).callbackId).toMatch(/^[0-9]+$/);
     await act({ do: "remove", message });
     const kinds = ((await home.call("getUpdates")).result as object[]).map((update) => Object.keys(update)[1]);

@@ -44,7 +44,11 @@ describe("faults", () => {
   test("a file download can also break off, be late or be refused, and then succeed", async () => {
     await using home = await openPlatform();
     const { faults, files } = home.platform;
-    const { path } = files.add("document", { bytes: Buffer.alloc(1_000, "x"), fileName: "a.txt", mimeType: "text/plain" });
+    const { path } = files.add("document", {
+      bytes: Buffer.alloc(1_000, "x"),
+      fileName: "a.txt",
+      mimeType: "text/plain",
+    });
     const get = () => fetch(`${home.platform.url}/file/bot${token}/${path}`);
     faults.add({ method: "file", times: 1, kind: "reset-after" });
     const broken = await get();
@@ -71,7 +75,12 @@ describe("faults", () => {
       description: "Too Many Requests: retry after 7",
       parameters: { retry_after: 7 },
     });
-    faults.add({ method: "sendMessage", times: 1, kind: "refuse", description: "Bad Request: VOICE_MESSAGES_FORBIDDEN" });
+    faults.add({
+      method: "sendMessage",
+      times: 1,
+      kind: "refuse",
+      description: "Bad Request: VOICE_MESSAGES_FORBIDDEN",
+    });
     expect((await home.call("sendMessage", send)).description).toBe("Bad Request: VOICE_MESSAGES_FORBIDDEN");
     faults.add({ method: "sendMessage", times: 1, kind: "garbage", status: 502 });
     const answer = await fetch(`${home.platform.url}/bot${token}/sendMessage?chat_id=${ada}&text=once`);
@@ -94,7 +103,9 @@ describe("faults by rule", () => {
   test("the rule sees every call with its parameters, and a queued fault takes precedence", async () => {
     await using home = await openPlatform();
     const { faults } = home.platform;
-    faults.leaveTo((method, params) => (method === "sendMessage" && params.chat_id === ada ? { kind: "status" } : undefined));
+    faults.leaveTo((method, params) =>
+      method === "sendMessage" && params.chat_id === ada ? { kind: "status" } : undefined,
+    );
     expect((await home.call("sendMessage", { ...send, chat_id: kitchen })).ok).toBe(true);
     expect((await home.call("sendMessage", send)).status).toBe(502);
     faults.add({ method: "*", times: 1, kind: "status", status: 503 });
@@ -151,11 +162,17 @@ describe("recorded calls", () => {
     await expect(home.call("editMessageText", edit)).rejects.toThrow();
     home.platform.faults.add({ method: "sendMessage", times: 1, kind: "delay", ms: 10_000 });
     const signal = AbortSignal.timeout(50);
-    await expect(fetch(`${home.platform.url}/bot${token}/sendMessage?chat_id=${ada}&text=late`, { signal })).rejects.toThrow(/timeout/i);
+    await expect(
+      fetch(`${home.platform.url}/bot${token}/sendMessage?chat_id=${ada}&text=late`, { signal }),
+    ).rejects.toThrow(/timeout/i);
     await expect.poll(() => home.platform.calls.list()).toHaveLength(2);
     const [refused, late] = home.platform.calls.list();
     // Nobody heard why, and nobody heard that it was done.
-    expect(refused).toMatchObject({ status: 0, fault: "reset-after", description: "Bad Request: message can't be edited" });
+    expect(refused).toMatchObject({
+      status: 0,
+      fault: "reset-after",
+      description: "Bad Request: message can't be edited",
+    });
     expect([late?.status, late?.description]).toEqual([0, undefined]);
     home.platform.calls.clear();
     await home.call("getMe");

@@ -59,7 +59,9 @@ describe("sending files", () => {
   });
 
   test("a URL on this machine is fetched", async () => {
-    const server = createServer((_request, response) => response.setHeader("content-type", "text/plain").end("from afar"));
+    const server = createServer((_request, response) =>
+      response.setHeader("content-type", "text/plain").end("from afar"),
+    );
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const document = `http://127.0.0.1:${(server.address() as AddressInfo).port}/note.txt`;
     const { result } = await home.call("sendDocument", { chat_id: ada, document });
@@ -69,7 +71,8 @@ describe("sending files", () => {
 });
 
 describe("refused files", () => {
-  const photo = (content: string | Buffer) => home.form("sendPhoto", { chat_id, photo: file("a.png", "image/png", content) });
+  const photo = (content: string | Buffer) =>
+    home.form("sendPhoto", { chat_id, photo: file("a.png", "image/png", content) });
 
   test.each([
     ["no picture", "not a picture at all, only text", "IMAGE_PROCESS_FAILED"],
@@ -94,13 +97,18 @@ describe("refused files", () => {
   test("the id of a photo is not accepted as a document, and an empty file is refused", async () => {
     const sent = await photo(png(10, 10));
     const { file_id } = sent.result.photo.at(-1);
-    expect((await home.call("sendDocument", { chat_id: ada, document: file_id })).description).toBe("Bad Request: type of file mismatch");
+    expect((await home.call("sendDocument", { chat_id: ada, document: file_id })).description).toBe(
+      "Bad Request: type of file mismatch",
+    );
     const empty = await home.form("sendDocument", { chat_id, document: file("a.txt", "text/plain", "") });
     expect(empty.description).toBe("Bad Request: file must be non-empty");
   });
 
   test("a file of more than 20 MB cannot be fetched, and the file route requires the token", async () => {
-    const big = await home.form("sendDocument", { chat_id, document: file("a.bin", "application/x", Buffer.alloc(20 * 1024 * 1024 + 1)) });
+    const big = await home.form("sendDocument", {
+      chat_id,
+      document: file("a.bin", "application/x", Buffer.alloc(20 * 1024 * 1024 + 1)),
+    });
     const { file_id } = big.result.document;
     expect((await home.call("getFile", { file_id })).description).toBe("Bad Request: file is too big");
     expect((await fetch(`${home.platform.url}/file/bot1:wrong/documents/file_1.pdf`)).status).toBe(401);
@@ -118,7 +126,13 @@ describe("refused files", () => {
 });
 
 test("a file sent by a person has an id with which the bot can fetch it", async () => {
-  const media = { kind: "voice", bytes: Buffer.from("voice"), fileName: "v.ogg", mimeType: "audio/ogg", duration: 3 } as const;
+  const media = {
+    kind: "voice",
+    bytes: Buffer.from("voice"),
+    fileName: "v.ogg",
+    mimeType: "audio/ogg",
+    duration: 3,
+  } as const;
   const message = home.platform.act.say(ada, ada, "listen", { media });
   expect(message).toMatchObject({ caption: "listen", voice: { duration: 3, mime_type: "audio/ogg" } });
   expect((await home.call("getFile", { file_id: message.voice?.file_id })).result.file_size).toBe(5);

@@ -8,7 +8,8 @@ beforeAll(async () => {
 afterAll(() => home.platform.close());
 
 const notModified =
-  "message is not modified: specified new message content and reply markup are exactly the same as a current content and reply markup of the message";
+  "message is not modified: specified new message content and reply markup are exactly the same as a " +
+  "current content and reply markup of the message";
 const keyboard = (data: string) => ({ inline_keyboard: [[{ text: "Go", callback_data: data }]] });
 
 describe("restrictions on a send", () => {
@@ -22,21 +23,45 @@ describe("restrictions on a send", () => {
     ["an unknown name", { chat_id: "@nobody", text: "x" }, "chat not found"],
     ["4097 characters", { chat_id: ada, text: "x".repeat(4097) }, "message is too long"],
     ["4096 characters of two units each", { chat_id: ada, text: "😀".repeat(2049) }, "message is too long"],
-    ["an unknown message to answer", { chat_id: ada, text: "x", reply_parameters: { message_id: 999 } }, "message to be replied not found"],
-    ["the older way to answer, too", { chat_id: ada, text: "x", reply_to_message_id: 999 }, "message to be replied not found"],
-    ["a quote that is not there", { chat_id: ada, text: "x", reply_parameters: { message_id: 1, quote: "nope" } }, "QUOTE_TEXT_INVALID"],
+    [
+      "an unknown message to answer",
+      { chat_id: ada, text: "x", reply_parameters: { message_id: 999 } },
+      "message to be replied not found",
+    ],
+    [
+      "the older way to answer, too",
+      { chat_id: ada, text: "x", reply_to_message_id: 999 },
+      "message to be replied not found",
+    ],
+    [
+      "a quote that is not there",
+      { chat_id: ada, text: "x", reply_parameters: { message_id: 1, quote: "nope" } },
+      "QUOTE_TEXT_INVALID",
+    ],
     ["a thread in a direct chat", { chat_id: ada, text: "x", message_thread_id: 7 }, "message thread not found"],
     ["the General topic's id", { chat_id: workshop, text: "x", message_thread_id: 1 }, "message thread not found"],
     ["an unknown topic", { chat_id: workshop, text: "x", message_thread_id: 999 }, "message thread not found"],
-    ["an unknown thread of a group", { chat_id: kitchen, text: "x", message_thread_id: 999 }, "message thread not found"],
-    ["65 bytes of button data", { chat_id: ada, text: "x", reply_markup: keyboard("é".repeat(33)) }, "BUTTON_DATA_INVALID"],
+    [
+      "an unknown thread of a group",
+      { chat_id: kitchen, text: "x", message_thread_id: 999 },
+      "message thread not found",
+    ],
+    [
+      "65 bytes of button data",
+      { chat_id: ada, text: "x", reply_markup: keyboard("é".repeat(33)) },
+      "BUTTON_DATA_INVALID",
+    ],
     ["empty button data", { chat_id: ada, text: "x", reply_markup: keyboard("") }, "BUTTON_DATA_INVALID"],
     [
       "a button that does nothing",
       { chat_id: ada, text: "x", reply_markup: { inline_keyboard: [[{ text: "x" }]] } },
       "can't parse inline keyboard button: Text buttons are unallowed in the inline keyboard",
     ],
-    ["a number that is none", { chat_id: ada, text: "x", message_thread_id: "seven" }, 'field "message_thread_id" must be a valid Number'],
+    [
+      "a number that is none",
+      { chat_id: ada, text: "x", message_thread_id: "seven" },
+      'field "message_thread_id" must be a valid Number',
+    ],
   ];
   test.each(cases)("%s", async (_name, params, reason) => {
     const answer = await home.call("sendMessage", params);
@@ -44,13 +69,20 @@ describe("restrictions on a send", () => {
   });
 
   test("4096 characters after removing the tags are accepted", async () => {
-    const answer = await home.call("sendMessage", { chat_id: ada, text: `<b>${"&lt;".repeat(4096)}</b>`, parse_mode: "HTML" });
+    const answer = await home.call("sendMessage", {
+      chat_id: ada,
+      text: `<b>${"&lt;".repeat(4096)}</b>`,
+      parse_mode: "HTML",
+    });
     expect(answer.result.text).toHaveLength(4096);
   });
 
   test("a bot cannot write to a person who never wrote to it", async () => {
     const answer = await home.call("sendMessage", { chat_id: bela, text: "x" });
-    expect([answer.status, answer.description]).toEqual([403, "Forbidden: bot can't initiate conversation with a user"]);
+    expect([answer.status, answer.description]).toEqual([
+      403,
+      "Forbidden: bot can't initiate conversation with a user",
+    ]);
   });
 
   test("a person who blocked the bot is unreachable until they unblock it", async () => {
@@ -79,7 +111,9 @@ describe("restrictions on a send", () => {
 describe("formats of parameters", () => {
   test("query, form and multipart work like JSON, with method names in any case", async () => {
     const base = `${home.platform.url}/bot${token}`;
-    const byQuery = (await (await fetch(`${base}/SENDMESSAGE?chat_id=${ada}&text=a%20b`)).json()) as { result: { text: string } };
+    const byQuery = (await (await fetch(`${base}/SENDMESSAGE?chat_id=${ada}&text=a%20b`)).json()) as {
+      result: { text: string };
+    };
     expect(byQuery.result.text).toBe("a b");
     const form = new URLSearchParams({ chat_id: String(ada), text: "c", reply_markup: JSON.stringify(keyboard("x")) });
     const byForm = (await (await fetch(`${base}/sendMessage`, { method: "POST", body: form })).json()) as {
@@ -110,18 +144,26 @@ describe("replies and topics", () => {
 
   test("a replied-to message is shown without its own replied-to message", async () => {
     const first = await home.call("sendMessage", { chat_id: ada, text: "a", reply_parameters: { message_id: 1 } });
-    const second = await home.call("sendMessage", { chat_id: ada, text: "b", reply_parameters: { message_id: first.result.message_id } });
+    const second = await home.call("sendMessage", {
+      chat_id: ada,
+      text: "b",
+      reply_parameters: { message_id: first.result.message_id },
+    });
     expect(second.result.reply_to_message.text).toBe("a");
     expect(second.result.reply_to_message.reply_to_message).toBeUndefined();
   });
 
   test("in a forum, the thread id selects the topic, and without one the message is in General", async () => {
-    const topic = [...(home.platform.world.group(workshop)?.topics.values() ?? [])].find((one) => one.name === "Ideas")?.id;
+    const topic = [...(home.platform.world.group(workshop)?.topics.values() ?? [])].find(
+      (one) => one.name === "Ideas",
+    )?.id;
     const inTopic = await home.call("sendMessage", { chat_id: workshop, text: "x", message_thread_id: topic });
     expect(inTopic.result).toMatchObject({ message_thread_id: topic, is_topic_message: true });
     const general = await home.call("sendMessage", { chat_id: workshop, text: "x" });
     expect(general.result.message_thread_id).toBeUndefined();
-    expect((await home.call("sendChatAction", { chat_id: workshop, action: "typing", message_thread_id: 1 })).ok).toBe(true);
+    expect((await home.call("sendChatAction", { chat_id: workshop, action: "typing", message_thread_id: 1 })).ok).toBe(
+      true,
+    );
   });
 
   test("a closed topic accepts no messages", async () => {
@@ -149,17 +191,28 @@ describe("replies and topics", () => {
 });
 
 describe("editing and deleting", () => {
-  const sent = async (params: object = {}) => (await home.call("sendMessage", { chat_id: ada, text: "old", ...params })).result.message_id;
+  const sent = async (params: object = {}) =>
+    (await home.call("sendMessage", { chat_id: ada, text: "old", ...params })).result.message_id;
 
   test("an edit changes the text and sets the edit time", async () => {
     const message_id = await sent();
-    const { result } = await home.call("editMessageText", { chat_id: ada, message_id, text: "<b>new</b>", parse_mode: "HTML" });
+    const { result } = await home.call("editMessageText", {
+      chat_id: ada,
+      message_id,
+      text: "<b>new</b>",
+      parse_mode: "HTML",
+    });
     expect(result).toMatchObject({ message_id, text: "new", edit_date: expect.any(Number) });
   });
 
   test("an edit with the same text and buttons is refused as not modified", async () => {
     const message_id = await sent({ reply_markup: keyboard("a") });
-    const answer = await home.call("editMessageText", { chat_id: ada, message_id, text: " old ", reply_markup: keyboard("a") });
+    const answer = await home.call("editMessageText", {
+      chat_id: ada,
+      message_id,
+      text: " old ",
+      reply_markup: keyboard("a"),
+    });
     expect([answer.status, answer.description]).toEqual([400, `Bad Request: ${notModified}`]);
   });
 
@@ -174,13 +227,17 @@ describe("editing and deleting", () => {
     expect((await edit(99_999)).description).toBe("Bad Request: message to edit not found");
     expect((await edit(1)).description).toBe("Bad Request: message can't be edited");
     const file = await home.form("sendDocument", { chat_id: String(ada), document: new File(["x"], "x.txt") });
-    expect((await edit(file.result.message_id)).description).toBe("Bad Request: there is no text in the message to edit");
+    expect((await edit(file.result.message_id)).description).toBe(
+      "Bad Request: there is no text in the message to edit",
+    );
   });
 
   test("the bot can delete others' messages only in direct chats or as an administrator", async () => {
     const message_id = await sent();
     expect((await home.call("deleteMessage", { chat_id: ada, message_id })).result).toBe(true);
-    expect((await home.call("deleteMessage", { chat_id: ada, message_id })).description).toBe("Bad Request: message to delete not found");
+    expect((await home.call("deleteMessage", { chat_id: ada, message_id })).description).toBe(
+      "Bad Request: message to delete not found",
+    );
     const theirs = home.platform.act.say(ada, kitchen, "keep me").message_id;
     expect((await home.call("deleteMessage", { chat_id: kitchen, message_id: theirs })).description).toBe(
       "Bad Request: message can't be deleted",
@@ -191,7 +248,11 @@ describe("editing and deleting", () => {
 describe("reactions, button presses, commands and members", () => {
   test("only the platform's own emoji are reactions, one per message, with or without a variation selector", async () => {
     const react = (...emoji: string[]) =>
-      home.call("setMessageReaction", { chat_id: ada, message_id: 1, reaction: emoji.map((one) => ({ type: "emoji", emoji: one })) });
+      home.call("setMessageReaction", {
+        chat_id: ada,
+        message_id: 1,
+        reaction: emoji.map((one) => ({ type: "emoji", emoji: one })),
+      });
     expect((await react("👀")).result).toBe(true);
     expect((await react("❤️")).result).toBe(true);
     expect((await react("🧀")).description).toBe("Bad Request: REACTION_INVALID");
@@ -235,7 +296,9 @@ describe("reactions, button presses, commands and members", () => {
     home.platform.world.addPerson({ id: 1044, first_name: "Dora", username: "dora" });
     expect((await home.call("getChat", { chat_id: "@Ada_Lind" })).result).toMatchObject({ id: ada, type: "private" });
     expect((await home.call("getChat", { chat_id: "@dora" })).description).toBe("Bad Request: chat not found");
-    expect((await home.call("sendMessage", { chat_id: "@ada_lind", text: "x" })).description).toBe("Bad Request: chat not found");
+    expect((await home.call("sendMessage", { chat_id: "@ada_lind", text: "x" })).description).toBe(
+      "Bad Request: chat not found",
+    );
   });
 
   test("chats and members are described as they are", async () => {
@@ -245,7 +308,9 @@ describe("reactions, button presses, commands and members", () => {
       is_forum: true,
     });
     expect((await home.call("getChatMember", { chat_id: kitchen, user_id: ada })).result.status).toBe("creator");
-    expect((await home.call("getChatMember", { chat_id: kitchen, user_id: 7_000_000_001 })).result.status).toBe("member");
+    expect((await home.call("getChatMember", { chat_id: kitchen, user_id: 7_000_000_001 })).result.status).toBe(
+      "member",
+    );
     expect((await home.call("getChat", { chat_id: 5 })).description).toBe("Bad Request: chat not found");
     expect((await home.call("sendChatAction", { chat_id: ada, action: "dancing" })).description).toBe(
       "Bad Request: wrong parameter action in request",

@@ -35,7 +35,8 @@ function runBot(home: TestPlatform, signal: AbortSignal): Promise<void> {
         offset = update.update_id + 1;
         if (update.message?.text) await answer(update.message.chat.id, update.message.text);
         const press = update.callback_query;
-        if (press) await home.call("answerCallbackQuery", { callback_query_id: press.id, text: `Pressed ${press.data}` });
+        if (press)
+          await home.call("answerCallbackQuery", { callback_query_id: press.id, text: `Pressed ${press.data}` });
       }
     }
   })();
@@ -153,7 +154,8 @@ describe.skipIf(reason !== "")(`the chat page${reason}`, () => {
   test("reactions can be set by keyboard and are shown, including the bot's", async () => {
     const answer = page.locator("article.theirs").first();
     await answer.focus();
-    for (let steps = 0; steps < 9 && !(await focused()).startsWith("React"); steps += 1) await page.keyboard.press("ArrowRight");
+    for (let steps = 0; steps < 9 && !(await focused()).startsWith("React"); steps += 1)
+      await page.keyboard.press("ArrowRight");
     await page.keyboard.press("Enter");
     await page.keyboard.press("Enter");
     await answer.getByRole("group", { name: "Reactions" }).getByRole("button").waitFor();
@@ -163,7 +165,8 @@ describe.skipIf(reason !== "")(`the chat page${reason}`, () => {
 
   test("the log is one Tab stop; arrows select a message and its controls, and Escape goes back one step", async () => {
     const entry = page.getByLabel("Message", { exact: true });
-    const stops = () => page.evaluate<number>("[...document.querySelectorAll('#log *')].filter((node) => node.tabIndex === 0).length");
+    const stops = () =>
+      page.evaluate<number>("[...document.querySelectorAll('#log *')].filter((node) => node.tabIndex === 0).length");
     expect(await stops()).toBe(1);
     await page.locator("article").last().focus();
     await page.keyboard.press("ArrowUp");
@@ -196,16 +199,26 @@ describe.skipIf(reason !== "")(`the chat page${reason}`, () => {
     await shown.nth(1).waitFor();
     for (const index of [0, 1]) {
       const widths = await page.evaluate<readonly number[]>(
-        `(() => { const node = document.querySelectorAll("article.theirs img.photo")[${index}]; return [node.parentElement.clientWidth, node.clientWidth]; })()`,
+        `(() => { const node = document.querySelectorAll("article.theirs img.photo")[${index}]; return ` +
+          "[node.parentElement.clientWidth, node.clientWidth]; })()",
       );
       const gap = (widths[0] ?? 0) - (widths[1] ?? 0);
       expect(gap).toBeLessThan(20);
     }
-    const media = [1, 2, 3].map((part) => ({ type: "photo", media: `attach://p${part}`, ...(part === 1 ? { caption: "three" } : {}) }));
+    const media = [1, 2, 3].map((part) => ({
+      type: "photo",
+      media: `attach://p${part}`,
+      ...(part === 1 ? { caption: "three" } : {}),
+    }));
     const files = Object.fromEntries(
-      [1, 2, 3].map((part) => [`p${part}`, new File([new Uint8Array(png(300, 200))], `${part}.png`, { type: "image/png" })]),
+      [1, 2, 3].map((part) => [
+        `p${part}`,
+        new File([new Uint8Array(png(300, 200))], `${part}.png`, { type: "image/png" }),
+      ]),
     );
-    expect((await home.form("sendMediaGroup", { chat_id: String(ada), media: JSON.stringify(media), ...files })).ok).toBe(true);
+    expect(
+      (await home.form("sendMediaGroup", { chat_id: String(ada), media: JSON.stringify(media), ...files })).ok,
+    ).toBe(true);
     const album = page.locator("article").filter({ hasText: "three" });
     await expect.poll(() => album.locator(".album img").count()).toBe(3);
     const tops = await page.evaluate<readonly number[]>(
@@ -279,7 +292,9 @@ describe.skipIf(reason !== "")(`the chat page${reason}`, () => {
     await page.locator("article.mine").filter({ hasText: "in ideas" }).waitFor();
     await page.getByRole("tab", { name: /^General/ }).click();
     await last("You said @house_bot in ideas").waitFor();
-    expect([...(home.platform.world.group(workshop)?.messages.values() ?? [])].some((message) => message.is_topic_message)).toBe(true);
+    expect(
+      [...(home.platform.world.group(workshop)?.messages.values() ?? [])].some((message) => message.is_topic_message),
+    ).toBe(true);
   });
 
   test("the developer drawer shows calls and injects faults", async () => {
@@ -321,7 +336,9 @@ describe.skipIf(reason !== "")(`the chat page${reason}`, () => {
   });
 
   test("a phone shows one column with the list, then the chat, and can go back", async () => {
-    const phone = await (await browser.newContext({ viewport: { width: 390, height: 780 }, hasTouch: true, isMobile: true })).newPage();
+    const phone = await (
+      await browser.newContext({ viewport: { width: 390, height: 780 }, hasTouch: true, isMobile: true })
+    ).newPage();
     watch(phone);
     await phone.goto(home.platform.url);
     await phone.locator(".chat").first().tap();

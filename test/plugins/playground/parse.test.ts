@@ -14,14 +14,22 @@ describe("HTML that the platform accepts", () => {
     ["<b>a</b> <strong>b</strong>", "a b", [bold(0, 1), bold(2, 1)]],
     ["<i>a</i><em>b</em>", "ab", [at("italic", 0, 1), at("italic", 1, 1)]],
     ["<u>a</u><ins>b</ins>", "ab", [at("underline", 0, 1), at("underline", 1, 1)]],
-    ["<s>a</s><strike>b</strike><del>c</del>", "abc", [at("strikethrough", 0, 1), at("strikethrough", 1, 1), at("strikethrough", 2, 1)]],
+    [
+      "<s>a</s><strike>b</strike><del>c</del>",
+      "abc",
+      [at("strikethrough", 0, 1), at("strikethrough", 1, 1), at("strikethrough", 2, 1)],
+    ],
     ['<span class="tg-spoiler">a</span><tg-spoiler>b</tg-spoiler>', "ab", [at("spoiler", 0, 1), at("spoiler", 1, 1)]],
     ["<code>x &lt; y</code>", "x < y", [at("code", 0, 5)]],
     ["<pre>line</pre>", "line", [at("pre", 0, 4)]],
     ['<pre><code class="language-ts">let a</code></pre>', "let a", [{ ...at("pre", 0, 5), language: "ts" }]],
     ["<blockquote>q</blockquote>", "q", [at("blockquote", 0, 1)]],
     ["<blockquote expandable>q</blockquote>", "q", [at("expandable_blockquote", 0, 1)]],
-    ['<a href="https://example.com/?a=1&amp;b=2">x</a>', "x", [{ ...at("text_link", 0, 1), url: "https://example.com/?a=1&b=2" }]],
+    [
+      '<a href="https://example.com/?a=1&amp;b=2">x</a>',
+      "x",
+      [{ ...at("text_link", 0, 1), url: "https://example.com/?a=1&b=2" }],
+    ],
     ["<a href='example.com'>x</a>", "x", [{ ...at("text_link", 0, 1), url: "http://example.com/" }]],
     ['<a href="no link">x</a>', "x", []],
     [
@@ -81,7 +89,10 @@ describe("HTML that the platform refuses", () => {
     ["<a href=x>y</a", "Unclosed end tag at byte offset 11"],
     ["<a href=http://x>y</a>", "Unexpected end of name token at byte offset 8"],
     ['<span class="x">y</span>', 'Tag "span" must have class "tg-spoiler" at byte offset 0'],
-    ["&#xDFDF;", "Text contains invalid Unicode characters after decoding HTML entities, check for unmatched surrogate code units"],
+    [
+      "&#xDFDF;",
+      "Text contains invalid Unicode characters after decoding HTML entities, check for unmatched surrogate code units",
+    ],
     ["<b =x>y</b>", 'Empty attribute name in the tag "b" at byte offset 0'],
   ];
   test.each(cases)("%s", async (source, reason) => {

@@ -31,10 +31,20 @@ test("the process prints one line with its address and exits on SIGTERM", async 
 });
 
 test("a port in use is reported in one sentence with exit code 1", async () => {
-  const first = spawn(process.execPath, ["--conditions=service-gateway-source", "plugins/playground/serve.ts", "--port", "0"]);
+  const first = spawn(process.execPath, [
+    "--conditions=service-gateway-source",
+    "plugins/playground/serve.ts",
+    "--port",
+    "0",
+  ]);
   const [chunk] = await once(first.stdout, "data");
   const port = /:([0-9]+)\n/.exec(String(chunk))?.[1] ?? "";
-  const second = spawn(process.execPath, ["--conditions=service-gateway-source", "plugins/playground/serve.ts", "--port", port]);
+  const second = spawn(process.execPath, [
+    "--conditions=service-gateway-source",
+    "plugins/playground/serve.ts",
+    "--port",
+    port,
+  ]);
   let said = "";
   second.stderr.on("data", (part) => {
     said += part;

@@ -15,7 +15,11 @@ type ChatFields = Fits<
 
 describe("the reference types", () => {
   test("contain every field that the platform returns", () => {
-    const names: readonly (keyof MessageFields | keyof UserFields | keyof ChatFields)[] = ["message_id", "first_name", "title"];
+    const names: readonly (keyof MessageFields | keyof UserFields | keyof ChatFields)[] = [
+      "message_id",
+      "first_name",
+      "title",
+    ];
     expect(names).toHaveLength(3);
   });
 

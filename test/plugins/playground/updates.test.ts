@@ -20,7 +20,10 @@ describe("long polling", () => {
     const poll = home.call("getUpdates", { offset: update_id + 1, timeout: 20 });
     await pause(30);
     home.platform.act.say(ada, ada, "now");
-    expect((await poll).result[0]).toMatchObject({ update_id: update_id + 1, message: { text: "now", from: { id: ada } } });
+    expect((await poll).result[0]).toMatchObject({
+      update_id: update_id + 1,
+      message: { text: "now", from: { id: ada } },
+    });
   });
 
   test("a negative offset keeps only the latest updates, and a limit returns no more", async () => {
@@ -84,13 +87,17 @@ describe("long polling", () => {
 
 describe("privacy mode in groups", () => {
   const heard = async (said: readonly [string, object?][], privacy = true, admin = false) => {
-    await using home = await openPlatform({ bots: [{ token: "7000000001:test-token", username: "house_bot", name: "House", privacy }] });
+    await using home = await openPlatform({
+      bots: [{ token: "7000000001:test-token", username: "house_bot", name: "House", privacy }],
+    });
     if (admin) home.platform.act.setMember(kitchen, 7_000_000_001, "administrator");
     const mine = (await home.call("sendMessage", { chat_id: kitchen, text: "I am here" })).result.message_id;
     for (const [text, options] of said)
       home.platform.act.say(bela, kitchen, text, { ...options, ...(text === "answer" ? { replyTo: mine } : {}) });
     const updates = (await home.call("getUpdates")).result as { message?: { text: string } }[];
-    return updates.flatMap((update) => (update.message === undefined || update.message.text === "/start" ? [] : [update.message.text]));
+    return updates.flatMap((update) =>
+      update.message === undefined || update.message.text === "/start" ? [] : [update.message.text],
+    );
   };
   const all: readonly [string][] = [
     ["plain"],
@@ -120,8 +127,10 @@ describe("privacy mode in groups", () => {
 
 describe("webhook", () => {
   const target = async (statuses: number[] = [], reply = "") => {
-    const requests: { readonly headers: IncomingMessage["headers"]; readonly body: { update_id: number; message: { text: string } } }[] =
-      [];
+    const requests: {
+      readonly headers: IncomingMessage["headers"];
+      readonly body: { update_id: number; message: { text: string } };
+    }[] = [];
     const server = createServer((request, response) => {
       let text = "";
       request.on("data", (chunk) => {
@@ -134,7 +143,11 @@ describe("webhook", () => {
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const { port } = server.address() as AddressInfo;
-    return { requests, url: `http://127.0.0.1:${port}/hook`, close: () => new Promise((resolve) => server.close(resolve)) };
+    return {
+      requests,
+      url: `http://127.0.0.1:${port}/hook`,
+      close: () => new Promise((resolve) => server.close(resolve)),
+    };
   };
   const until = async (fits: () => boolean) => {
     for (let turn = 0; turn < 200 && !fits(); turn += 1) await pause(10);
@@ -149,7 +162,11 @@ describe("webhook", () => {
     expect(hook.requests.map((request) => request.body.update_id)).toEqual([100_000_001, 100_000_001, 100_000_001]);
     expect(hook.requests[0]?.headers["x-telegram-bot-api-secret-token"]).toBe("s3cret");
     const info = (await home.call("getWebhookInfo")).result;
-    expect(info).toMatchObject({ url: hook.url, pending_update_count: 0, last_error_message: expect.stringContaining("503") });
+    expect(info).toMatchObject({
+      url: hook.url,
+      pending_update_count: 0,
+      last_error_message: expect.stringContaining("503"),
+    });
     await hook.close();
   });
 

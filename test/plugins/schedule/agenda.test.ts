@@ -1,4 +1,7 @@
-/** Clocks that jump, machines that sleep, processes that die and two gateways on one store: each planned time is one run, or is accounted for. */
+/**
+ * Clocks that jump, machines that sleep, processes that die and two gateways on one store: each planned time is one
+ * run, or is accounted for.
+ */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Json, PluginHost, RawEvent } from "../../../core/sdk/contract.ts";
 import { type Agenda, createAgenda } from "../../../plugins/schedule/agenda.ts";
@@ -30,7 +33,8 @@ function memory(): PluginHost["store"] {
     get: async (key) => values.get(key) ?? null,
     set: async (key, value) => void put(key, value),
     delete: async (key) => values.delete(key),
-    list: async ({ prefix = "" } = {}) => [...values].filter(([key]) => key.startsWith(prefix)).map(([key, value]) => ({ key, value })),
+    list: async ({ prefix = "" } = {}) =>
+      [...values].filter(([key]) => key.startsWith(prefix)).map(([key, value]) => ({ key, value })),
     async update(key, change) {
       const next = change(values.get(key) ?? null);
       if (next !== undefined) put(key, next);
@@ -73,7 +77,8 @@ async function gateway(schedules: Json, node = "one"): Promise<Agenda & { edit(n
       if (known === -1) shared.accepted.push({ ...event, at: Date.now() });
       return { eventId: `e${known === -1 ? shared.accepted.length - 1 : known}`, duplicate: known !== -1 };
     },
-    hookResult: async () => (shared.ended ? { ended: true, outcome: shared.outcome, reason: shared.outcome } : { ended: false }),
+    hookResult: async () =>
+      shared.ended ? { ended: true, outcome: shared.outcome, reason: shared.outcome } : { ended: false },
     notify: async () => ({ eventId: "n", duplicate: false }),
     async notifyOwner(text: string) {
       shared.told.push(text);
@@ -118,9 +123,17 @@ const plan = (more: object = {}): Json => ({
 const runs = () => shared.accepted.map(({ at, body }) => [new Date(at).toISOString().slice(5, 16), outline(body)]);
 
 function outline(body: Json): string {
-  const { planned, lateMs, skipped, notice } = body as { planned: number; lateMs?: number; skipped?: { code: string }; notice?: string };
+  const { planned, lateMs, skipped, notice } = body as {
+    planned: number;
+    lateMs?: number;
+    skipped?: { code: string };
+    notice?: string;
+  };
   const late = lateMs === undefined ? "run" : "late run";
-  return `${skipped?.code ?? (notice === undefined ? late : "notice")} of ${new Date(planned).toISOString().slice(5, 16)}`;
+  return (
+    `${skipped?.code ?? (notice === undefined ? late : "notice")} of ` +
+    `${new Date(planned).toISOString().slice(5, 16)}`
+  );
 }
 
 test("a run begins at each planned time", async () => {

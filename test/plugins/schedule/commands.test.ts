@@ -11,7 +11,10 @@ import { run } from "../../core/cli/command-runner.ts";
 function commandsOf(configFile: string) {
   const home = temporaryHome();
   const text = async (...args: readonly string[]) => await run([...args, "--config", configFile], { home, env: {} });
-  return { text, json: async (...args: readonly string[]) => JSON.parse((await text(...args, "--json")).out) as unknown };
+  return {
+    text,
+    json: async (...args: readonly string[]) => JSON.parse((await text(...args, "--json")).out) as unknown,
+  };
 }
 
 test("commands list, explain, run and pause the running plans, and export and erase a person's reminders", async () => {
@@ -54,7 +57,9 @@ test("without a gateway, commands show the configuration, and config validate re
   const write = (config: object) => writeFileSync(configFile, JSON.stringify({ state: { dir: "state" }, ...config }));
   write({ schedules: { morning: { cron: "0 8 * * *", timezone: "Asia/Tokyo", message: "News?" } } });
   const command = commandsOf(configFile);
-  expect((await command.text("schedules", "list")).out).toMatch(/^morning .* 08:00 Asia\/Tokyo \(UTC\+9\)\nNo gateway is running/);
+  expect((await command.text("schedules", "list")).out).toMatch(
+    /^morning .* 08:00 Asia\/Tokyo \(UTC\+9\)\nNo gateway is running/,
+  );
   expect(await command.text("schedules", "run", "morning")).toMatchObject({
     code: 1,
     out: expect.stringContaining("No gateway is running"),
@@ -64,7 +69,10 @@ test("without a gateway, commands show the configuration, and config validate re
     code: 1,
     err: expect.stringContaining('schedules.morning.cron: is "often", which does not have five fields'),
   });
-  write({ agents: { defaults: { timezone: "Mars/Base" } }, schedules: { morning: { at: "2020-01-01T08:00", message: "News?" } } });
+  write({
+    agents: { defaults: { timezone: "Mars/Base" } },
+    schedules: { morning: { at: "2020-01-01T08:00", message: "News?" } },
+  });
   const { out, code } = await command.text("config", "validate");
   expect(code).toBe(1);
   expect(out).toContain('agents.defaults.timezone: is "Mars/Base", which is not a known time zone');

@@ -1,4 +1,7 @@
-/** Reminders that people ask the agent for, through a whole gateway. The engine calls the tool that the message names: `remind {...}`. */
+/**
+ * Reminders that people ask the agent for, through a whole gateway. The engine calls the tool that the message names:
+ * `remind {...}`.
+ */
 import { describe, expect, test } from "vitest";
 import { plainText } from "../../../core/sdk/channel.ts";
 import type { EngineTurn, Json } from "../../../core/sdk/contract.ts";
@@ -17,7 +20,12 @@ async function obey({ inbound, tools }: EngineTurn, signal: AbortSignal): Promis
 }
 
 const open = (more: Omit<TestHostOptions, "plugins"> = {}) =>
-  createTestHost({ plugins: [schedule], answer: obey, ...more, config: { agents: { defaults: { timezone: "UTC" } }, ...more.config } });
+  createTestHost({
+    plugins: [schedule],
+    answer: obey,
+    ...more,
+    config: { agents: { defaults: { timezone: "UTC" } }, ...more.config },
+  });
 
 type Host = Awaited<ReturnType<typeof open>>;
 type Said = Parameters<Host["say"]>[1];
@@ -50,7 +58,11 @@ describe("a reminder", () => {
   test("arrives at its time with the original text, only once", async () => {
     await using host = await open();
     const result = await remind(host, { text: "Call Ada.", in: "5m" });
-    expect(result).toMatchObject({ ok: true, kind: "say", next: [expect.stringMatching(/^\w{3} \d{4}-\d\d-\d\d \d\d:\d\d UTC$/)] });
+    expect(result).toMatchObject({
+      ok: true,
+      kind: "say",
+      next: [expect.stringMatching(/^\w{3} \d{4}-\d\d-\d\d \d\d:\d\d UTC$/)],
+    });
     await host.advance(4 * minute);
     expect(host.outbox()).toHaveLength(1);
     await host.advance(10 * minute);
@@ -84,10 +96,16 @@ describe("a reminder", () => {
     const count = host.outbox().length;
     const thinking = host.say("think");
     await host.advance(7 * minute);
-    await expect.poll(() => since(host, count).map(([, , text]) => text)).toEqual(["🔔 Reminder: First.", "🔔 Reminder: Second."]);
+    await expect
+      .poll(() => since(host, count).map(([, , text]) => text))
+      .toEqual(["🔔 Reminder: First.", "🔔 Reminder: Second."]);
     resolve();
     await thinking;
-    expect(since(host, count).map(([, , text]) => text)).toEqual(["🔔 Reminder: First.", "🔔 Reminder: Second.", "thought"]);
+    expect(since(host, count).map(([, , text]) => text)).toEqual([
+      "🔔 Reminder: First.",
+      "🔔 Reminder: Second.",
+      "thought",
+    ]);
   });
 
   test("is sent at its time even if a turn of its chat waits for an approval", async () => {
@@ -119,7 +137,11 @@ describe("a reminder", () => {
         return turn.inbound.request === undefined ? obey(turn, signal) : "HEARTBEAT_OK";
       },
     });
-    await remind(host, { text: "Look at the weather.", in: "5m", kind: "ask" }, { group: true, thread: "7", mention: true });
+    await remind(
+      host,
+      { text: "Look at the weather.", in: "5m", kind: "ask" },
+      { group: true, thread: "7", mention: true },
+    );
     await host.advance(6 * minute);
     expect(since(host, 1)).toEqual([["group", "7", "HEARTBEAT_OK"]]);
     expect(turns[1]?.sessionKey).toBe(turns[0]?.sessionKey);
@@ -185,9 +207,15 @@ describe("the reminder tools", () => {
   test("reject an invalid request with the reason and the current time, and set nothing", async () => {
     await using host = await open();
     for (const [args, code, error] of refused) {
-      expect(await remind(host, args), JSON.stringify(args)).toMatchObject({ ok: false, code, error: expect.stringContaining(error) });
+      expect(await remind(host, args), JSON.stringify(args)).toMatchObject({
+        ok: false,
+        code,
+        error: expect.stringContaining(error),
+      });
     }
-    expect((await remind(host, { text: "x", at: "2020-01-01T09:00" })).error).toMatch(/It is \w{3} \d{4}-\d\d-\d\d \d\d:\d\d UTC now\./);
+    expect((await remind(host, { text: "x", at: "2020-01-01T09:00" })).error).toMatch(
+      /It is \w{3} \d{4}-\d\d-\d\d \d\d:\d\d UTC now\./,
+    );
     expect((await call(host, "reminders")).reminders).toEqual([]);
   });
 
@@ -219,7 +247,9 @@ describe("the reminder tools", () => {
     await host.say("hello");
     const asking = remind(host, { text: "Blink.", cron: "*/2 * * * *" }, { from: "bela" });
     const question = () =>
-      host.outbox().find(({ chat, text }) => chat === "owner" && text.includes("It repeats more often than every 5 minutes."));
+      host
+        .outbox()
+        .find(({ chat, text }) => chat === "owner" && text.includes("It repeats more often than every 5 minutes."));
     await expect.poll(question).toBeDefined();
     await host.press("Deny");
     expect(await asking).toMatchObject({ ok: false, code: "denied" });
@@ -231,7 +261,9 @@ describe("the reminder tools", () => {
       async answer({ inbound, tools }, signal) {
         const tool = tools.find(({ name }) => name === "remind");
         const all = Array.from({ length: Number(inbound.text) }, () => tool?.run({ text: "x", in: "1d" }, signal));
-        return JSON.stringify(((await Promise.all(all)) as unknown as Result[]).filter(({ ok }) => !ok).map(({ code }) => code));
+        return JSON.stringify(
+          ((await Promise.all(all)) as unknown as Result[]).filter(({ ok }) => !ok).map(({ code }) => code),
+        );
       },
     });
     await host.say("52");
@@ -244,9 +276,17 @@ describe("the reminder tools", () => {
     await using host = await open();
     const { id } = await remind(host, { text: "Mine.", in: "10m" });
     expect((await call(host, "reminders", { from: "bela" })).reminders).toEqual([]);
-    expect(await call(host, `cancel_reminder ${JSON.stringify({ id })}`, { from: "bela" })).toMatchObject({ code: "reminder_unknown" });
-    expect(await call(host, "reminders")).toMatchObject({ now: expect.stringContaining("UTC"), reminders: [{ id, text: "Mine." }] });
-    expect(await call(host, `cancel_reminder ${JSON.stringify({ id: id.toLowerCase() })}`)).toMatchObject({ ok: true, cancelled: id });
+    expect(await call(host, `cancel_reminder ${JSON.stringify({ id })}`, { from: "bela" })).toMatchObject({
+      code: "reminder_unknown",
+    });
+    expect(await call(host, "reminders")).toMatchObject({
+      now: expect.stringContaining("UTC"),
+      reminders: [{ id, text: "Mine." }],
+    });
+    expect(await call(host, `cancel_reminder ${JSON.stringify({ id: id.toLowerCase() })}`)).toMatchObject({
+      ok: true,
+      cancelled: id,
+    });
     const count = host.outbox().length;
     await host.advance(11 * minute);
     expect(since(host, count)).toEqual([]);
@@ -282,9 +322,14 @@ describe("the reminder tools", () => {
     );
     await host.restart();
     const at = `${new Date(host.now() + 2 * 86_400_000).toISOString().slice(0, 10)}T09:00`;
-    expect((await remind(host, { text: "x", at }, { from: "bela" })).next).toEqual([expect.stringContaining("09:00 Asia/Tokyo (UTC+9)")]);
+    expect((await remind(host, { text: "x", at }, { from: "bela" })).next).toEqual([
+      expect.stringContaining("09:00 Asia/Tokyo (UTC+9)"),
+    ]);
     expect((await remind(host, { text: "x", at })).next).toEqual([expect.stringContaining("09:00 UTC")]);
-    expect(told).toEqual(["The time zone of the sender is Asia/Tokyo, UTC+9 now", "The time zone of the sender is UTC"]);
+    expect(told).toEqual([
+      "The time zone of the sender is Asia/Tokyo, UTC+9 now",
+      "The time zone of the sender is UTC",
+    ]);
     await host.say("/timezone Mars/Base", { from: "bela" });
     expect(host.outbox().at(-1)?.text).toContain("There is no such time zone.");
     await host.say("/timezone default", { from: "bela" });

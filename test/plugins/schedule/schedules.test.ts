@@ -10,7 +10,11 @@ import schedule from "../../../plugins/schedule/index.ts";
 const minute = 60_000;
 
 const open = (schedules: object, more: Omit<TestHostOptions, "plugins"> = {}) =>
-  createTestHost({ plugins: [schedule], ...more, config: { schedules, agents: { defaults: { timezone: "UTC" } }, ...more.config } });
+  createTestHost({
+    plugins: [schedule],
+    ...more,
+    config: { schedules, agents: { defaults: { timezone: "UTC" } }, ...more.config },
+  });
 
 /** Uses up a budget of ten tokens. */
 async function* spends(turn: EngineTurn): AsyncGenerator<TurnEvent> {
@@ -33,8 +37,15 @@ async function plansOf(host: TestHost): Promise<readonly Plan[]> {
 
 async function post(host: TestHost, what: string, name: string) {
   const headers = { "content-type": "application/json" };
-  const response = await host.fetch(`/plugins/schedule/${what}`, { method: "POST", headers, body: JSON.stringify({ name }) });
-  return { status: response.status, body: (await response.json()) as { readonly eventId: string; readonly error?: string } };
+  const response = await host.fetch(`/plugins/schedule/${what}`, {
+    method: "POST",
+    headers,
+    body: JSON.stringify({ name }),
+  });
+  return {
+    status: response.status,
+    body: (await response.json()) as { readonly eventId: string; readonly error?: string },
+  };
 }
 
 /** Runs it now, to its end. */
@@ -52,7 +63,9 @@ describe("a schedule", () => {
       { chat: "42", thread: "7", text: "run 1" },
       { chat: "42", thread: "7", text: "run 2" },
     ]);
-    expect(turns[0]?.inbound.text).toMatch(/^\[schedule watch, due \w{3} \d{4}-\d\d-\d\d \d\d:\d\d UTC\]\nWhat is new\?$/);
+    expect(turns[0]?.inbound.text).toMatch(
+      /^\[schedule watch, due \w{3} \d{4}-\d\d-\d\d \d\d:\d\d UTC\]\nWhat is new\?$/,
+    );
     expect(turns[1]).toMatchObject({
       sessionKey: "schedule:watch",
       messages: [{ role: "user" }, { role: "assistant", text: "run 1" }, {}],
@@ -142,7 +155,10 @@ describe("a schedule", () => {
     const held = new Promise<void>((resolve) => {
       release = resolve;
     });
-    await using host = await open({ slow: { every: "1d", message: "Go.", to: "loopback:42" } }, { answer: () => held.then(() => "done") });
+    await using host = await open(
+      { slow: { every: "1d", message: "Go.", to: "loopback:42" } },
+      { answer: () => held.then(() => "done") },
+    );
     const first = await post(host, "run", "slow");
     const second = await post(host, "run", "slow");
     await host.configure({ schedules: { slow: undefined } });
@@ -156,7 +172,10 @@ describe("a schedule", () => {
   test("follows an edit without a restart", async () => {
     await using host = await open({ one: { every: "10m", kind: "say", message: "one", to: "loopback:42" } });
     await host.configure({
-      schedules: { one: { every: "1m", message: "edited" }, two: { every: "1m", kind: "say", message: "two", to: "loopback:43" } },
+      schedules: {
+        one: { every: "1m", message: "edited" },
+        two: { every: "1m", kind: "say", message: "two", to: "loopback:43" },
+      },
     });
     await host.advance(minute + 1_000);
     expect(
@@ -199,8 +218,11 @@ describe("a schedule", () => {
     await expect
       .poll(() => host.outbox().at(-1)?.text)
       .toContain(`The schedule all could not run: engine_failed. The command \`why ${eventId}\``);
-    const reasons = async () => ((await (await host.fetch("/readyz")).json()) as { readonly reasons?: readonly string[] }).reasons ?? [];
-    expect(await reasons()).toEqual([expect.stringContaining("schedule:all is retrying: Its last run failed: engine_failed.")]);
+    const reasons = async () =>
+      ((await (await host.fetch("/readyz")).json()) as { readonly reasons?: readonly string[] }).reasons ?? [];
+    expect(await reasons()).toEqual([
+      expect.stringContaining("schedule:all is retrying: Its last run failed: engine_failed."),
+    ]);
     fails = false;
     await runNow(host, "all");
     await expect.poll(reasons).toEqual([]);
@@ -215,7 +237,9 @@ describe("a schedule", () => {
     const { eventId } = await runNow(host, "all");
     const { decisions } = await host.settled(eventId);
     expect(decisions.map(({ code }) => code)).toContain("budget_exceeded");
-    await expect.poll(async () => (await plansOf(host))[0]).toMatchObject({ failures: 0, last: { reason: "budget_exceeded" } });
+    await expect
+      .poll(async () => (await plansOf(host))[0])
+      .toMatchObject({ failures: 0, last: { reason: "budget_exceeded" } });
     expect(await (await host.fetch("/readyz")).text()).not.toContain("schedule");
     expect(host.outbox().some(({ text }) => text.includes("could not run"))).toBe(false);
   });
@@ -269,19 +293,33 @@ describe("a schedule", () => {
 describe("a schedule with an error", () => {
   test.each<readonly [string, object, string]>([
     ["no time", { message: "x" }, "schedules.bad: has none of cron, every and at"],
-    ["two times", { every: "1h", cron: "0 8 * * *", message: "x" }, "schedules.bad: has more than one of cron, every and at"],
-    ["a cron of four fields", { cron: "0 8 * *", message: "x" }, 'schedules.bad.cron: is "0 8 * *", which does not have five fields'],
+    [
+      "two times",
+      { every: "1h", cron: "0 8 * * *", message: "x" },
+      "schedules.bad: has more than one of cron, every and at",
+    ],
+    [
+      "a cron of four fields",
+      { cron: "0 8 * *", message: "x" },
+      'schedules.bad.cron: is "0 8 * *", which does not have five fields',
+    ],
     ["an unknown zone", { every: "1h", timezone: "Mars/Base", message: "x" }, 'schedules.bad.timezone: is "Mars/Base"'],
     ["nothing to say it to", { every: "1h", kind: "say", message: "x" }, "schedules.bad.to: is missing"],
     ["the last place", { every: "1h", message: "x", to: "last:1" }, "schedules.bad.to: is"],
     ["an unknown channel", { every: "1h", message: "x", to: "telex:1" }, "and channels has no telex"],
-    ["an unknown agent", { every: "1h", message: "x", agent: "eve" }, 'schedules.bad.agent: is "eve", which is not an agent'],
+    [
+      "an unknown agent",
+      { every: "1h", message: "x", agent: "eve" },
+      'schedules.bad.agent: is "eve", which is not an agent',
+    ],
     ["no message", { every: "1h" }, "schedules.bad.message: is missing"],
   ])("%s: an edit is rejected with the place and the reason", async (_what, bad, reason) => {
     await using host = await open({}, { allowErrors: [/schedules\.bad/] });
     await expect(host.configure({ schedules: { bad } })).rejects.toThrow(reason);
     // Each is said once.
-    expect((await host.problems()).map(({ path, message }) => `${path}: ${message}`)).toEqual([expect.stringContaining(reason)]);
+    expect((await host.problems()).map(({ path, message }) => `${path}: ${message}`)).toEqual([
+      expect.stringContaining(reason),
+    ]);
   });
 
   test("with a past one-time date is only a warning, because every such date passes", async () => {

@@ -1,13 +1,25 @@
-/** When a plan runs, around the changes of the clocks in Berlin: on 29 March 2026 02:00 becomes 03:00, on 25 October 03:00 becomes 02:00. */
+/**
+ * When a plan runs, around the changes of the clocks in Berlin: on 29 March 2026 02:00 becomes 03:00, on 25 October
+ * 03:00 becomes 02:00.
+ */
 import { describe, expect, test } from "vitest";
 import type { Times } from "../../../plugins/schedule/plan.ts";
-import { instantOf, newestUpTo, nextAfter, nextTimes, shortestGapMs, timesProblem } from "../../../plugins/schedule/times.ts";
+import {
+  instantOf,
+  newestUpTo,
+  nextAfter,
+  nextTimes,
+  shortestGapMs,
+  timesProblem,
+} from "../../../plugins/schedule/times.ts";
 import { sayTime } from "../../../plugins/schedule/wording.ts";
 
 const timezone = "Europe/Berlin";
 const at = (iso: string) => Date.parse(iso);
 const next = (times: Times, after: string, count = 3) =>
-  nextTimes({ times, timezone }, { after: at(after), anchor: at(after), count }).map((time) => new Date(time).toISOString().slice(5, 16));
+  nextTimes({ times, timezone }, { after: at(after), anchor: at(after), count }).map((time) =>
+    new Date(time).toISOString().slice(5, 16),
+  );
 
 describe("when the clocks go forward", () => {
   test("a skipped daily time runs once, after the change", () => {
@@ -19,7 +31,9 @@ describe("when the clocks go forward", () => {
   });
 
   test("a skipped one-time date runs an hour later by the clock", () => {
-    expect(sayTime(instantOf("2026-03-29T02:30", timezone) ?? 0, timezone)).toBe("Sun 2026-03-29 03:30 Europe/Berlin (UTC+2)");
+    expect(sayTime(instantOf("2026-03-29T02:30", timezone) ?? 0, timezone)).toBe(
+      "Sun 2026-03-29 03:30 Europe/Berlin (UTC+2)",
+    );
   });
 });
 

@@ -8,7 +8,13 @@ interface Item {
   readonly follows: boolean;
 }
 
-const item = (name: string, lane: string, more: Partial<Item> = {}): Item => ({ name, lane, characters: 1, follows: false, ...more });
+const item = (name: string, lane: string, more: Partial<Item> = {}): Item => ({
+  name,
+  lane,
+  characters: 1,
+  follows: false,
+  ...more,
+});
 
 function queueOf(...items: readonly Item[]) {
   const queue = createAcceptanceQueue<Item>((each) => each);
@@ -32,7 +38,8 @@ test("all waiting items form one batch; a busy lane waits until it is done and k
 test("an event shares the batch of the event it follows, and no later event of its lanes overtakes it", () => {
   const queue = queueOf(item("a1", "a"));
   const first = queue.take();
-  for (const each of [item("a2", "a"), item("b2", "b", { follows: true }), item("b3", "b"), item("c", "c")]) queue.add(each);
+  for (const each of [item("a2", "a"), item("b2", "b", { follows: true }), item("b3", "b"), item("c", "c")])
+    queue.add(each);
   expect(names(queue.take())).toEqual(["c"]);
   queue.done(first);
   expect(names(queue.take())).toEqual(["a2", "b2", "b3"]);
@@ -45,7 +52,12 @@ test("a batch ends before it becomes too long or too large, but never inside a g
   expect(queue.take()).toHaveLength(44);
 
   const large = { characters: 3_000_000 };
-  const groups = queueOf(item("a", "a", large), item("b", "b", { ...large, follows: true }), item("c", "c", large), item("d", "d", large));
+  const groups = queueOf(
+    item("a", "a", large),
+    item("b", "b", { ...large, follows: true }),
+    item("c", "c", large),
+    item("d", "d", large),
+  );
   expect(names(groups.take())).toEqual(["a", "b"]);
   expect(names(groups.take())).toEqual(["c"]);
   expect(names(groups.take())).toEqual(["d"]);

@@ -54,24 +54,33 @@ test("each missing privilege is named with the statement that grants it", async 
   const schema = schemaOf(url);
   const user = await asUser(url, "restricted");
   /** Executes the statements of the remedy. */
-  const follow = async ([found]: readonly StoreFinding[]) => await server.query(url, /: ([A-Z].*;)$/.exec(found?.fix ?? "")?.[1] ?? "");
+  const follow = async ([found]: readonly StoreFinding[]) =>
+    await server.query(url, /: ([A-Z].*;)$/.exec(found?.fix ?? "")?.[1] ?? "");
 
   const missing = await check(user);
-  expect(missing).toEqual(says("fail", /does not exist, and the user restricted may not create it$/, `CREATE SCHEMA "${schema}"`));
+  expect(missing).toEqual(
+    says("fail", /does not exist, and the user restricted may not create it$/, `CREATE SCHEMA "${schema}"`),
+  );
   await server.query(url, "CREATE SCHEMA $schema");
   const unused = await check(user);
-  expect(unused).toEqual(says("fail", `^the user restricted may not use the schema "${schema}"$`, "GRANT USAGE, CREATE"));
+  expect(unused).toEqual(
+    says("fail", `^the user restricted may not use the schema "${schema}"$`, "GRANT USAGE, CREATE"),
+  );
   await server.query(url, "GRANT USAGE ON SCHEMA $schema TO restricted");
   const empty = await check(user);
   expect(empty).toEqual(says("fail", /may not create tables in the schema/, "GRANT USAGE, CREATE"));
   await follow(empty);
   await open(url);
   const closed = await check(user);
-  expect(closed).toEqual(says("fail", /may not read and write all tables .*: about, counters, .*fences/, "GRANT SELECT"));
+  expect(closed).toEqual(
+    says("fail", /may not read and write all tables .*: about, counters, .*fences/, "GRANT SELECT"),
+  );
   await follow(closed);
   await open(user, "two");
   const foreign = await check(user);
-  expect(foreign).toEqual(says("warn", /^the tables belong to postgres, so the user restricted cannot change them/, 'GRANT "postgres" TO'));
+  expect(foreign).toEqual(
+    says("warn", /^the tables belong to postgres, so the user restricted cannot change them/, 'GRANT "postgres" TO'),
+  );
   await follow(foreign);
   expect(await check(user)).toEqual([{ verdict: "ok", reason: expect.any(String) }]);
 });
@@ -80,14 +89,20 @@ test("settings that lose accepted events in a crash and a read-only user are rep
   const url = server.newUrl();
   const user = await asUser(url, "careless", "SUPERUSER");
   await server.query(url, "ALTER ROLE careless SET synchronous_commit = off");
-  expect(await check(user)).toEqual(says("warn", /^synchronous_commit is off: .* accepted events may be lost$/, "for the user careless"));
+  expect(await check(user)).toEqual(
+    says("warn", /^synchronous_commit is off: .* accepted events may be lost$/, "for the user careless"),
+  );
   await server.query(url, "ALTER ROLE careless RESET ALL; ALTER ROLE careless SET default_transaction_read_only = on");
-  expect(await check(user)).toEqual(says("fail", /^transactions of the user careless are read-only$/, "default_transaction_read_only"));
+  expect(await check(user)).toEqual(
+    says("fail", /^transactions of the user careless are read-only$/, "default_transaction_read_only"),
+  );
 });
 
 test("a clock that differs by two seconds in either direction is reported", async () => {
   const url = server.newUrl();
-  expect(await check(url, () => Date.now() + 2_500)).toEqual(says("warn", /^the clock of this machine is 2\.\d s ahead of/, "Synchronize"));
+  expect(await check(url, () => Date.now() + 2_500)).toEqual(
+    says("warn", /^the clock of this machine is 2\.\d s ahead of/, "Synchronize"),
+  );
   expect(await check(url, () => Date.now() - 2_500)).toEqual(
     says("warn", /^the clock of this machine is 2\.\d s behind that/, "Synchronize"),
   );
@@ -98,7 +113,9 @@ test("exhausted connections are measured against the smallest limit", async () =
   const url = server.newUrl();
   // The check itself needs two.
   const user = await asUser(url, "limited", "SUPERUSER CONNECTION LIMIT 5");
-  expect(await check(user)).toEqual(says("warn", /^3 connections to the database are left, .* up to 12$/, "max_connections"));
+  expect(await check(user)).toEqual(
+    says("warn", /^3 connections to the database are left, .* up to 12$/, "max_connections"),
+  );
 });
 
 test("two gateways with the same name are reported, but not those of another schema", async () => {
@@ -114,7 +131,13 @@ test("two gateways with the same name are reported, but not those of another sch
   await watch("twin");
   await expect
     .poll(() => check(url))
-    .toEqual(says("fail", /^more than one gateway runs under the node name twin,/, "a gateway.node and a state directory of its own"));
+    .toEqual(
+      says(
+        "fail",
+        /^more than one gateway runs under the node name twin,/,
+        "a gateway.node and a state directory of its own",
+      ),
+    );
 });
 
 test("an unreachable database has no findings, because opening it reports the error", async () => {
@@ -138,12 +161,16 @@ describe("a server of another kind", () => {
       says("fail", /PostgreSQL 13\.22, and the store needs 14/, "Upgrade"),
     );
     const fourteen = { version: "14.20", number: 140_020 };
-    expect(await factsOf(fourteen)).toEqual(says("warn", /^PostgreSQL 14\.20 has had no updates since 2026-11-12/, "PostgreSQL 18"));
+    expect(await factsOf(fourteen)).toEqual(
+      says("warn", /^PostgreSQL 14\.20 has had no updates since 2026-11-12/, "PostgreSQL 18"),
+    );
     expect(await factsOf(fourteen, Date.parse("2026-11-11"))).toEqual([]);
   });
 
   test("a replica is reported as such", async () => {
-    expect(await factsOf({ replica: true, readOnly: true })).toEqual(says("fail", /^the server is a replica/, "primary"));
+    expect(await factsOf({ replica: true, readOnly: true })).toEqual(
+      says("fail", /^the server is a replica/, "primary"),
+    );
   });
 });
 

@@ -6,7 +6,10 @@ import type { Database } from "../../../plugins/store-postgres/pool.ts";
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"] }));
 afterEach(() => void vi.useRealTimers());
 
-/** A database whose clock is ahead of that of this process, and whose answers are under way for the next of `late`, in milliseconds. */
+/**
+ * A database whose clock is ahead of that of this process, and whose answers are under way for the next of `late`, in
+ * milliseconds.
+ */
 function serve(ahead: number) {
   const served = { ahead, late: [] as number[], asked: 0 };
   const query = async () => {

@@ -32,7 +32,10 @@ export function contractOptions(
     if (known === undefined) throw new Error("The store was opened by another test.");
     return known;
   };
-  /** The schemas so far, each with its number of open stores. A test gets one that is in no use: the server makes a new one five times as slowly. */
+  /**
+   * The schemas so far, each with its number of open stores. A test gets one that is in no use: the server makes a new
+   * one five times as slowly.
+   */
   const schemas = new Map<string, number>();
   const countOpen = (url: string, more: number) => void schemas.set(url, (schemas.get(url) ?? 0) + more);
   const emptyUrl = async (): Promise<string> => {
@@ -69,7 +72,10 @@ export function contractOptions(
       // What the store calls every ten seconds.
       async look(store) {
         const { url, node } = openedAs(store);
-        await server.query(url, `SELECT $schema.renew_lease(node, incarnation, 30, '{}') FROM $schema.nodes WHERE node = '${node}'`);
+        await server.query(
+          url,
+          `SELECT $schema.renew_lease(node, incarnation, 30, '{}') FROM $schema.nodes WHERE node = '${node}'`,
+        );
       },
     },
   };

@@ -24,7 +24,8 @@ async function shared(): Promise<Store> {
   return store;
 }
 
-const copy = (source: Store, target: Store) => copyState({ source, target, shown: "the target", newId: () => "source" });
+const copy = (source: Store, target: Store) =>
+  copyState({ source, target, shown: "the target", newId: () => "source" });
 
 const rowsOfKind = async ({ copying }: Store, kind: CopyKind): Promise<readonly CopyRow[]> =>
   (await copying?.read(kind, { after: null, rows: 1_000, characters: 100_000_000 }))?.rows ?? [];
@@ -38,13 +39,26 @@ async function rowsOf(store: Store): Promise<readonly CopyRow[]> {
 const event = (id: string, more: object = {}) => ({
   id,
   at: at + 0.25,
-  event: { source: "chat", kind: "message", lane: "chat:default:1", authority: "hook" as const, body: { text: id }, ...more },
+  event: {
+    source: "chat",
+    kind: "message",
+    lane: "chat:default:1",
+    authority: "hook" as const,
+    body: { text: id },
+    ...more,
+  },
 });
 
 async function converse(store: Store, lane: string, id: string, sessionKey: string): Promise<void> {
   await store.accept({ ...event(id, { lane }), claim: true });
   const messages = ["question", "answer"].map((word) => ({ role: "user" as const, content: `${word} of ${id}`, at }));
-  await store.say({ unitId: id, at, rows: [], ending: { outcome: "answered", reason: "sent" }, transcript: { sessionKey, messages } });
+  await store.say({
+    unitId: id,
+    at,
+    rows: [],
+    ending: { outcome: "answered", reason: "sent" },
+    transcript: { sessionKey, messages },
+  });
   await store.settle({ unitId: id, at, outcome: "answered", reason: "sent", decisions: [] });
 }
 
@@ -66,7 +80,11 @@ test("data that the two databases store differently is copied unchanged", async 
       decisions: [{ at, station: "accept", plugin: "p\0", verdict: "silent", code: "c", hint: "h \0\0 \\u0000 \\\0" }],
     },
   });
-  await source.updateSession("to", { agentId: "main", at: at + 0.5, settings: { zeta: "\0 \\u0000 \\\0", alpha: { b: 1, a: [null] } } });
+  await source.updateSession("to", {
+    agentId: "main",
+    at: at + 0.5,
+    settings: { zeta: "\0 \\u0000 \\\0", alpha: { b: 1, a: [null] } },
+  });
   for (const key of ["b", "a\0", "a\ufffe", "a\u{1F600}", "", "Z", "ä"]) await source.set("plugin", key, { key });
   const there = await shared();
   await copy(source, there);
@@ -82,10 +100,15 @@ test("data that the two databases store differently is copied unchanged", async 
     expect((await rowsOfKind(store, "session"))[0]?.settings).toMatchObject({ zeta: "\ufffd \\u0000 \\\ufffd" });
   }
   const order = ["question of old chat", "answer of old chat", "question of new chat", "answer of new chat"];
-  for (const store of [source, there, back]) expect((await store.transcript("to")).map(({ content }) => content)).toEqual(order);
+  for (const store of [source, there, back])
+    expect((await store.transcript("to")).map(({ content }) => content)).toEqual(order);
   await there.begin(at);
   await converse(there, "chat:default:2", "third", "to");
-  expect((await there.transcript("to")).map(({ content }) => content)).toEqual([...order, "question of third", "answer of third"]);
+  expect((await there.transcript("to")).map(({ content }) => content)).toEqual([
+    ...order,
+    "question of third",
+    "answer of third",
+  ]);
 });
 
 test("a batch ends at its character limit and contains at least one row", async () => {

@@ -29,16 +29,19 @@ test.concurrent("a schema of a newer version, another program or with other tabl
   const url = server.newUrl();
   await open(url);
   await server.query(url, "UPDATE $schema.about SET version = 99, oldest = 99");
-  await expect(open(url)).rejects.toMatchObject({ code: "database_version", message: expect.stringContaining("schema 99") });
+  await expect(open(url)).rejects.toMatchObject({
+    code: "database_version",
+    message: expect.stringContaining("schema 99"),
+  });
   await server.query(url, "UPDATE $schema.about SET program = 'other'");
   await expect(open(url)).rejects.toMatchObject({ code: "database_foreign" });
 
   const foreign = server.newUrl();
   await server.query(foreign, "CREATE SCHEMA $schema; CREATE TABLE $schema.inbox (id int)");
   await expect(open(foreign)).rejects.toMatchObject({ code: "database_foreign" });
-  expect(await server.query(foreign, "SELECT table_name FROM information_schema.tables WHERE table_schema = '$schema'")).toEqual([
-    { table_name: "inbox" },
-  ]);
+  expect(
+    await server.query(foreign, "SELECT table_name FROM information_schema.tables WHERE table_schema = '$schema'"),
+  ).toEqual([{ table_name: "inbox" }]);
 });
 
 test.concurrent("an existing empty schema is used if the user may not create one", async () => {

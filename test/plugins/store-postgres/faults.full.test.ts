@@ -1,4 +1,7 @@
-/** Three nodes in processes of their own, which are killed and stopped, and a server that crashes: nothing is lost, repeated or out of order. */
+/**
+ * Three nodes in processes of their own, which are killed and stopped, and a server that crashes: nothing is lost,
+ * repeated or out of order.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type Server } from "node:net";
@@ -85,7 +88,14 @@ test("kills, stops longer than a lease and server crashes lose and repeat nothin
   const accept = async (lane: string) => {
     for (let index = 0; working; index += 1) {
       const id = `${lane}.${index}`;
-      const event = { source: "hooks", kind: "agent", lane, authority: "hook", dedupeKey: id, body: { text: id } } as const;
+      const event = {
+        source: "hooks",
+        kind: "agent",
+        lane,
+        authority: "hook",
+        dedupeKey: id,
+        body: { text: id },
+      } as const;
       for (let attempt = 0; ; attempt += 1) {
         // An attempt that failed may have been stored all the same, as after an answer that a sender never got.
         const stored = await command.accept({ id: `${id}.${attempt}`, at: Date.now(), event }).catch(() => undefined);

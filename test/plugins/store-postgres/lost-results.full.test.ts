@@ -19,12 +19,17 @@ async function open(url: string, node = "one"): Promise<Store> {
 
 const queue = (lane: number) => ({ lane: `queue ${lane}`, key: "heartbeat:main" });
 
-/** An event from its acceptance to its end, with everything that a turn may do on the way. Every call succeeds, and once. */
+/**
+ * An event from its acceptance to its end, with everything that a turn may do on the way. Every call succeeds, and
+ * once.
+ */
 async function run(store: Store, lane: number, index: number): Promise<void> {
   const id = `${lane}.${index}`;
   const place = queue(lane);
   await store.accept(newEvent(`queued ${id}`, { lane: place.lane, gather: { key: place.key, due: null } }));
-  const accepted = await store.accept(newEvent(id, { lane: `${lane}`, dedupeKey: id, ...(index % 2 === 0 && { claim: true }) }));
+  const accepted = await store.accept(
+    newEvent(id, { lane: `${lane}`, dedupeKey: id, ...(index % 2 === 0 && { claim: true }) }),
+  );
   expect(accepted).toMatchObject({ eventId: id, duplicate: false });
   expect(accepted.unit ?? (await take(store, `${lane}`))).toMatchObject({ id, attempts: 1 });
   await store.handBack(id, { due: start, uncount: true });
@@ -33,7 +38,9 @@ async function run(store: Store, lane: number, index: number): Promise<void> {
   const [row] = await store.say({
     unitId: id,
     at: start,
-    rows: [{ address: { channel: "chat", account: "default", chat: `${lane}` }, operation: "send", part: textPart(id) }],
+    rows: [
+      { address: { channel: "chat", account: "default", chat: `${lane}` }, operation: "send", part: textPart(id) },
+    ],
     ending: answered,
     tookQueued: true,
     transcript: { sessionKey: `${lane}`, messages: [{ role: "user", content: id, at: start }] },
@@ -61,7 +68,9 @@ test.concurrent("a result lost after its commit has its effect once, and every c
   expect(wire.lost()).toBeGreaterThan(20);
   expect(await store.stats()).toMatchObject({ waiting: 0, running: 0, outboxWaiting: 0, settled: { answered: 64 } });
   for (const lane of lanes) {
-    expect((await store.transcript(`${lane}`)).map(({ content }) => content)).toEqual([0, 1, 2, 3].map((index) => `${lane}.${index}`));
+    expect((await store.transcript(`${lane}`)).map(({ content }) => content)).toEqual(
+      [0, 1, 2, 3].map((index) => `${lane}.${index}`),
+    );
     expect(await store.get("counts", `${lane}`)).toBe(4);
   }
   const [counted] = await server.query(
@@ -76,7 +85,10 @@ test.concurrent("a connection that the server closes is replaced without an erro
   const store = await open(url, "closed");
   await store.begin(start);
   for (let round = 0; round < 5; round += 1) {
-    await server.query(url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'service-gateway closed'");
+    await server.query(
+      url,
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'service-gateway closed'",
+    );
     await store.accept(newEvent(`e${round}`));
   }
   expect(await store.stats()).toMatchObject({ waiting: 5 });

@@ -1,6 +1,6 @@
 /**
- * A node without a gateway: it claims the lanes that it hears of, and answers each event with one message to a platform that listens on a
- * port of this machine. `node node-process.ts NODE URL PORT`
+ * A node without a gateway: it claims the lanes that it hears of, and answers each event with one message to a platform
+ * that listens on a port of this machine. `node node-process.ts NODE URL PORT`
  */
 import { once } from "node:events";
 import { connect } from "node:net";
@@ -23,7 +23,10 @@ await once(platform, "connect");
 const replies = createInterface({ input: platform })[Symbol.asyncIterator]();
 let sending = Promise.resolve(true);
 
-/** Sends one line and waits until the platform has it. Resolves with `false` if it was not sent, because too little of the lease is left. */
+/**
+ * Sends one line and waits until the platform has it. Resolves with `false` if it was not sent, because too little of
+ * the lease is left.
+ */
 function send(line: string): Promise<boolean> {
   sending = sending.then(async () => {
     if ((store.nodes?.leaseLeft() ?? 0) < sendMs) return false;
@@ -87,8 +90,11 @@ async function run(unit: Unit): Promise<void> {
   const part = { kind: "text", chars: 1, body: unit.id } as const;
   const rows = [{ address, operation: "send", part }] as const;
   const isTurn = unit.stage === "turn";
-  const [row] = await persist(() => (isTurn ? store.say({ unitId: unit.id, at: Date.now(), rows, ending }) : store.unsent(unit.id)));
-  if (row === undefined) await persist(() => store.settle({ unitId: unit.id, at: Date.now(), ...ending, decisions: [] }));
+  const [row] = await persist(() =>
+    isTurn ? store.say({ unitId: unit.id, at: Date.now(), rows, ending }) : store.unsent(unit.id),
+  );
+  if (row === undefined)
+    await persist(() => store.settle({ unitId: unit.id, at: Date.now(), ...ending, decisions: [] }));
   else await deliver(unit, row);
 }
 

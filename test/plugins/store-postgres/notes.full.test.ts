@@ -31,7 +31,11 @@ interface Heard {
 
 function watch(store: Store): Heard {
   const heard: Heard = { notes: [], lanes: [] };
-  store.nodes?.watch({ work: (lanes) => heard.lanes.push(...lanes), note: (note) => heard.notes.push(note), lost() {} });
+  store.nodes?.watch({
+    work: (lanes) => heard.lanes.push(...lanes),
+    note: (note) => heard.notes.push(note),
+    lost() {},
+  });
   return heard;
 }
 
@@ -64,7 +68,9 @@ describe("notes between nodes", () => {
     await listens(one, atTwo);
     for (let number = 0; number < 250; number += 1) await one.nodes?.send({ topic: "stop", body: { number } });
     await expect.poll(() => atTwo.notes.filter(({ topic }) => topic === "stop").length).toBe(250);
-    const numbers = atTwo.notes.filter(({ topic }) => topic === "stop").map(({ body }) => (body as { readonly number: number }).number);
+    const numbers = atTwo.notes
+      .filter(({ topic }) => topic === "stop")
+      .map(({ body }) => (body as { readonly number: number }).number);
     expect(numbers).toEqual(Array.from({ length: 250 }, (_, at) => at));
     expect(atOne.notes.filter(({ topic }) => topic === "stop")).toEqual([]);
   });
@@ -164,7 +170,8 @@ describe("a role without privileges", () => {
     await listens(one, heard);
     const client = await stranger(url);
     const looks = async () => {
-      const rows = "SELECT sum(idx_scan + seq_scan)::int AS scans FROM pg_stat_all_tables WHERE relname IN ('notes', 'inbox')";
+      const rows =
+        "SELECT sum(idx_scan + seq_scan)::int AS scans FROM pg_stat_all_tables WHERE relname IN ('notes', 'inbox')";
       const [row] = await server.query(url, `${rows} AND schemaname = '$schema'`);
       return Number(row?.scans);
     };

@@ -1,4 +1,7 @@
-/** The same contract through PgBouncer, which gives each transaction any of its few connections. Skipped where it is not installed. */
+/**
+ * The same contract through PgBouncer, which gives each transaction any of its few connections. Skipped where it is not
+ * installed.
+ */
 import { storeContract } from "service-gateway/testkit";
 import { describe } from "vitest";
 import { hasPooler, usePooler } from "../../support/pooler.ts";

@@ -36,7 +36,10 @@ function countedSettle(url: string, fence: number) {
       statements += 1;
       return (database[name] as (...given: never[]) => Promise<never>)(...args);
     };
-  const shared = createSharedCalls({ call: counted("call") as Database["call"], calls: counted("calls") as Database["calls"] }, "settle");
+  const shared = createSharedCalls(
+    { call: counted("call") as Database["call"], calls: counted("calls") as Database["calls"] },
+    "settle",
+  );
   const call = (id: string, at: unknown = start) =>
     shared<{ readonly settled: boolean }>([
       ...["one", fence, id, `end of ${id}`, at, "silent", 5, "test", null, null, null, false],
@@ -54,7 +57,8 @@ test("waiting calls share one statement, and a failing one does not affect the o
   const { call, statements } = countedSettle(url, fence);
   const results = await Promise.allSettled(ids.map((id) => call(id)));
   for (const [index, result] of results.entries()) {
-    if (index !== 7) expect(result, `u${index}`).toEqual({ status: "fulfilled", value: [{ settled: true, lane: null }] });
+    if (index !== 7)
+      expect(result, `u${index}`).toEqual({ status: "fulfilled", value: [{ settled: true, lane: null }] });
     else expect([result.status, codeOf((result as PromiseRejectedResult).reason)]).toEqual(["rejected", "lease_lost"]);
   }
   expect(statements()).toBe(2);
@@ -78,7 +82,9 @@ test("replies stored together stay in order with their transcript; a unit that i
       store.say({
         unitId: id,
         at: start,
-        rows: ["first", "second"].map((text) => ({ address, operation: "send", part: textPart(`${text} of ${id}`) }) as const),
+        rows: ["first", "second"].map(
+          (text) => ({ address, operation: "send", part: textPart(`${text} of ${id}`) }) as const,
+        ),
         ending: answered,
         transcript: { sessionKey: id, messages: [{ role: "assistant", content: `of ${id}`, at: start }] },
       }),
@@ -108,7 +114,9 @@ test("taking an event on acceptance reads as many rows with 20,000 waiting event
   await takeEach("again");
   const count = 20_000;
   for (let first = 0; first < count; first += 2_000) {
-    const events = Array.from({ length: 2_000 }, (_, index) => newEvent(`w${first + index}`, { lane: `lane ${index}` }));
+    const events = Array.from({ length: 2_000 }, (_, index) =>
+      newEvent(`w${first + index}`, { lane: `lane ${index}` }),
+    );
     await Promise.all(events.map((event) => store.accept(event)));
   }
   const rowsRead = async () => {

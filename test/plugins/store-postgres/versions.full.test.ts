@@ -43,17 +43,25 @@ test("a node of the first version keeps running while a newer one changes the sc
   const { fence } = await call("begin_node('old', 30)");
   await server.query(
     url,
-    `INSERT INTO $schema.inbox (id, state, attempts, accepted_at, due, source, kind, lane, authority, extend, characters, body)
-     SELECT 'e' || n, 2, 0, ${start}, 0, 'hooks', 'agent', 'lane ' || n, 'hook', false, 4, '{"text": "body"}' FROM generate_series(1, 3) AS n`,
+    `INSERT INTO $schema.inbox (id, state, attempts, accepted_at, due, source, kind, lane, authority, extend,
+    characters, body)
+     SELECT 'e' || n, 2, 0, ${start}, 0, 'hooks', 'agent', 'lane ' || n, 'hook', false, 4, '{"text": "body"}'
+       FROM generate_series(1, 3) AS n`,
   );
   await call(`claim('old', ${fence}, 'token', 'lane 1', ${start}, 50)`);
   const store = await open(url, "new");
   expect(await store.begin(start)).toMatchObject({ resumed: 0 });
   expect((await take(store, "lane 2")).id).toBe("e2");
-  expect(await call(`renew_lease('old', ${fence}, 30, '{e1}')`)).toMatchObject({ held: true, renewed: true, lanes: [] });
+  expect(await call(`renew_lease('old', ${fence}, 30, '{e1}')`)).toMatchObject({
+    held: true,
+    renewed: true,
+    lanes: [],
+  });
   expect((await call(`claim('old', ${fence}, 'next token', 'lane 3', ${start}, 50)`)).stage).toBe("turn");
   for (const id of ["e1", "e3"]) {
-    const values = `'old', ${fence}, '${id}', 'end of ${id}', ${start}, 'answered', 4::smallint, 'sent', NULL, NULL, NULL, false`;
+    const values =
+      `'old', ${fence}, '${id}', 'end of ${id}', ${start}, 'answered', 4::smallint, 'sent', ` +
+      "NULL, NULL, NULL, false";
     expect(await call(`settle(${values}, NULL, NULL, NULL, NULL, NULL, NULL)`)).toMatchObject({ settled: true });
   }
   expect(await settle(store, "e2")).toBe(true);
@@ -116,9 +124,11 @@ test("the ledger of model calls starts with the tokens that an earlier version s
   await migrateTo(url, migrations.slice(0, 3));
   await server.query(
     url,
-    `WITH unit AS (INSERT INTO $schema.units (event_id, lane, state, agent_id) VALUES ('e', 'lane', 2, 'main') RETURNING id)
+    `WITH unit AS (INSERT INTO $schema.units (event_id, lane, state, agent_id) VALUES ('e', 'lane', 2, 'main')
+    RETURNING id)
      INSERT INTO $schema.usage (unit, at, model, input_tokens, output_tokens)
-     SELECT id, ${start}, model, 10, 5 FROM unit, (VALUES ('local/small'), ('local/small'), ('local/big')) AS m (model)`,
+     SELECT id, ${start}, model, 10, 5 FROM unit, (VALUES ('local/small'), ('local/small'), ('local/big'))
+       AS m (model)`,
   );
   const store = await open(url, "new");
   expect(await store.usage({ since: start })).toMatchObject([

@@ -23,7 +23,11 @@ afterEach(async () => {
 /** The lanes that a store reports, in order and without repetitions. */
 function lanesOf(store: Store): readonly string[] {
   const lanes: string[] = [];
-  store.nodes?.watch({ work: (told) => lanes.push(...told.filter((lane) => !lanes.includes(lane))), note() {}, lost() {} });
+  store.nodes?.watch({
+    work: (told) => lanes.push(...told.filter((lane) => !lanes.includes(lane))),
+    note() {},
+    lost() {},
+  });
   return lanes;
 }
 
@@ -89,7 +93,12 @@ test("a unit that a node took unknowingly waits again, uncounted, once no call f
   const told: string[] = [];
   const running: string[] = [];
   const database = openDatabase(url, "test");
-  const lease = createLease(database, { node: "one", running: () => running, onWork: (lanes) => told.push(...lanes), onLost() {} });
+  const lease = createLease(database, {
+    node: "one",
+    running: () => running,
+    onWork: (lanes) => told.push(...lanes),
+    onLost() {},
+  });
   try {
     await lease.begin();
     const fence = "(SELECT fence FROM $schema.nodes WHERE node = 'one')";
@@ -99,7 +108,8 @@ test("a unit that a node took unknowingly waits again, uncounted, once no call f
       const began = id === "young" ? "5 seconds" : "1 minute";
       await server.query(
         url,
-        `UPDATE $schema.units SET fence = ${fence}, began_at = clock_timestamp() - interval '${began}' WHERE event_id = '${id}'`,
+        `UPDATE $schema.units SET fence = ${fence}, began_at = clock_timestamp() - interval '${began}' ` +
+          `WHERE event_id = '${id}'`,
       );
     }
     running.push("known");

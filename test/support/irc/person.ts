@@ -36,7 +36,9 @@ export async function meet(port: number, nick: string, channels: readonly string
       }),
     until: (pattern) =>
       vi.waitFor(
-        () => lines.find((line) => pattern.test(line)) ?? Promise.reject(new Error(`no line matches ${pattern}:\n${lines.join("\n")}`)),
+        () =>
+          lines.find((line) => pattern.test(line)) ??
+          Promise.reject(new Error(`no line matches ${pattern}:\n${lines.join("\n")}`)),
         { timeout: 60_000, interval: 20 },
       ),
     leave: () => void socket.destroy(),

@@ -58,7 +58,9 @@ export async function startScripted({
       else if (command === "AUTHENTICATE" && first === "PLAIN") write("AUTHENTICATE +");
       else if (command === "AUTHENTICATE") {
         const right = Buffer.from(first, "base64").toString() === `\0${user}\0${password}`;
-        write(right ? `:irc.test 903 * :SASL authentication successful` : `:irc.test 904 * :SASL authentication failed`);
+        write(
+          right ? `:irc.test 903 * :SASL authentication successful` : `:irc.test 904 * :SASL authentication failed`,
+        );
       } else if (command === "NICK") nick = first;
       else if (command === "JOIN") write(`:${nick}!bot@127.0.0.1 JOIN ${first}`);
       else if (command === "PING") write(`:irc.test PONG irc.test ${first}`);

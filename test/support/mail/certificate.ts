@@ -19,9 +19,13 @@ export function makeCertificate({ names = "IP:127.0.0.1" }: { readonly names?: s
   const file = join(directory, "cert.pem");
   const keyFile = join(directory, "key.pem");
   const kind = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"];
-  execFileSync("openssl", [...kind, "-keyout", keyFile, "-out", file, "-subj", "/CN=mail", "-addext", `subjectAltName=${names}`], {
-    stdio: "ignore",
-  });
+  execFileSync(
+    "openssl",
+    [...kind, "-keyout", keyFile, "-out", file, "-subj", "/CN=mail", "-addext", `subjectAltName=${names}`],
+    {
+      stdio: "ignore",
+    },
+  );
   const cert = readFileSync(file, "utf8");
   return {
     key: readFileSync(keyFile, "utf8"),

@@ -1,7 +1,9 @@
 /** The mail plugin in a process that ends itself by SIGKILL right before or right after a write for a mail. */
 import type { PluginDefinition, PluginHost } from "../../../core/sdk/contract.ts";
 
-/** `accept`: the mail becomes an event. The others begin the keys that the plugin writes, in the order of their writes. */
+/**
+ * `accept`: the mail becomes an event. The others begin the keys that the plugin writes, in the order of their writes.
+ */
 export interface MailCrash {
   readonly write: "accept" | "draft:" | "mail:" | "message:" | "mailbox:" | "drafted:";
   readonly when: "before" | "after";
@@ -28,7 +30,8 @@ function crashingHost({ write, when, nth }: MailCrash, host: PluginHost): Plugin
     ...host,
     store: {
       ...host.store,
-      set: (key, value, options) => at(write !== "accept" && key.startsWith(write), () => host.store.set(key, value, options)),
+      set: (key, value, options) =>
+        at(write !== "accept" && key.startsWith(write), () => host.store.set(key, value, options)),
     },
     hook: (path, payload, options) => at(write === "accept", () => host.hook(path, payload, options)),
   };

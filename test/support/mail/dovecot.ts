@@ -1,4 +1,6 @@
-/** A real IMAP server, Dovecot, without privileges and below one directory; `hasDovecot` says whether it is installed. */
+/**
+ * A real IMAP server, Dovecot, without privileges and below one directory; `hasDovecot` says whether it is installed.
+ */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -37,7 +39,10 @@ export async function startDovecot(): Promise<MailServer> {
   const file = join(directory, "dovecot.conf");
   let secret = "secret-of-ada";
   const writePassword = () =>
-    writeFileSync(join(directory, "passwd"), `ada:{PLAIN}${secret}:${owner.uid}:${owner.gid}::${directory}/mail/ada::\n`);
+    writeFileSync(
+      join(directory, "passwd"),
+      `ada:{PLAIN}${secret}:${owner.uid}:${owner.gid}::${directory}/mail/ada::\n`,
+    );
   writePassword();
   writeFileSync(
     file,
@@ -118,7 +123,10 @@ service stats {
   }
   const answerOf = (args: readonly string[], input?: string) =>
     new Promise<string>((resolve, reject) => {
-      const child = spawn("doveadm", ["-c", file, ...args], { stdio: ["pipe", "pipe", "pipe"], ...(isRoot ? owner : {}) });
+      const child = spawn("doveadm", ["-c", file, ...args], {
+        stdio: ["pipe", "pipe", "pipe"],
+        ...(isRoot ? owner : {}),
+      });
       let answer = "";
       let said = "";
       child.stdout.on("data", (piece) => {

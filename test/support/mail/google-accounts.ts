@@ -1,8 +1,22 @@
-/** Accounts of the stand-in for Google: OAuth clients, permissions, service accounts, access tokens, and the keys that sign pushes. */
-import { createHash, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign, verify } from "node:crypto";
+/**
+ * Accounts of the stand-in for Google: OAuth clients, permissions, service accounts, access tokens, and the keys that
+ * sign pushes.
+ */
+import {
+  createHash,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+  sign,
+  verify,
+} from "node:crypto";
 import { type Call, Refusal, type Reply, refuse } from "./google-http.ts";
 
-const scopes = { mail: "https://www.googleapis.com/auth/gmail.readonly", pubsub: "https://www.googleapis.com/auth/pubsub" };
+const scopes = {
+  mail: "https://www.googleapis.com/auth/gmail.readonly",
+  pubsub: "https://www.googleapis.com/auth/pubsub",
+};
 
 interface Issued {
   readonly scopes: readonly string[];
@@ -17,12 +31,18 @@ const firstSigningKeys = keyPair();
 
 export function createAccounts({ url, address }: { readonly url: () => string; readonly address: string }) {
   const project = "mail-project-1";
-  const client = { client_id: "1234-client.apps.test", client_secret: `client-secret-${randomBytes(6).toString("hex")}` };
+  const client = {
+    client_id: "1234-client.apps.test",
+    client_secret: `client-secret-${randomBytes(6).toString("hex")}`,
+  };
   const service = { client_email: `reader@${project}.test`, keys: serviceKeys, mayRead: true };
   let refreshToken = `1//refresh-${randomBytes(8).toString("hex")}`;
   let issued = new Map<string, Issued>();
   /** Codes of the consent page that were not exchanged yet. */
-  const consents = new Map<string, { readonly challenge: string; readonly redirectUri: string; readonly scopes: readonly string[] }>();
+  const consents = new Map<
+    string,
+    { readonly challenge: string; readonly redirectUri: string; readonly scopes: readonly string[] }
+  >();
   const consent = {
     /** Whose permission it is; absent: that of the mailbox. */
     as: address,
@@ -66,7 +86,14 @@ export function createAccounts({ url, address }: { readonly url: () => string; r
     },
     service,
     clientFile: () =>
-      JSON.stringify({ installed: { ...client, project_id: project, auth_uri: `${url()}/o/oauth2/v2/auth`, token_uri: `${url()}/token` } }),
+      JSON.stringify({
+        installed: {
+          ...client,
+          project_id: project,
+          auth_uri: `${url()}/o/oauth2/v2/auth`,
+          token_uri: `${url()}/token`,
+        },
+      }),
     serviceFile: () =>
       JSON.stringify({
         type: "service_account",
@@ -83,7 +110,10 @@ export function createAccounts({ url, address }: { readonly url: () => string; r
       signing = new Map([[kid, keyPair()]]);
     },
     /** A token as Pub/Sub sends it along; `claims` and `key` may be wrong. */
-    pushToken(claims: object, { kid, key, alg = "RS256" }: { kid?: string; key?: KeyObject; alg?: string } = {}): string {
+    pushToken(
+      claims: object,
+      { kid, key, alg = "RS256" }: { kid?: string; key?: KeyObject; alg?: string } = {},
+    ): string {
       const [[currentKid, current]] = [...signing] as [[string, ReturnType<typeof keyPair>]];
       const signed = [{ alg, kid: kid ?? currentKid, typ: "JWT" }, claims].map(encode).join(".");
       return `${signed}.${sign("RSA-SHA256", Buffer.from(signed), key ?? current.privateKey).toString("base64url")}`;
@@ -91,12 +121,18 @@ export function createAccounts({ url, address }: { readonly url: () => string; r
     certificates: (): Reply => ({
       headers: { "cache-control": "public, max-age=20000, must-revalidate" },
       body: {
-        keys: [...signing].map(([kid, { publicKey }]) => ({ ...publicKey.export({ format: "jwk" }), kid, alg: "RS256", use: "sig" })),
+        keys: [...signing].map(([kid, { publicKey }]) => ({
+          ...publicKey.export({ format: "jwk" }),
+          kid,
+          alg: "RS256",
+          use: "sig",
+        })),
       },
     }),
     /** The token endpoint, RFC 6749. */
     token({ method, headers, body }: Call): Reply {
-      if (method !== "POST" || headers["content-type"] !== "application/x-www-form-urlencoded") refuse(400, "INVALID_ARGUMENT");
+      if (method !== "POST" || headers["content-type"] !== "application/x-www-form-urlencoded")
+        refuse(400, "INVALID_ARGUMENT");
       const form = new URLSearchParams(body);
       const grant = form.get("grant_type");
       if (grant === "refresh_token") return refreshed(form);
@@ -109,7 +145,8 @@ export function createAccounts({ url, address }: { readonly url: () => string; r
       const token = /^Bearer (.+)$/.exec(headers.authorization ?? "")?.[1];
       const found = token === undefined ? undefined : issued.get(token);
       if (found === undefined) return refuse(401, "UNAUTHENTICATED", { reason: "authError" });
-      if (!found.scopes.includes(scopes[scope])) return refuse(403, "PERMISSION_DENIED", { reason: "ACCESS_TOKEN_SCOPE_INSUFFICIENT" });
+      if (!found.scopes.includes(scopes[scope]))
+        return refuse(403, "PERMISSION_DENIED", { reason: "ACCESS_TOKEN_SCOPE_INSUFFICIENT" });
       return found;
     },
   };
@@ -134,7 +171,12 @@ export function createAccounts({ url, address }: { readonly url: () => string; r
       .update(form.get("code_verifier") ?? "")
       .digest("base64url");
     const isClient = form.get("client_id") === client.client_id && form.get("client_secret") === client.client_secret;
-    if (given === undefined || !isClient || given.challenge !== challenge || given.redirectUri !== form.get("redirect_uri"))
+    if (
+      given === undefined ||
+      !isClient ||
+      given.challenge !== challenge ||
+      given.redirectUri !== form.get("redirect_uri")
+    )
       throw oauthError("invalid_grant");
     const { body } = issue({ scopes: given.scopes, mailbox: consent.as });
     return { body: { ...(body as object), refresh_token: refreshToken } };
@@ -162,4 +204,5 @@ export function createAccounts({ url, address }: { readonly url: () => string; r
 const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString("base64url");
 const decode = (part: string) => JSON.parse(Buffer.from(part, "base64url").toString("utf8")) as Record<string, unknown>;
 
-const oauthError = (error: string, status = 400) => new Refusal({ status, body: { error, error_description: "Bad Request" } });
+const oauthError = (error: string, status = 400) =>
+  new Refusal({ status, body: { error, error_description: "Bad Request" } });

@@ -31,16 +31,26 @@ export class Refusal extends Error {
 export function refuse(
   status: number,
   code: string,
-  { reason, metadata = {}, headers = {} }: { reason?: string; metadata?: Record<string, string>; headers?: Record<string, string> } = {},
+  {
+    reason,
+    metadata = {},
+    headers = {},
+  }: { reason?: string; metadata?: Record<string, string>; headers?: Record<string, string> } = {},
 ): never {
-  const details = reason === undefined ? [] : [{ "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason, metadata }];
+  const details =
+    reason === undefined ? [] : [{ "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason, metadata }];
   const errors = reason === undefined ? [] : [{ reason, domain: "global" }];
-  throw new Refusal({ status, headers, body: { error: { code: status, status: code, message: "It was refused.", errors, details } } });
+  throw new Refusal({
+    status,
+    headers,
+    body: { error: { code: status, status: code, message: "It was refused.", errors, details } },
+  });
 }
 
 /** Only the names that the documents have. */
 export function allowOnly(query: URLSearchParams, names: readonly string[]): void {
-  for (const name of query.keys()) if (!names.includes(name)) refuse(400, "INVALID_ARGUMENT", { reason: "invalidArgument" });
+  for (const name of query.keys())
+    if (!names.includes(name)) refuse(400, "INVALID_ARGUMENT", { reason: "invalidArgument" });
 }
 
 export function readJson(body: string): Record<string, unknown> {
@@ -55,7 +65,14 @@ export async function readCall(request: IncomingMessage, signal: AbortSignal): P
   const url = new URL(request.url ?? "/", "http://google.test");
   let body = "";
   for await (const piece of request) body += piece;
-  return { method: request.method ?? "GET", path: url.pathname, query: url.searchParams, headers: request.headers, body, signal };
+  return {
+    method: request.method ?? "GET",
+    path: url.pathname,
+    query: url.searchParams,
+    headers: request.headers,
+    body,
+    signal,
+  };
 }
 
 export function write(response: ServerResponse, { status = 200, headers = {}, body = {} }: Reply): void {

@@ -1,4 +1,7 @@
-/** The Gmail API of the stand-in for Google: one mailbox with its history, which may be late, shuffled, cut into pages or forgotten. */
+/**
+ * The Gmail API of the stand-in for Google: one mailbox with its history, which may be late, shuffled, cut into pages
+ * or forgotten.
+ */
 import { allowOnly, type Call, type Reply, readJson, refuse } from "./google-http.ts";
 
 export interface Letter {
@@ -38,7 +41,10 @@ const names: readonly { readonly id: string; readonly name: string; readonly typ
 
 export function createMailbox(
   address: string,
-  { onChange, mayWatch }: { readonly onChange: (historyId: string, topic: string) => void; readonly mayWatch: (topic: string) => boolean },
+  {
+    onChange,
+    mayWatch,
+  }: { readonly onChange: (historyId: string, topic: string) => void; readonly mayWatch: (topic: string) => boolean },
 ) {
   let historyId = 10_000n;
   let forgottenUntil = 0n;
@@ -54,7 +60,10 @@ export function createMailbox(
     watchMs: 7 * 86_400_000,
   };
 
-  function change(message: Stored, { added, late = 0 }: { readonly added?: readonly string[]; readonly late?: number } = {}): void {
+  function change(
+    message: Stored,
+    { added, late = 0 }: { readonly added?: readonly string[]; readonly late?: number } = {},
+  ): void {
     // Other changes lie between two records.
     historyId += 7n;
     entries.push({ id: historyId, message, late, ...(added === undefined ? {} : { added }) });
@@ -76,7 +85,8 @@ export function createMailbox(
       refuse(400, "INVALID_ARGUMENT", { reason: "invalidArgument" });
     if (BigInt(start) < forgottenUntil) refuse(404, "NOT_FOUND", { reason: "notFound" });
     const label = query.get("labelId");
-    const isListed = ({ id, message }: Entry) => id > BigInt(start) && (label === null || message.labels.includes(label));
+    const isListed = ({ id, message }: Entry) =>
+      id > BigInt(start) && (label === null || message.labels.includes(label));
     const listed = entries.filter((entry) => isListed(entry) && entry.late === 0);
     const from = Number(query.get("pageToken") ?? 0);
     const page = listed.slice(from, from + faults.pageSize);
@@ -105,7 +115,10 @@ export function createMailbox(
     const labels = query.getAll("labelIds");
     const hidden = (message: Stored) => message.labels.includes("SPAM") || message.labels.includes("TRASH");
     const found = [...stored.values()]
-      .filter((message) => message.at / 1_000 > after && labels.every((label) => message.labels.includes(label)) && !hidden(message))
+      .filter(
+        (message) =>
+          message.at / 1_000 > after && labels.every((label) => message.labels.includes(label)) && !hidden(message),
+      )
       .reverse();
     const from = Number(query.get("pageToken") ?? 0);
     const isLast = from + faults.pageSize >= found.length;
@@ -149,7 +162,8 @@ export function createMailbox(
 
   function watch(body: string): Reply {
     const { topicName, labelIds, labelFilterBehavior } = readJson(body);
-    if (typeof topicName !== "string" || !Array.isArray(labelIds) || labelFilterBehavior !== "include") refuse(400, "INVALID_ARGUMENT");
+    if (typeof topicName !== "string" || !Array.isArray(labelIds) || labelFilterBehavior !== "include")
+      refuse(400, "INVALID_ARGUMENT");
     if (!mayWatch(String(topicName))) refuse(403, "PERMISSION_DENIED", { reason: "forbidden" });
     announcedTo = String(topicName);
     return { body: { historyId: String(historyId), expiration: String(Date.now() + faults.watchMs) } };
@@ -160,7 +174,12 @@ export function createMailbox(
     historyId: () => String(historyId),
     deliver(letter: Letter): string {
       const id = (0x18c000 + stored.size).toString(16);
-      const one: Stored = { id, at: letter.at ?? Date.now(), letter, labels: [...(letter.labels ?? ["INBOX", "UNREAD"])] };
+      const one: Stored = {
+        id,
+        at: letter.at ?? Date.now(),
+        letter,
+        labels: [...(letter.labels ?? ["INBOX", "UNREAD"])],
+      };
       stored.set(id, one);
       change(one, letter.late === undefined ? {} : { late: letter.late });
       return id;
@@ -194,12 +213,14 @@ export function createMailbox(
         return { status: 204 };
       }
       if (method !== "GET") return refuse(404, "NOT_FOUND");
-      if (path === "profile") return { body: { emailAddress: address, messagesTotal: stored.size, historyId: String(historyId) } };
+      if (path === "profile")
+        return { body: { emailAddress: address, messagesTotal: stored.size, historyId: String(historyId) } };
       if (path === "labels") return { body: { labels: names } };
       if (path === "history") return history(call);
       if (path === "messages") return list(call);
       const attachment = /^messages\/([^/]+)\/attachments\/([^/]+)$/.exec(path);
-      const part = attachment === null ? undefined : stored.get(attachment[1] ?? "")?.letter.parts?.[attachment[2] ?? ""];
+      const part =
+        attachment === null ? undefined : stored.get(attachment[1] ?? "")?.letter.parts?.[attachment[2] ?? ""];
       if (part !== undefined) return { body: { size: part.length, data: part.toString("base64url") } };
       const one = /^messages\/([^/]+)$/.exec(path)?.[1];
       return one === undefined ? refuse(404, "NOT_FOUND") : message(one, query);

@@ -1,4 +1,7 @@
-/** Pub/Sub of the stand-in for Google: topics, who may publish to them, subscriptions that are pulled or post, and acknowledgements. */
+/**
+ * Pub/Sub of the stand-in for Google: topics, who may publish to them, subscriptions that are pulled or post, and
+ * acknowledgements.
+ */
 import { type Call, type Reply, readJson, refuse } from "./google-http.ts";
 
 const publisher = "serviceAccount:gmail-api-push@system.gserviceaccount.com";
@@ -57,9 +60,13 @@ export function createPubSub({
 
   async function postOut(name: string, subscription: Subscription, one: Waiting): Promise<void> {
     const config = subscription.settings.pushConfig as Readonly<Record<string, unknown>>;
-    const status = await post(config, { message: { data: one.data, messageId: one.messageId }, subscription: name }).catch(() => 0);
+    const status = await post(config, {
+      message: { data: one.data, messageId: one.messageId },
+      subscription: name,
+    }).catch(() => 0);
     posted.push({ subscription: name, status });
-    if (status >= 200 && status < 300) subscription.waiting = subscription.waiting.filter(({ messageId }) => messageId !== one.messageId);
+    if (status >= 200 && status < 300)
+      subscription.waiting = subscription.waiting.filter(({ messageId }) => messageId !== one.messageId);
   }
 
   function publish(topic: string, payload: object): void {
@@ -83,7 +90,8 @@ export function createPubSub({
       faults.emptyPulls -= 1;
       return { body: {} };
     }
-    const due = () => subscription.waiting.filter(({ leasedUntil }) => leasedUntil <= Date.now()).slice(0, Number(maxMessages));
+    const due = () =>
+      subscription.waiting.filter(({ leasedUntil }) => leasedUntil <= Date.now()).slice(0, Number(maxMessages));
     if (due().length === 0)
       await new Promise<void>((resolve) => {
         const end = () => {
@@ -125,13 +133,20 @@ export function createPubSub({
 
   function ofTopic(name: string, { method, body }: Call, verb: string | undefined): Reply {
     const topic = topics.get(name) ?? refuse(404, "NOT_FOUND");
-    if (verb === "getIamPolicy" && method === "GET") return { body: { etag: String(topic.etag), bindings: topic.bindings } };
+    if (verb === "getIamPolicy" && method === "GET")
+      return { body: { etag: String(topic.etag), bindings: topic.bindings } };
     if (verb === "setIamPolicy" && method === "POST") {
-      const { etag, bindings = [] } = readJson(body).policy as { readonly etag?: string; readonly bindings?: readonly Binding[] };
+      const { etag, bindings = [] } = readJson(body).policy as {
+        readonly etag?: string;
+        readonly bindings?: readonly Binding[];
+      };
       if (faults.policyChanges > 0) {
         faults.policyChanges -= 1;
         topic.etag += 1;
-        topic.bindings = [...topic.bindings, { role: "roles/pubsub.viewer", members: [`user:${topic.etag}@example.org`] }];
+        topic.bindings = [
+          ...topic.bindings,
+          { role: "roles/pubsub.viewer", members: [`user:${topic.etag}@example.org`] },
+        ];
       }
       if (etag !== undefined && etag !== String(topic.etag)) refuse(409, "ABORTED");
       const isRefused = faults.refusesPublisher && bindings.some(({ members }) => members.includes(publisher));
@@ -176,7 +191,10 @@ export function createPubSub({
     tokens,
     publish,
     mayPublish: (topic: string) =>
-      topics.get(topic)?.bindings.some(({ role, members }) => role === "roles/pubsub.publisher" && members.includes(publisher)) === true,
+      topics
+        .get(topic)
+        ?.bindings.some(({ role, members }) => role === "roles/pubsub.publisher" && members.includes(publisher)) ===
+      true,
     /** A topic that Gmail may publish to, with a subscription. */
     arrange(topic: string, subscription: string, more: object = {}) {
       topics.set(topic, { etag: 1, bindings: [{ role: "roles/pubsub.publisher", members: [publisher] }] });

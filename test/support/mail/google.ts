@@ -1,4 +1,7 @@
-/** A stand-in for Google over real HTTP, on one port: tokens, one Gmail mailbox, Pub/Sub and the keys of pushes, with faults on demand. */
+/**
+ * A stand-in for Google over real HTTP, on one port: tokens, one Gmail mailbox, Pub/Sub and the keys of pushes, with
+ * faults on demand.
+ */
 import { createServer } from "node:http";
 import { createAccounts } from "./google-accounts.ts";
 import { type Call, Refusal, type Reply, readCall, refuse, write } from "./google-http.ts";
@@ -7,7 +10,13 @@ import { createPubSub } from "./google-pubsub.ts";
 
 export type Google = Awaited<ReturnType<typeof startGoogle>>;
 
-export async function startGoogle({ address = "ada@example.net", port = 0 }: { readonly address?: string; readonly port?: number } = {}) {
+export async function startGoogle({
+  address = "ada@example.net",
+  port = 0,
+}: {
+  readonly address?: string;
+  readonly port?: number;
+} = {}) {
   let url = "";
   const accounts = createAccounts({ url: () => url, address });
   const topic = `projects/${accounts.project}/topics/mail`;
@@ -41,7 +50,15 @@ export async function startGoogle({ address = "ada@example.net", port = 0 }: { r
   async function postTo(config: Readonly<Record<string, unknown>>, body: object): Promise<number> {
     const { serviceAccountEmail: email, audience: aud } = config.oidcToken as Readonly<Record<string, string>>;
     const now = Math.floor(Date.now() / 1_000);
-    const claims = { iss: "https://accounts.google.com", aud, email, email_verified: true, iat: now, exp: now + 3_600, sub: "1" };
+    const claims = {
+      iss: "https://accounts.google.com",
+      aud,
+      email,
+      email_verified: true,
+      iat: now,
+      exp: now + 3_600,
+      sub: "1",
+    };
     const headers = { authorization: `Bearer ${accounts.pushToken(claims)}`, "content-type": "application/json" };
     const endpoint = new URL(String(config.pushEndpoint));
     const reached = `${tunnels.get(endpoint.origin) ?? endpoint.origin}${endpoint.pathname}${endpoint.search}`;
@@ -68,11 +85,15 @@ export async function startGoogle({ address = "ada@example.net", port = 0 }: { r
     }
     if (faults.rateLimited > 0) {
       faults.rateLimited -= 1;
-      refuse(429, "RESOURCE_EXHAUSTED", { reason: "rateLimitExceeded", headers: { "retry-after": String(faults.retryAfterSeconds) } });
+      refuse(429, "RESOURCE_EXHAUSTED", {
+        reason: "rateLimitExceeded",
+        headers: { "retry-after": String(faults.retryAfterSeconds) },
+      });
     }
     if (mail === undefined) return pubsub.handle(call);
     const activationUrl = "https://console.developers.google.com/apis/api/gmail.googleapis.com/overview?project=1234";
-    if (faults.isDisabled) refuse(403, "PERMISSION_DENIED", { reason: "SERVICE_DISABLED", metadata: { activationUrl } });
+    if (faults.isDisabled)
+      refuse(403, "PERMISSION_DENIED", { reason: "SERVICE_DISABLED", metadata: { activationUrl } });
     return mailbox.handle(call, mail);
   }
 
@@ -82,7 +103,10 @@ export async function startGoogle({ address = "ada@example.net", port = 0 }: { r
     try {
       write(response, await answer(await readCall(request, left.signal)));
     } catch (error) {
-      write(response, error instanceof Refusal ? error.reply : { status: 500, body: { error: { code: 500, status: "INTERNAL" } } });
+      write(
+        response,
+        error instanceof Refusal ? error.reply : { status: 500, body: { error: { code: 500, status: "INTERNAL" } } },
+      );
     }
   });
   await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));

@@ -1,4 +1,7 @@
-/** How the scripted server shows a mail: its envelope, its structure and its parts, in the syntax of IMAP (RFC 9051, 7.5.2). */
+/**
+ * How the scripted server shows a mail: its envelope, its structure and its parts, in the syntax of IMAP (RFC 9051,
+ * 7.5.2).
+ */
 
 export interface StoredMail {
   readonly uid: number;
@@ -41,9 +44,13 @@ function envelopeOf(mail: StoredMail): string {
 /** One part: what is longer than that is given by `structure`. */
 function structureOf(mail: StoredMail): string {
   if (mail.structure !== undefined) return mail.structure;
-  const [, kind = "plain", charset = "utf-8"] = /^text\/(\w+)(?:.*charset="?([^";]+))?/i.exec(headerOf(mail, "Content-Type") ?? "") ?? [];
+  const [, kind = "plain", charset = "utf-8"] =
+    /^text\/(\w+)(?:.*charset="?([^";]+))?/i.exec(headerOf(mail, "Content-Type") ?? "") ?? [];
   const encoding = headerOf(mail, "Content-Transfer-Encoding") ?? "8bit";
-  return `("text" ${quoted(kind)} ("charset" ${quoted(charset)}) NIL NIL ${quoted(encoding)} ${bodyOf(mail).length} 1 NIL NIL NIL NIL)`;
+  return (
+    `("text" ${quoted(kind)} ("charset" ${quoted(charset)}) NIL NIL ${quoted(encoding)} ` +
+    `${bodyOf(mail).length} 1 NIL NIL NIL NIL)`
+  );
 }
 
 function sectionOf(mail: StoredMail, section: string): Buffer {
@@ -62,7 +69,9 @@ function sectionOf(mail: StoredMail, section: string): Buffer {
 /** The data items of one FETCH; `claim`: bytes that each literal claims beyond those that it has. */
 export function fetched(mail: StoredMail, asked: string, { claim = 0 }: { readonly claim?: number } = {}): Buffer {
   const items: (string | Buffer)[] = [];
-  for (const [whole, item = "", section = "", from, count] of asked.matchAll(/([A-Z][A-Z0-9.]*)(?:\[([^\]]*)\](?:<(\d+)\.?(\d*)>)?)?/gi)) {
+  for (const [whole, item = "", section = "", from, count] of asked.matchAll(
+    /([A-Z][A-Z0-9.]*)(?:\[([^\]]*)\](?:<(\d+)\.?(\d*)>)?)?/gi,
+  )) {
     const name = item.toUpperCase();
     if (name === "UID") items.push(`UID ${mail.uid}`);
     else if (name === "FLAGS") items.push(`FLAGS (${mail.flags.join(" ")})`);
@@ -75,10 +84,16 @@ export function fetched(mail: StoredMail, asked: string, { claim = 0 }: { readon
       const all = sectionOf(mail, section);
       const bytes = from === undefined ? all : all.subarray(Number(from), Number(from) + Number(count || all.length));
       items.push(
-        Buffer.concat([Buffer.from(`BODY[${section}]${from === undefined ? "" : `<${from}>`} `), literal(bytes, bytes.length + claim)]),
+        Buffer.concat([
+          Buffer.from(`BODY[${section}]${from === undefined ? "" : `<${from}>`} `),
+          literal(bytes, bytes.length + claim),
+        ]),
       );
     }
   }
-  const joined = items.flatMap((item, at) => [Buffer.from(at === 0 ? "" : " "), typeof item === "string" ? Buffer.from(item) : item]);
+  const joined = items.flatMap((item, at) => [
+    Buffer.from(at === 0 ? "" : " "),
+    typeof item === "string" ? Buffer.from(item) : item,
+  ]);
   return Buffer.concat([Buffer.from("("), ...joined, Buffer.from(")")]);
 }

@@ -1,4 +1,7 @@
-/** A scripted IMAP server on a real socket: only what the mailboxes of the gateway ask, and every fault that a server may have. */
+/**
+ * A scripted IMAP server on a real socket: only what the mailboxes of the gateway ask, and every fault that a server
+ * may have.
+ */
 import { createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer, type SecureContextOptions } from "node:tls";
 import { createFolders } from "./imap-folders.ts";
@@ -15,7 +18,10 @@ export interface ScriptedServer extends MailServer {
   heal(): void;
   /** From now on the connections that are open are read and never answered. */
   mute(): void;
-  deliverAll(mails: readonly string[], options?: { readonly structure?: string; readonly at?: Date; readonly folder?: string }): void;
+  deliverAll(
+    mails: readonly string[],
+    options?: { readonly structure?: string; readonly at?: Date; readonly folder?: string },
+  ): void;
   /** Tokens that XOAUTH2 accepts. */
   readonly tokens: Set<string>;
   /** Connections that are open, the most that were open at once, and all so far. */

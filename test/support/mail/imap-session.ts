@@ -72,7 +72,12 @@ export function serve(socket: Socket, shared: Shared, { encrypted }: { readonly 
 
   function capabilities(): string {
     const { idle, startTls, mechanisms } = shared.offer();
-    const names = ["IMAP4rev1", "SPECIAL-USE", ...(idle ? ["IDLE"] : []), ...(startTls && !encrypted ? ["STARTTLS"] : [])];
+    const names = [
+      "IMAP4rev1",
+      "SPECIAL-USE",
+      ...(idle ? ["IDLE"] : []),
+      ...(startTls && !encrypted ? ["STARTTLS"] : []),
+    ];
     return [...names, ...mechanisms.map((name) => `AUTH=${name}`)].join(" ");
   }
 
@@ -131,7 +136,12 @@ export function serve(socket: Socket, shared: Shared, { encrypted }: { readonly 
     else answer(tag, name, rest, { literal, claim: fault === "long-literal" ? 10_000 : 0 });
   }
 
-  function answer(tag: string, name: string, rest: string, { literal, claim }: { readonly literal: Buffer; readonly claim: number }): void {
+  function answer(
+    tag: string,
+    name: string,
+    rest: string,
+    { literal, claim }: { readonly literal: Buffer; readonly claim: number },
+  ): void {
     const words = [...rest.matchAll(/"((?:[^"\\]|\\.)*)"|([^\s"]+)/g)].map(([, text, word]) => text ?? word ?? "");
     const [first = "", second = ""] = words;
     const done = (text = "done"): void => write(`${tag} OK ${text}\r\n`);
@@ -171,7 +181,8 @@ export function serve(socket: Socket, shared: Shared, { encrypted }: { readonly 
       },
       "UID FETCH"() {
         const [from = 0, to = from] = first.split(":").map(Number);
-        for (const { uid } of folder?.mails ?? []) if (uid >= from && uid <= to) fetch(uid, rest.slice(rest.indexOf(" ")), claim);
+        for (const { uid } of folder?.mails ?? [])
+          if (uid >= from && uid <= to) fetch(uid, rest.slice(rest.indexOf(" ")), claim);
         done();
       },
       APPEND() {

@@ -1,11 +1,11 @@
 /**
- * A gateway in a process of its own that watches a mailbox, and says what that costs: `node test/support/mail/measured-process.ts CONFIG [AHEAD]`.
- * Prints `ready`, and for each line that comes in one line of JSON, after a collection of garbage. The line `begin` counts from there on;
- * after the line `look`, a process that has hardly worked since its last collection does without one and prints the memory of that time.
- * AHEAD, and the line `ahead MS`, which is not answered, set its clock ahead of the machine's, in milliseconds. The variable `MAIL_CRASH`
+ * A gateway in a process of its own that watches a mailbox, and says what that costs: `node
+ * test/support/mail/measured-process.ts CONFIG [AHEAD]`. Prints `ready`, and for each line that comes in one line of
+ * JSON, after a collection of garbage. The line `begin` counts from there on; after the line `look`, a process that has
+ * hardly worked since its last collection does without one and prints the memory of that time. AHEAD, and the line
+ * `ahead MS`, which is not answered, set its clock ahead of the machine's, in milliseconds. The variable `MAIL_CRASH`
  * says at which write the process dies, as JSON of a `MailCrash`.
  */
-import { monitorEventLoopDelay } from "node:perf_hooks";
 import { createInterface } from "node:readline";
 import { createGateway } from "../../../core/gateway/gateway.ts";
 import mail from "../../../plugins/mail/index.ts";
@@ -45,8 +45,18 @@ function hasWorked(): boolean {
   return user + system > littleWorkUs;
 }
 
-const delays = monitorEventLoopDelay({ resolution: 5 });
-delays.enable();
+/** Processor time of this thread, so that other programs of the machine do not count. */
+function threadMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1_000;
+}
+
+let [lastTurn, longestTurn] = [threadMs(), 0];
+setInterval(() => {
+  const now = threadMs();
+  longestTurn = Math.max(longestTurn, now - lastTurn);
+  lastTurn = now;
+}, 1).unref();
 let used = process.cpuUsage();
 console.log("ready");
 for await (const line of createInterface({ input: process.stdin })) {
@@ -55,7 +65,7 @@ for await (const line of createInterface({ input: process.stdin })) {
     ahead = Number(set);
     continue;
   }
-  const found = delays.max;
+  const found = Math.max(longestTurn, threadMs() - lastTurn);
   const { user, system } = process.cpuUsage(used);
   if (line === "begin") used = process.cpuUsage();
   const { heapUsed, external, rss } = line === "look" && !hasWorked() ? memory : collect();
@@ -65,11 +75,13 @@ for await (const line of createInterface({ input: process.stdin })) {
     heapMb: (heapUsed + external) / 2 ** 20,
     residentMb: rss / 2 ** 20,
     cpuMs: (user + system) / 1_000,
-    longestBlockMs: found / 1e6,
+    longestBlockMs: found,
     state: (await gateway.describe()).watched as Measured["state"],
   };
   // The collection itself stops the loop.
-  setImmediate(() => delays.reset());
+  setImmediate(() => {
+    [lastTurn, longestTurn] = [threadMs(), 0];
+  });
   console.log(JSON.stringify(measured));
 }
 await gateway.close();

@@ -9,7 +9,10 @@ import { allocatorEnvironment, gatewayFlags } from "../../../core/cli/start/node
 import { removeDirectory, temporaryDirectory } from "../directory.ts";
 import type { MailServer } from "./mail-server.ts";
 
-/** Between two questions, at first and at most: each may collect all garbage, which keeps a processor busy when it is asked for more often. */
+/**
+ * Between two questions, at first and at most: each may collect all garbage, which keeps a processor busy when it is
+ * asked for more often.
+ */
 const between = { firstMs: 20, mostMs: 250 };
 
 /** What Node is given to run `measured-process.ts`, from the program as the build bundles it where there is one. */
@@ -45,7 +48,16 @@ export interface MeasuredGateway {
 
 /** `hooks.imap` with one mailbox on a server. */
 export const imapOn = (server: MailServer, account: object = {}): object => ({
-  accounts: { ada: { host: "127.0.0.1", port: server.port, tls: false, user: server.user, password: server.password(), ...account } },
+  accounts: {
+    ada: {
+      host: "127.0.0.1",
+      port: server.port,
+      tls: false,
+      user: server.user,
+      password: server.password(),
+      ...account,
+    },
+  },
 });
 
 interface MeasuredOptions {
@@ -54,8 +66,8 @@ interface MeasuredOptions {
   /** How far its clock is ahead of the machine's. */
   readonly aheadMs?: number;
   /**
-   * How `until` asks. `look` collects less often, but not for tests that judge how long the loop is blocked: V8 then collects by itself,
-   * while the loop waits.
+   * How `until` asks. `look` collects less often, but not for tests that judge how long the loop is blocked: V8 then
+   * collects by itself, while the loop waits.
    */
   readonly question?: "now" | "look";
 }
@@ -69,10 +81,14 @@ export async function startMeasured(
   const config = { gateway: { port: 0 }, state: { dir: "state" }, agents: { defaults: { engine: "scripted" } }, hooks };
   writeFileSync(configFile, JSON.stringify(config));
   // With the flags of a gateway's process, so that the memory is that of a gateway.
-  const child = spawn(process.execPath, ["--expose-gc", ...gatewayFlags, ...measuredProgram, configFile, String(aheadMs)], {
-    stdio: ["pipe", "pipe", "inherit"],
-    env: { ...allocatorEnvironment, ...process.env },
-  });
+  const child = spawn(
+    process.execPath,
+    ["--expose-gc", ...gatewayFlags, ...measuredProgram, configFile, String(aheadMs)],
+    {
+      stdio: ["pipe", "pipe", "inherit"],
+      env: { ...allocatorEnvironment, ...process.env },
+    },
+  );
   const ended = new Promise((resolve) => child.once("exit", resolve));
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const next = async (): Promise<string> => String((await lines.next()).value);

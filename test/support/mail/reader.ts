@@ -48,7 +48,11 @@ export function letter(
   subject: string,
   { body = `Dear agent, ${subject}.`, from = "Grace Hopper <grace@example.org>", headers = "" } = {},
 ) {
-  return `From: ${from}\nTo: ada@example.net\nSubject: ${subject}\nMessage-ID: <${subject.replace(/\W/g, "-")}@example.org>\nDate: Mon, 23 Nov 2026 10:00:00 +0000\n${headers}\n${body}\n`;
+  return (
+    `From: ${from}\nTo: ada@example.net\nSubject: ${subject}\nMessage-ID: ` +
+    `<${subject.replace(/\W/g, "-")}@example.org>\nDate: Mon, 23 Nov 2026 10:00:00 ` +
+    `+0000\n${headers}\n${body}\n`
+  );
 }
 
 interface Agent {
@@ -87,7 +91,8 @@ export function createReader(server: () => MailServer, { answer = "read" }: Agen
     return { hooks, agents: { defaults: { engine: "scripted" } }, ...more };
   };
   const log = () => readFileSync(join(running?.gateway.stateDirectory ?? "", "logs", "gateway.log"), "utf8");
-  const logged = (line: RegExp, timeout = 10_000) => vi.waitFor(() => expect(log()).toMatch(line), { timeout, interval: 20 });
+  const logged = (line: RegExp, timeout = 10_000) =>
+    vi.waitFor(() => expect(log()).toMatch(line), { timeout, interval: 20 });
   async function stop(): Promise<void> {
     await running?.gateway.close();
     running = undefined;
@@ -110,11 +115,15 @@ export function createReader(server: () => MailServer, { answer = "read" }: Agen
     },
     edit(options) {
       if (running === undefined) throw new Error("there is no gateway");
-      writeFileSync(running.configFile, JSON.stringify({ gateway: { port: 0 }, state: { dir: "state" }, ...configOf(options) }));
+      writeFileSync(
+        running.configFile,
+        JSON.stringify({ gateway: { port: 0 }, state: { dir: "state" }, ...configOf(options) }),
+      );
     },
     log,
     logged,
-    arrived: (count, timeout = 10_000) => vi.waitFor(() => expect(seen.length).toBeGreaterThanOrEqual(count), { timeout, interval: 10 }),
+    arrived: (count, timeout = 10_000) =>
+      vi.waitFor(() => expect(seen.length).toBeGreaterThanOrEqual(count), { timeout, interval: 10 }),
     stop,
     async close() {
       await stop();

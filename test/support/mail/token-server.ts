@@ -1,4 +1,6 @@
-/** An OAuth token endpoint that gives out access tokens for refresh tokens, and may replace those, as Microsoft does. */
+/**
+ * An OAuth token endpoint that gives out access tokens for refresh tokens, and may replace those, as Microsoft does.
+ */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -15,7 +17,11 @@ export interface TokenServer {
   close(): Promise<void>;
 }
 
-export async function startTokenServer({ issue }: { readonly issue: (accessToken: string) => void }): Promise<TokenServer> {
+export async function startTokenServer({
+  issue,
+}: {
+  readonly issue: (accessToken: string) => void;
+}): Promise<TokenServer> {
   const asked: URLSearchParams[] = [];
   let granted = "refresh-token-0";
   let rotating = false;
@@ -34,9 +40,16 @@ export async function startTokenServer({ issue }: { readonly issue: (accessToken
       issued += 1;
       const token = `access-token-${issued}`;
       if (isGranted) issue(token);
-      const answer = { access_token: token, expires_in: seconds, token_type: "Bearer", ...(rotating ? { refresh_token: granted } : {}) };
+      const answer = {
+        access_token: token,
+        expires_in: seconds,
+        token_type: "Bearer",
+        ...(rotating ? { refresh_token: granted } : {}),
+      };
       response.writeHead(isGranted ? 200 : 400, { "content-type": "application/json" });
-      response.end(JSON.stringify(isGranted ? answer : { error: "invalid_grant", error_description: `${text} is not valid` }));
+      response.end(
+        JSON.stringify(isGranted ? answer : { error: "invalid_grant", error_description: `${text} is not valid` }),
+      );
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

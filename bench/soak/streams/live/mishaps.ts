@@ -24,7 +24,10 @@ const mishaps: readonly ((random: Random) => Mishap)[] = [
 ];
 
 /** The fault of a call in the chat of a stream. Every call takes some time. */
-export function mishapOf(method: string, { random, faulty }: { readonly random: Random; readonly faulty: number }): Mishap | undefined {
+export function mishapOf(
+  method: string,
+  { random, faulty }: { readonly random: Random; readonly faulty: number },
+): Mishap | undefined {
   if (!methods.includes(method)) return undefined;
   const ms = onItsWay(random);
   return { ms, ...(random.chance(faulty) ? random.pick(mishaps)(random) : { kind: "delay" }) };

@@ -34,12 +34,14 @@ const lookEveryMs = 200;
 const tellEveryMs = 15_000;
 
 /** How long a stream is written, in milliseconds. */
-export const writingMs = ({ text, tokensPerSecond }: Stream) => (text.length * 1_000) / (tokensPerSecond * charsOfToken);
+export const writingMs = ({ text, tokensPerSecond }: Stream) =>
+  (text.length * 1_000) / (tokensPerSecond * charsOfToken);
 
 /** The first `count` seeds whose streams are not written for too long. */
 export function liveSeeds(count: number, first: number): readonly number[] {
   const seeds: number[] = [];
-  for (let seed = first; seeds.length < count; seed += 1) if (writingMs(drawStream(createRandom(seed))) <= longestMs) seeds.push(seed);
+  for (let seed = first; seeds.length < count; seed += 1)
+    if (writingMs(drawStream(createRandom(seed))) <= longestMs) seeds.push(seed);
   return seeds;
 }
 
@@ -61,7 +63,10 @@ export async function runLive({ count, first }: { readonly count: number; readon
   return violations.length;
 }
 
-export async function streamLive(workshop: Workshop, { seeds, atOnce, tell, spoilt = {} }: LiveRun): Promise<LiveFindings> {
+export async function streamLive(
+  workshop: Workshop,
+  { seeds, atOnce, tell, spoilt = {} }: LiveRun,
+): Promise<LiveFindings> {
   const streams = new Map(seeds.map((seed) => [seed, drawStream(createRandom(seed))]));
   /** By chat. */
   const open = new Map<number, LiveStream>();
@@ -88,7 +93,10 @@ export async function streamLive(workshop: Workshop, { seeds, atOnce, tell, spoi
   };
   /** There may be no calls outside of the streams. */
   const strays = hear(stage, open);
-  const progress = setInterval(() => tell(`${outcomes.length} of ${seeds.length} streams, ${open.size} under way`), tellEveryMs);
+  const progress = setInterval(
+    () => tell(`${outcomes.length} of ${seeds.length} streams, ${open.size} under way`),
+    tellEveryMs,
+  );
   try {
     await Promise.all(Array.from({ length: Math.min(atOnce, seeds.length) }, (_, place) => seat(place)));
     const how = await stage.stop();
@@ -143,9 +151,11 @@ function sumOf(outcomes: readonly Outcome[]): string {
   const fates = [...Map.groupBy(calls, ({ fate }) => fate)].map(([fate, of]) => `${of.length} ${fate}`);
   const least = Math.min(...outcomes.flatMap((outcome) => distances(outcome.calls)));
   const differences = outcomes.map(compare);
-  const total = (of: (difference: (typeof differences)[number]) => number) => differences.reduce((sum, one) => sum + of(one), 0);
+  const total = (of: (difference: (typeof differences)[number]) => number) =>
+    differences.reduce((sum, one) => sum + of(one), 0);
   return [
     `${outcomes.length} streams, ${calls.length} calls (${fates.join(", ")}), at least ${least} ms apart in a chat`,
-    `ambiguous: ${doubtfulSends(calls)} messages of unknown fate, ${total(({ beyond }) => beyond)} that stayed, ${total(({ missing }) => missing)} given up`,
+    `ambiguous: ${doubtfulSends(calls)} messages of unknown fate, ${total(({ beyond }) => beyond)} that ` +
+      `stayed, ${total(({ missing }) => missing)} given up`,
   ].join("; ");
 }

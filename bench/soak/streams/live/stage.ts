@@ -1,5 +1,6 @@
 /**
- * A gateway in a process of its own, the platform with the rate limits of the real one, and a model that writes each stream at its rate.
+ * A gateway in a process of its own, the platform with the rate limits of the real one, and a model that writes each
+ * stream at its rate.
  */
 import { once } from "node:events";
 import { join } from "node:path";
@@ -36,7 +37,9 @@ const readEveryMs = 100;
 /** Settings belong to an account, so each pair of settings has its own bot. */
 const accountOf = ({ mode, messageLimit }: Pick<Stream, "mode" | "messageLimit">) => `${mode}${messageLimit}`;
 export const botOf = (stream: Pick<Stream, "mode" | "messageLimit">) => `${accountOf(stream)}_bot`;
-const settings = (["partial", "block"] as const).flatMap((mode) => [1_000, 4_000].map((messageLimit) => ({ mode, messageLimit })));
+const settings = (["partial", "block"] as const).flatMap((mode) =>
+  [1_000, 4_000].map((messageLimit) => ({ mode, messageLimit })),
+);
 const tokenOf = (index: number) => `${4_242 + index}:stream-bot-token`;
 
 const seedIn = (text: string) => Number(/\bstream (\d+)\b/.exec(text)?.[1]);
@@ -62,7 +65,12 @@ export async function openStage(
     bots: settings.map((pair, index) => ({ token: tokenOf(index), username: botOf(pair), name: accountOf(pair) })),
     seed: {
       people: places.map((seat) => ({ id: personOf(seat), first_name: `Person ${seat}` })),
-      groups: places.map((seat) => ({ id: groupOf(seat), type: "supergroup", title: `Group ${seat}`, members: [personOf(seat)] })),
+      groups: places.map((seat) => ({
+        id: groupOf(seat),
+        type: "supergroup",
+        title: `Group ${seat}`,
+        members: [personOf(seat)],
+      })),
     },
     limits,
   });

@@ -24,7 +24,10 @@ export interface LiveStream {
   outcome(end: End): Outcome;
 }
 
-export function askFor(seed: number, { seat, platform }: { readonly seat: number; readonly platform: Platform }): LiveStream {
+export function askFor(
+  seed: number,
+  { seat, platform }: { readonly seat: number; readonly platform: Platform },
+): LiveStream {
   const random = createRandom(seed);
   const stream = drawStream(random);
   const { text, group, mode, messageLimit, faulty } = stream;
@@ -68,7 +71,9 @@ export function askFor(seed: number, { seat, platform }: { readonly seat: number
 
 /** The outbox sends after the preview and counts its own unanswered sends; the others were the preview's. */
 function withSenders(calls: readonly ChatCall[], unheard: number): readonly ChatCall[] {
-  const silent = calls.filter(({ method, fate }) => method === "sendMessage" && (fate === "unknown" || fate === "unanswered"));
+  const silent = calls.filter(
+    ({ method, fate }) => method === "sendMessage" && (fate === "unknown" || fate === "unanswered"),
+  );
   const previews = new Set(silent.slice(0, Math.max(0, silent.length - unheard)));
   return calls.map((call) => ({ ...call, by: previews.has(call) ? "preview" : "outbox" }));
 }

@@ -1,4 +1,7 @@
-/** Holds a channel to the contract, without a platform: by the fixtures that its package offers, in its author's own test runner. */
+/**
+ * Holds a channel to the contract, without a platform: by the fixtures that its package offers, in its author's own
+ * test runner.
+ */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -10,7 +13,10 @@ import { packageDirectory } from "../../version.ts";
 import { type Finding, finding } from "./finding.ts";
 import { placeOfText } from "./source-place.ts";
 
-/** The source of this program runs with its own testkit; the published one with the kit and the runner that the plugin has installed. */
+/**
+ * The source of this program runs with its own testkit; the published one with the kit and the runner that the plugin
+ * has installed.
+ */
 const fromSource = import.meta.url.endsWith(".ts");
 const timeoutMs = 120_000;
 
@@ -44,11 +50,13 @@ export async function runContract({
     : installed(`${product.packageName}/testkit`, folder);
   if (runner === undefined || kit === undefined)
     return left(
-      `${runner === undefined ? "vitest" : product.packageName} is not installed beside the plugin, so parse and render were not tested`,
+      `${runner === undefined ? "vitest" : product.packageName} is not installed beside the plugin, so ` +
+        "parse and render were not tested",
     );
   const report = await runTests({ vitest: join(dirname(runner), "vitest.mjs"), kit, entry, fixtures, directory });
   const at = placeOfText(/\bfixtures\b/, fixtures);
-  if (report === undefined) return { passed: 0, findings: [finding("contract-broken", "The contract did not finish", at)] };
+  if (report === undefined)
+    return { passed: 0, findings: [finding("contract-broken", "The contract did not finish", at)] };
   const broken = report.testResults.flatMap(({ message, assertionResults }) => {
     const failed = assertionResults.filter(({ status }) => status === "failed");
     // A file that does not load has no tests.
@@ -98,7 +106,10 @@ interface Report {
   }[];
 }
 
-/** Settings of the test runner by which a package that runs from its source is found. Node loads it, as it does in an installation. */
+/**
+ * Settings of the test runner by which a package that runs from its source is found. Node loads it, as it does in an
+ * installation.
+ */
 function ownSource(): string {
   if (!fromSource) return "";
   const core = join(packageDirectory(), "core");
@@ -107,7 +118,10 @@ function ownSource(): string {
     join(core, `${door.includes("/") ? door : `${door}/index`}.ts`),
   ]);
   const external = `new RegExp(${JSON.stringify(`^${core.replaceAll(/[^\w/]/g, "\\$&")}/`)})`;
-  return `resolve: { alias: ${JSON.stringify(Object.fromEntries(doors))} }, test: { server: { deps: { external: [${external}] } } }`;
+  return (
+    `resolve: { alias: ${JSON.stringify(Object.fromEntries(doors))} }, test: { server: { deps: { ` +
+    `external: [${external}] } } }`
+  );
 }
 
 async function runTests(files: {
@@ -118,7 +132,9 @@ async function runTests(files: {
   readonly directory: string;
 }): Promise<Report | undefined> {
   const { vitest, directory } = files;
-  const [kit, entry, fixtures] = [files.kit, files.entry, files.fixtures].map((file) => JSON.stringify(pathToFileURL(file).href));
+  const [kit, entry, fixtures] = [files.kit, files.entry, files.fixtures].map((file) =>
+    JSON.stringify(pathToFileURL(file).href),
+  );
   writeFileSync(
     join(directory, "contract.test.mjs"),
     `import { channelContract } from ${kit};
@@ -128,13 +144,20 @@ const { options = {}, fixtures, functions = [], skip = [] } = given;
 channelContract({ channel, options, fixtures, functions, skip });
 `,
   );
-  writeFileSync(join(directory, "vitest.config.mjs"), `export default { root: ${JSON.stringify(directory)}, ${ownSource()} };`);
+  writeFileSync(
+    join(directory, "vitest.config.mjs"),
+    `export default { root: ${JSON.stringify(directory)}, ${ownSource()} };`,
+  );
   const report = join(directory, "report.json");
-  const child = spawn(process.execPath, [vitest, "run", "--config", "vitest.config.mjs", "--reporter=json", `--outputFile=${report}`], {
-    cwd: directory,
-    stdio: "ignore",
-    timeout: timeoutMs,
-  });
+  const child = spawn(
+    process.execPath,
+    [vitest, "run", "--config", "vitest.config.mjs", "--reporter=json", `--outputFile=${report}`],
+    {
+      cwd: directory,
+      stdio: "ignore",
+      timeout: timeoutMs,
+    },
+  );
   await once(child, "exit");
   return existsSync(report) ? (JSON.parse(readFileSync(report, "utf8")) as Report) : undefined;
 }

@@ -42,7 +42,11 @@ export const rules = {
     summary: "No option has the name of a gateway option.",
     fix: "Give the option another name.",
   },
-  "option-default": { severity: "error", summary: "Each default matches its own schema.", fix: "Correct the default or the schema." },
+  "option-default": {
+    severity: "error",
+    summary: "Each default matches its own schema.",
+    fix: "Correct the default or the schema.",
+  },
   "section-unread": {
     severity: "error",
     summary: "The plugin reads each section that it declares.",
@@ -66,7 +70,9 @@ export const rules = {
   "contract-not-run": {
     severity: "note",
     summary: "The channel provides fixtures, so that the contract can be tested without a platform.",
-    fix: "Export options and fixtures from test/fixtures.ts, as `plugins create --kind channel` does, and install vitest.",
+    fix:
+      "Export options and fixtures from test/fixtures.ts, as `plugins create --kind channel` does, and " +
+      "install vitest.",
   },
   "package-entry": {
     severity: "error",
@@ -129,7 +135,7 @@ export interface Finding {
 
 export function finding(rule: RuleId, message: string, at?: Place, fix: string = rules[rule].fix): Finding {
   const sentence = /[.!?]$/.test(message) ? message : `${message}.`;
-  return { rule, severity: rules[rule].severity, message: sentence, fix, ...(at === undefined ? {} : { at }) };
+  return { rule, severity: rules[rule].severity, message: sentence, fix, at };
 }
 
 /** Whether findings make a check fail: errors do, with `strict` warnings too. */

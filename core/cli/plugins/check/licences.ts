@@ -13,11 +13,14 @@ export function licenceFindings(root: PluginPackage): readonly Finding[] {
   const brought = [...broughtBy(root).values()].flatMap(({ name, manifest: { version = "", license } }) => {
     const at = placeOfText(new RegExp(`"(?:${literal(name)}|dependencies)"\\s*:`), root.file);
     const licence = licenceOf(license);
-    if (licence === undefined) return [finding("licence-missing", `The dependency ${name} ${version} has no licence`, at)];
+    if (licence === undefined)
+      return [finding("licence-missing", `The dependency ${name} ${version} has no licence`, at)];
     if (!isCopyleft(licence)) return [];
     return [finding("licence-copyleft", `The dependency ${name} ${version} has the licence ${licence}`, at)];
   });
-  return own === undefined ? [finding("licence-missing", "The package has no licence", { file: root.file, line: 1 }), ...brought] : brought;
+  return own === undefined
+    ? [finding("licence-missing", "The package has no licence", { file: root.file, line: 1 }), ...brought]
+    : brought;
 }
 
 function licenceOf(given: unknown): string | undefined {

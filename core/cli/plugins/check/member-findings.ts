@@ -1,5 +1,13 @@
-/** Members of a declaration that have no effect: those that the contract does not have, and those that nothing can use. */
-import type { ChannelDefinition, CliCommand, CliDefinition, PluginDefinition, PresetDefinition } from "../../../sdk/contract.ts";
+/**
+ * Members of a declaration that have no effect: those that the contract does not have, and those that nothing can use.
+ */
+import type {
+  ChannelDefinition,
+  CliCommand,
+  CliDefinition,
+  PluginDefinition,
+  PresetDefinition,
+} from "../../../sdk/contract.ts";
 import type { StoreDefinition } from "../../../sdk/store.ts";
 import { type Finding, finding } from "./finding.ts";
 import { placeOfKey } from "./source-place.ts";
@@ -17,9 +25,25 @@ const ofSection: Members<Section> = { key: true, of: true, schema: true, otherNa
 const ofPreset: Members<PresetDefinition> = { id: true, path: true, mappings: true, settings: true };
 const ofCli: Members<CliDefinition> = { name: true, summary: true, groups: true, commands: true };
 const ofCommand: Members<CliCommand> = {
-  ...{ name: true, args: true, options: true, summary: true, example: true, timeoutSeconds: true, prepares: true, run: true },
+  ...{
+    name: true,
+    args: true,
+    options: true,
+    summary: true,
+    example: true,
+    timeoutSeconds: true,
+    prepares: true,
+    run: true,
+  },
 };
-const ofOption: Members<CliOption> = { name: true, summary: true, value: true, choices: true, repeatable: true, required: true };
+const ofOption: Members<CliOption> = {
+  name: true,
+  summary: true,
+  value: true,
+  choices: true,
+  repeatable: true,
+  required: true,
+};
 const ofStore: Members<StoreDefinition> = { id: true, description: true, open: true, check: true };
 const ofCode: Members<NonNullable<PluginDefinition["codes"]>[string]> = {
   meaning: true,
@@ -29,11 +53,38 @@ const ofCode: Members<NonNullable<PluginDefinition["codes"]>[string]> = {
   outcome: true,
 };
 const ofChannel: Members<ChannelDefinition> = {
-  ...{ id: true, version: true, host: true, codes: true, options: true, secrets: true, secretFiles: true, connectionOptions: true },
-  ...{ credentials: true, signsInAs: true, check: true, environment: true, capabilities: true, identity: true, platform: true, open: true },
+  ...{
+    id: true,
+    version: true,
+    host: true,
+    codes: true,
+    options: true,
+    secrets: true,
+    secretFiles: true,
+    connectionOptions: true,
+  },
+  ...{
+    credentials: true,
+    signsInAs: true,
+    check: true,
+    environment: true,
+    capabilities: true,
+    identity: true,
+    platform: true,
+    open: true,
+  },
 };
 const ofCapabilities: Members<ChannelDefinition["capabilities"]> = {
-  ...{ maxChars: true, markup: true, edits: true, threads: true, reactions: true, media: true, buttons: true, typing: true },
+  ...{
+    maxChars: true,
+    markup: true,
+    edits: true,
+    threads: true,
+    reactions: true,
+    media: true,
+    buttons: true,
+    typing: true,
+  },
   ...{ menu: true, stickers: true, messageIds: true },
 };
 const ofIdentity: Members<NonNullable<ChannelDefinition["identity"]>> = {
@@ -41,8 +92,16 @@ const ofIdentity: Members<NonNullable<ChannelDefinition["identity"]>> = {
 };
 
 /** `unread`: sections that the plugin has not asked for; `undefined` if it did not come up. */
-export function memberFindings(definition: PluginDefinition, unread: readonly string[] | undefined, entry: string): readonly Finding[] {
-  return [...unknownMembers(definition, entry), ...deadMembers(definition, entry), ...unreadSections(definition, unread ?? [], entry)];
+export function memberFindings(
+  definition: PluginDefinition,
+  unread: readonly string[] | undefined,
+  entry: string,
+): readonly Finding[] {
+  return [
+    ...unknownMembers(definition, entry),
+    ...deadMembers(definition, entry),
+    ...unreadSections(definition, unread ?? [], entry),
+  ];
 }
 
 function unknownMembers(definition: PluginDefinition, entry: string): readonly Finding[] {
@@ -54,7 +113,9 @@ function unknownMembers(definition: PluginDefinition, entry: string): readonly F
     [cli, ofCli, "cli"],
     ...(cli?.commands ?? []).flatMap((command) => [
       [command, ofCommand, `The command ${command.name}`] as const,
-      ...(command.options ?? []).map((option) => [option, ofOption, `The option ${option.name} of the command ${command.name}`] as const),
+      ...(command.options ?? []).map(
+        (option) => [option, ofOption, `The option ${option.name} of the command ${command.name}`] as const,
+      ),
     ]),
     ...Object.entries(codes).map(([name, code]) => [code, ofCode, `The code ${name}`] as const),
     [channel, ofChannel, "The channel"],
@@ -65,11 +126,20 @@ function unknownMembers(definition: PluginDefinition, entry: string): readonly F
   return parts.flatMap(([part, known, what]) =>
     Object.keys(part ?? {})
       .filter((name) => !Object.hasOwn(known, name))
-      .map((name) => finding("member-unknown", `${what} has a member ${name}, which the gateway does not read`, placeOfKey(name, entry))),
+      .map((name) =>
+        finding(
+          "member-unknown",
+          `${what} has a member ${name}, which the gateway does not read`,
+          placeOfKey(name, entry),
+        ),
+      ),
   );
 }
 
-function deadMembers({ options, requires, presets, codes, cli, channel, setup }: PluginDefinition, entry: string): readonly Finding[] {
+function deadMembers(
+  { options, requires, presets, codes, cli, channel, setup }: PluginDefinition,
+  entry: string,
+): readonly Finding[] {
   const isEmpty = (part: object | undefined) => part !== undefined && Object.keys(part).length === 0;
   const dead = (name: string, message: string) => finding("member-dead", message, placeOfKey(name, entry));
   const empty = Object.entries({ options: options?.properties, requires, presets, codes })
@@ -84,7 +154,9 @@ function deadMembers({ options, requires, presets, codes, cli, channel, setup }:
     ...(options !== undefined && !isEmpty(options.properties) && !takesOptions(setup)
       ? [dead("options", "setup does not take the options, so they have no effect")]
       : []),
-    ...(channel === undefined ? [] : deadNames(channel).map(([list, name]) => dead(list, `${list} names ${name}, which is not an option`))),
+    ...(channel === undefined
+      ? []
+      : deadNames(channel).map(([list, name]) => dead(list, `${list} names ${name}, which is not an option`))),
   ];
 }
 
@@ -96,7 +168,14 @@ function takesOptions(setup: PluginDefinition["setup"]): boolean {
 
 /** Names of options that the channel does not have. */
 function deadNames(channel: ChannelDefinition): readonly (readonly [list: string, name: string])[] {
-  const { options, secrets = [], secretFiles = {}, connectionOptions = [], credentials = [], environment = {} } = channel;
+  const {
+    options,
+    secrets = [],
+    secretFiles = {},
+    connectionOptions = [],
+    credentials = [],
+    environment = {},
+  } = channel;
   const lists = {
     ...{ secrets, connectionOptions, credentials, environment: Object.keys(environment) },
     secretFiles: Object.entries(secretFiles).flat(),
@@ -109,7 +188,9 @@ function deadNames(channel: ChannelDefinition): readonly (readonly [list: string
 function unreadSections({ section }: PluginDefinition, unread: readonly string[], entry: string): readonly Finding[] {
   return unread.map((path) => {
     const isPreset = path.startsWith("hooks.");
-    const message = isPreset ? `The plugin does not read its settings in ${path}` : `The plugin does not read its section ${section?.key}`;
+    const message = isPreset
+      ? `The plugin does not read its settings in ${path}`
+      : `The plugin does not read its section ${section?.key}`;
     return finding("section-unread", message, placeOfKey(isPreset ? "settings" : "section", entry));
   });
 }

@@ -18,10 +18,15 @@ type Schema = TSchema & {
 /** Keys of an account that the gateway reads itself. */
 const hostKeys = () => new Set(["enabled", "accounts", ...Object.keys(accessSchema.properties)]);
 
-export function optionFindings({ options, channel, section, presets = [] }: PluginDefinition, entry: string): readonly Finding[] {
+export function optionFindings(
+  { options, channel, section, presets = [] }: PluginDefinition,
+  entry: string,
+): readonly Finding[] {
   return [
     ...(section === undefined ? [] : sectionFindings(section.schema as Schema, entry, `${section.key}.`)),
-    ...presets.flatMap(({ id, settings }) => (settings === undefined ? [] : sectionFindings(settings, entry, `hooks.${id}.`))),
+    ...presets.flatMap(({ id, settings }) =>
+      settings === undefined ? [] : sectionFindings(settings, entry, `hooks.${id}.`),
+    ),
     ...(options === undefined ? [] : schemaFindings(options, entry)),
     ...(channel === undefined ? [] : [...schemaFindings(channel.options, entry), ...channelFindings(channel, entry)]),
   ];
@@ -37,15 +42,25 @@ function schemaFindings(schema: TObject, entry: string, lead = ""): readonly Fin
     if (option.default !== undefined) {
       const [problem] = validateSection(option, option.default, "default").problems;
       if (problem !== undefined)
-        found.push(finding("option-default", `The default of the option ${path} does not match its schema: ${problem.message}`, at));
+        found.push(
+          finding(
+            "option-default",
+            `The default of the option ${path} does not match its schema: ${problem.message}`,
+            at,
+          ),
+        );
     }
-    return option.properties === undefined ? found : [...found, ...schemaFindings(option as unknown as TObject, entry, `${path}.`)];
+    return option.properties === undefined
+      ? found
+      : [...found, ...schemaFindings(option as unknown as TObject, entry, `${path}.`)];
   });
 }
 
 /** The entries of a map are described like the keys of an object. */
 function sectionFindings(schema: Schema, entry: string, lead: string): readonly Finding[] {
-  const entries = Object.values(schema.patternProperties ?? {}).flatMap((inner) => sectionFindings(inner, entry, `${lead}<name>.`));
+  const entries = Object.values(schema.patternProperties ?? {}).flatMap((inner) =>
+    sectionFindings(inner, entry, `${lead}<name>.`),
+  );
   if (schema.properties === undefined) return entries;
   const secrets = Object.entries(schema.properties)
     .filter(([name, { type, secret }]) => secret !== true && type === "string" && isSecretName(name))
@@ -54,7 +69,8 @@ function sectionFindings(schema: Schema, entry: string, lead: string): readonly 
         "option-secret",
         `The key ${lead}${name} looks like a secret, and is not declared with secretReference`,
         placeOfKey(name, entry),
-        "Declare it with secretReference: then it can be a reference, and it is hidden wherever the configuration is shown.",
+        "Declare it with secretReference: then it can be a reference, and it is hidden wherever the " +
+          "configuration is shown.",
       ),
     );
   return [...schemaFindings(schema as unknown as TObject, entry, lead), ...secrets, ...entries];

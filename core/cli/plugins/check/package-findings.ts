@@ -12,7 +12,8 @@ import { licenceFindings } from "./licences.ts";
 import type { Manifest, PluginPackage } from "./plugin-package.ts";
 import { placeOfText } from "./source-place.ts";
 
-const secretFile = /(?:^|\/)(?:\.env(?:\..+)?|\.npmrc|\.netrc|id_(?:rsa|ed25519|ecdsa)|[^/]+\.(?:pem|key|p12|pfx|keystore))$/i;
+const secretFile =
+  /(?:^|\/)(?:\.env(?:\..+)?|\.npmrc|\.netrc|id_(?:rsa|ed25519|ecdsa)|[^/]+\.(?:pem|key|p12|pfx|keystore))$/i;
 const testFile = /(?:^|\/)(?:tests?|__tests__)\/|\.(?:test|spec)\.[cm]?[jt]sx?$/;
 
 /** Before any of its code runs. */
@@ -20,7 +21,8 @@ export function rangeFindings({ file, manifest }: PluginPackage): readonly Findi
   const range = manifest.peerDependencies?.[product.packageName];
   const version = packageVersion();
   if (range === undefined || satisfies(version, range)) return [];
-  const message = `The package requires ${product.packageName} ${range}, but this is ${version}, so its code was not run`;
+  const message =
+    `The package requires ${product.packageName} ${range}, but this is ${version}, so its ` + "code was not run";
   return [finding("host-range", message, placeOfText(new RegExp(`"${product.packageName}"`), file))];
 }
 
@@ -50,19 +52,24 @@ async function contentFindings({ file, folder }: PluginPackage, entry: string): 
   try {
     packed = await packedFiles(folder);
   } catch (error) {
-    return [finding("package-not-read", `npm cannot list the contents of the package: ${reasonOf(error)}`, { file, line: 1 })];
+    return [
+      finding("package-not-read", `npm cannot list the contents of the package: ${reasonOf(error)}`, { file, line: 1 }),
+    ];
   }
   const at = placeOfText(/^\s*"files"\s*:/, file);
   const main = relative(folder, entry).replaceAll("\\", "/");
   const tests = packed.filter((path) => testFile.test(path));
   return [
     ...(packed.includes(main) ? [] : [finding("package-entry", `The package does not contain its entry ${main}`, at)]),
-    ...packed.filter((path) => secretFile.test(path)).map((path) => finding("package-secret", `The package contains ${path}`, at)),
+    ...packed
+      .filter((path) => secretFile.test(path))
+      .map((path) => finding("package-secret", `The package contains ${path}`, at)),
     ...(tests.length === 0 ? [] : [finding("package-tests", `The package contains ${countOf(tests)}`, at)]),
   ];
 }
 
-const countOf = ([first = "", ...more]: readonly string[]) => (more.length === 0 ? first : `${first} and ${more.length} more test files`);
+const countOf = ([first = "", ...more]: readonly string[]) =>
+  more.length === 0 ? first : `${first} and ${more.length} more test files`;
 
 /** What npm says, which reads `files`, ignore files and its own lists; scripts of the package do not run. */
 async function packedFiles(folder: string): Promise<readonly string[]> {
@@ -73,16 +80,24 @@ async function packedFiles(folder: string): Promise<readonly string[]> {
     shell: process.platform === "win32",
   });
   // Newer versions of npm name the package instead of listing it.
-  const [packed] = Object.values(JSON.parse(stdout) as Readonly<Record<string, { readonly files: readonly { readonly path: string }[] }>>);
+  const [packed] = Object.values(
+    JSON.parse(stdout) as Readonly<Record<string, { readonly files: readonly { readonly path: string }[] }>>,
+  );
   return (packed?.files ?? []).map(({ path }) => path);
 }
 
-function peerFindings({ dependencies = {}, peerDependencies = {}, peerDependenciesMeta = {} }: Manifest, file: string): readonly Finding[] {
+function peerFindings(
+  { dependencies = {}, peerDependencies = {}, peerDependenciesMeta = {} }: Manifest,
+  file: string,
+): readonly Finding[] {
   const name = product.packageName;
   const at = placeOfText(new RegExp(`"(?:${name}|peerDependencies|name)"\\s*:`), file);
-  if (dependencies[name] !== undefined) return [finding("package-peer", `The package installs its own copy of ${name}`, at)];
+  if (dependencies[name] !== undefined)
+    return [finding("package-peer", `The package installs its own copy of ${name}`, at)];
   if (peerDependencies[name] === undefined)
     return [finding("package-peer", `The package does not declare which ${name} it works with`, at)];
   if (peerDependenciesMeta[name]?.optional === true) return [];
-  return [finding("package-peer", `npm installs a second ${name} beside the plugin, because the peer is not optional`, at)];
+  return [
+    finding("package-peer", `npm installs a second ${name} beside the plugin, because the peer is not optional`, at),
+  ];
 }

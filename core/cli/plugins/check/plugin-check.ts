@@ -1,4 +1,7 @@
-/** `plugins check`: whether a plugin comes up, in a gateway of its own that is thrown away, and what its users would stumble over. */
+/**
+ * `plugins check`: whether a plugin comes up, in a gateway of its own that is thrown away, and what its users would
+ * stumble over.
+ */
 import { existsSync, rmSync } from "node:fs";
 import { mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -58,7 +61,9 @@ export async function checkPlugin(
   const onExit = () => {
     rmSync(directory, { recursive: true, force: true });
     const at = placeOfText(/\bprocess\.exit\b/, file);
-    process.exitCode = report({ findings: [finding("load-failed", "The plugin ended the process, as by process.exit", at)] });
+    process.exitCode = report({
+      findings: [finding("load-failed", "The plugin ended the process, as by process.exit", at)],
+    });
   };
   const stop = onEvent(process, "exit", { source: "the plugin", handle: onExit });
   try {
@@ -112,7 +117,10 @@ async function check(file: string, trial: Trial): Promise<Checked> {
     plugin.state === "up"
       ? []
       : [finding("setup-failed", plugin.reason ?? "It does not start", placeOfText(/\bsetup\b|\bdefine\w+\(/, file))];
-  const contract = definition.channel === undefined ? undefined : await runContract({ folder, entry: file, directory: trial.directory });
+  const contract =
+    definition.channel === undefined
+      ? undefined
+      : await runContract({ folder, entry: file, directory: trial.directory });
   return {
     plugin,
     ...(contract === undefined ? {} : { contractPassed: contract.passed }),
@@ -134,7 +142,9 @@ function unusable(error: unknown, entry: string, folder: string): Finding {
     return finding("load-failed", reasonOf(error), placeOfError(error, folder) ?? { file: entry, line: 1 });
   if (code === "plugin_range") return finding("host-range", reasonOf(error), placeOfKey("host", entry), hint);
   // The sentence names the field that is wrong.
-  const field = /\b(?:its (id|version|host)|(requires|options|capabilities|setup|codes|section|settings)\b)/.exec(reasonOf(error));
+  const field = /\b(?:its (id|version|host)|(requires|options|capabilities|setup|codes|section|settings)\b)/.exec(
+    reasonOf(error),
+  );
   const key = field?.[1] ?? field?.[2];
   const at = key === undefined ? placeOfText(/export default/, entry) : placeOfKey(key, entry);
   return finding("declaration-invalid", reasonOf(error), at);
@@ -164,7 +174,8 @@ const marks: Readonly<Record<Severity, readonly [mark: string, style: "red" | "y
 
 function show({ plugin, contractPassed = 0, findings }: Checked, { terminal }: CommandContext): void {
   if (plugin !== undefined) showPlugins([plugin], terminal);
-  if (contractPassed > 0) terminal.line(`\nThe channel passes ${contractPassed} rules of the contract, tested without its platform.`);
+  if (contractPassed > 0)
+    terminal.line(`\nThe channel passes ${contractPassed} rules of the contract, tested without its platform.`);
   for (const { rule, severity, message, fix, at } of findings) {
     const [mark, style] = marks[severity];
     terminal.line(`\n${terminal.style(style, mark)} ${message}`);

@@ -31,7 +31,11 @@ export function sarifOf(findings: readonly Finding[]): object {
           message: { text: `${message} ${fix}` },
           ...(at === undefined
             ? {}
-            : { locations: [{ physicalLocation: { artifactLocation: { uri: uriOf(at.file) }, region: { startLine: at.line } } }] }),
+            : {
+                locations: [
+                  { physicalLocation: { artifactLocation: { uri: uriOf(at.file) }, region: { startLine: at.line } } },
+                ],
+              }),
         })),
       },
     ],

@@ -20,15 +20,18 @@ export function placeOfError(thrown: unknown, folder: string): Place | undefined
 const isOwn = (file: string, folder: string) =>
   file.startsWith(folder + sep) && !file.slice(folder.length).includes(`${sep}node_modules${sep}`);
 
-/** The first line that matches, in the entry and then in the other sources beside it; else that of the default export. */
+/**
+ * The first line that matches, in the entry and then in the other sources beside it; else that of the default export.
+ */
 export function placeOfText(pattern: RegExp, entry: string): Place {
   return findText(pattern, entry) ?? findText(/^export default/, entry) ?? { file: entry, line: 1 };
 }
 
 function findText(pattern: RegExp, entry: string): Place | undefined {
-  const beside = globSync("**/*.{ts,mts,js,mjs}", { cwd: dirname(entry), exclude: (path) => path.includes("node_modules") }).map((path) =>
-    join(dirname(entry), path),
-  );
+  const beside = globSync("**/*.{ts,mts,js,mjs}", {
+    cwd: dirname(entry),
+    exclude: (path) => path.includes("node_modules"),
+  }).map((path) => join(dirname(entry), path));
   for (const file of new Set([entry, ...beside.sort()])) {
     const line = readFileSync(file, "utf8")
       .split("\n")
@@ -42,4 +45,5 @@ function findText(pattern: RegExp, entry: string): Place | undefined {
 export const literal = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
 /** Where a key of an object is written. */
-export const placeOfKey = (key: string, entry: string): Place => placeOfText(new RegExp(`^\\s*["']?${literal(key)}["']?\\s*:`), entry);
+export const placeOfKey = (key: string, entry: string): Place =>
+  placeOfText(new RegExp(`^\\s*["']?${literal(key)}["']?\\s*:`), entry);

@@ -31,7 +31,8 @@ export interface CopiedTable {
 }
 
 const plain: Form = {
-  read: (value) => (typeof value === "string" && value.includes("\0") ? value.replaceAll("\0", "\ufffd") : (value as Json)),
+  read: (value) =>
+    typeof value === "string" && value.includes("\0") ? value.replaceAll("\0", "\ufffd") : (value as Json),
   write: (value) => value as SQLInputValue,
 };
 
@@ -73,20 +74,31 @@ const field = (name: string, column: string, form: Form = plain): Field => ({ na
 const computed = (name: string, expression: string, form: Form = plain): Field => ({ name, expression, form });
 const inAddress = (name: string): Field => computed(name, `json_extract(address, '$.${name}')`);
 
-/** Events of an outcome that are no longer in the inbox are a counter; the embedded store's own totals include those that are. */
+/**
+ * Events of an outcome that are no longer in the inbox are a counter; the embedded store's own totals include those
+ * that are.
+ */
 const outcomes = ["answered", "silent", "refused", "failed"] as const;
 const removed = outcomes.map(
   (outcome) =>
-    `SELECT 'removed:${outcome}' AS name, value - (SELECT count(*) FROM inbox WHERE state = ${eventState[outcome]}) AS value
+    `SELECT 'removed:${outcome}' AS name, value - (SELECT count(*) FROM inbox WHERE state = ${eventState[outcome]})
+    AS value
      FROM numbers WHERE name = '${outcome}'`,
 );
 const counters = `(SELECT name, value FROM (
-    SELECT name, value FROM numbers WHERE name GLOB 'left_out:*' OR name GLOB 'removed:*' UNION ALL ${removed.join(" UNION ALL ")}
+    SELECT name, value FROM numbers WHERE name GLOB 'left_out:*' OR name GLOB 'removed:*'
+      UNION ALL ${removed.join(" UNION ALL ")}
   ) WHERE value > 0)`;
 
 /** All kinds but messages, whose order is in their chain. */
 export const copiedTables: Readonly<Record<Exclude<CopyKind, "message">, CopiedTable>> = {
-  counter: { table: "numbers", from: counters, key: ["name"], fields: [field("name", "name"), field("value", "value")], size: "0" },
+  counter: {
+    table: "numbers",
+    from: counters,
+    key: ["name"],
+    fields: [field("name", "name"), field("value", "value")],
+    size: "0",
+  },
   event: {
     table: "inbox",
     key: ["sequence"],
@@ -114,7 +126,12 @@ export const copiedTables: Readonly<Record<Exclude<CopyKind, "message">, CopiedT
   dedupe: {
     table: "dedupe",
     key: ["key"],
-    fields: [field("key", "key"), field("eventId", "event_id"), field("fingerprint", "fingerprint"), field("until", "until", time)],
+    fields: [
+      field("key", "key"),
+      field("eventId", "event_id"),
+      field("fingerprint", "fingerprint"),
+      field("until", "until", time),
+    ],
     size: "0",
   },
   unit: {
@@ -158,12 +175,17 @@ export const copiedTables: Readonly<Record<Exclude<CopyKind, "message">, CopiedT
       field("state", "state", rowStates),
       field("attempts", "attempts"),
       field("doubts", "doubts"),
-      computed("messageIds", "CASE WHEN message_id IS NULL THEN NULL ELSE coalesce(message_ids, json_array(message_id)) END", json),
+      computed(
+        "messageIds",
+        "CASE WHEN message_id IS NULL THEN NULL ELSE coalesce(message_ids, json_array(message_id)) END",
+        json,
+      ),
       field("endedAt", "ended_at", time),
       field("reason", "reason"),
     ],
     derived: {
-      address: ({ channel, account, chat, thread }) => JSON.stringify({ channel, account, chat, ...(thread === null ? {} : { thread }) }),
+      address: ({ channel, account, chat, thread }) =>
+        JSON.stringify({ channel, account, chat, ...(thread === null ? {} : { thread }) }),
       message_id: ({ messageIds }) => messageIdsOf(messageIds)[0] ?? null,
       message_ids: ({ messageIds }) => (messageIdsOf(messageIds).length > 1 ? JSON.stringify(messageIds) : null),
     },
@@ -232,9 +254,15 @@ export const copiedTables: Readonly<Record<Exclude<CopyKind, "message">, CopiedT
     table: "kv",
     from: `(SELECT * FROM kv WHERE namespace <> '${copyNamespace}')`,
     key: ["namespace", "key"],
-    fields: [field("namespace", "namespace"), field("key", "key"), field("value", "value"), field("expiresAt", "expires_at", time)],
+    fields: [
+      field("namespace", "namespace"),
+      field("key", "key"),
+      field("value", "value"),
+      field("expiresAt", "expires_at", time),
+    ],
     size: "length(value)",
   },
 };
 
-const messageIdsOf = (value: Json | undefined): readonly string[] => (Array.isArray(value) ? (value as readonly string[]) : []);
+const messageIdsOf = (value: Json | undefined): readonly string[] =>
+  Array.isArray(value) ? (value as readonly string[]) : [];

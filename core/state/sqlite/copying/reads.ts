@@ -22,11 +22,18 @@ function pageQuery({ table, from = table, key, fields, size }: CopiedTable, isFi
 }
 
 function readTable(sql: Statements, copied: CopiedTable, { after, rows, characters }: Options): Page {
-  const found = sql.all<Record<string, SQLInputValue>>(pageQuery(copied, after === null), ...(after ?? []), rows, characters);
+  const found = sql.all<Record<string, SQLInputValue>>(
+    pageQuery(copied, after === null),
+    ...(after ?? []),
+    rows,
+    characters,
+  );
   const last = found.at(-1);
   return {
     rows: found.map((row) =>
-      Object.fromEntries(copied.fields.map(({ name, form }, index) => [name, form.read(row[`field_${index}`] ?? null)])),
+      Object.fromEntries(
+        copied.fields.map(({ name, form }, index) => [name, form.read(row[`field_${index}`] ?? null)]),
+      ),
     ),
     next: last === undefined ? null : copied.key.map((_, index) => last[`key_${index}`] as string | number),
   };
@@ -57,7 +64,10 @@ function readMessage(sql: Statements, transcript: number, place: number, id: num
   return { id, transcript, place, unitId: unit_id, role, at, content } satisfies Record<string, Json>;
 }
 
-/** The chain of the transcript that was read last: a long one takes many pages, and each would otherwise follow the whole chain. */
+/**
+ * The chain of the transcript that was read last: a long one takes many pages, and each would otherwise follow the
+ * whole chain.
+ */
 interface LatestChain {
   transcript: number;
   newest: number | null;
@@ -79,7 +89,8 @@ function readMessages(sql: Statements, latest: LatestChain, { after, rows: limit
     limit,
   );
   for (const { id, newest } of transcripts) {
-    if (latest.transcript !== id || latest.newest !== newest) Object.assign(latest, { transcript: id, newest, ids: chainOf(sql, newest) });
+    if (latest.transcript !== id || latest.newest !== newest)
+      Object.assign(latest, { transcript: id, newest, ids: chainOf(sql, newest) });
     const { ids } = latest;
     for (let index = id === transcript ? place : 0; index < ids.length; index += 1) {
       const row = readMessage(sql, id, index + 1, ids[index] ?? 0);

@@ -23,7 +23,8 @@ function insertRow(context: WriteContext, { table, key, fields, derived = {} }: 
   const values = [...written, ...Object.entries(derived).map(([column, derive]) => [column, derive(row)] as const)];
   const columns = values.map(([column]) => column).join(", ");
   context.run(
-    `INSERT INTO ${table} (${columns}) VALUES (${values.map(() => "?").join(", ")}) ON CONFLICT (${key.join(", ")}) DO NOTHING`,
+    `INSERT INTO ${table} (${columns}) VALUES (${values.map(() => "?").join(", ")}) ON CONFLICT ` +
+      `(${key.join(", ")}) DO NOTHING`,
     ...values.map(([, value]) => value),
   );
 }
@@ -44,13 +45,24 @@ function insertMessage(context: WriteContext, { id, transcript, place, unitId, r
     Number(at),
     String(content),
   );
-  context.run("UPDATE transcripts SET newest = ?, messages = ? WHERE id = ?", Number(id), Number(place), Number(transcript));
+  context.run(
+    "UPDATE transcripts SET newest = ?, messages = ? WHERE id = ?",
+    Number(id),
+    Number(place),
+    Number(transcript),
+  );
 }
 
 export function copyWrites(context: WriteContext) {
   const note = (record: CopyRecord) =>
-    context.run("INSERT OR REPLACE INTO kv (namespace, key, value) VALUES (?, ?, ?)", copyNamespace, copyRecordKey, JSON.stringify(record));
-  const numberOf = (from: string) => context.one<{ count: number }>(`SELECT count(*) AS count FROM ${from}`)?.count ?? 0;
+    context.run(
+      "INSERT OR REPLACE INTO kv (namespace, key, value) VALUES (?, ?, ?)",
+      copyNamespace,
+      copyRecordKey,
+      JSON.stringify(record),
+    );
+  const numberOf = (from: string) =>
+    context.one<{ count: number }>(`SELECT count(*) AS count FROM ${from}`)?.count ?? 0;
 
   return {
     beginCopy(record: CopyRecord): boolean {
@@ -59,7 +71,15 @@ export function copyWrites(context: WriteContext) {
       return true;
     },
 
-    writeCopy({ kind, rows, record }: { readonly kind: CopyKind; readonly rows: readonly CopyRow[]; readonly record: CopyRecord }): void {
+    writeCopy({
+      kind,
+      rows,
+      record,
+    }: {
+      readonly kind: CopyKind;
+      readonly rows: readonly CopyRow[];
+      readonly record: CopyRecord;
+    }): void {
       requireRecord(context);
       for (const row of rows) {
         if (kind === "message") insertMessage(context, row);
@@ -72,7 +92,8 @@ export function copyWrites(context: WriteContext) {
     finishCopy(): void {
       requireRecord(context);
       for (const outcome of ["answered", "silent", "refused", "failed"] satisfies Outcome[]) {
-        const gone = context.one<{ value: number }>("SELECT value FROM numbers WHERE name = ?", `removed:${outcome}`)?.value ?? 0;
+        const gone =
+          context.one<{ value: number }>("SELECT value FROM numbers WHERE name = ?", `removed:${outcome}`)?.value ?? 0;
         context.count(outcome, gone + numberOf(`inbox WHERE state = ${eventState[outcome]}`));
         context.run("DELETE FROM numbers WHERE name = ?", `removed:${outcome}`);
       }

@@ -12,19 +12,26 @@ const headerBytes = 100;
 const walHeaderBytes = 32;
 const frameHeaderBytes = 24;
 
-const withRemedy = (code: "state_lost" | "state_damaged" | "state_foreign" | "state_replaced", directory: string, reason: string) =>
-  new HostError(code, { directory, reason, restore: howToRestore(directory) });
+const withRemedy = (
+  code: "state_lost" | "state_damaged" | "state_foreign" | "state_replaced",
+  directory: string,
+  reason: string,
+) => new HostError(code, { directory, reason, restore: howToRestore(directory) });
 
 export const damaged = (directory: string, reason: string): HostError => withRemedy("state_damaged", directory, reason);
-export const replaced = (directory: string, reason: string): HostError => withRemedy("state_replaced", directory, reason);
+export const replaced = (directory: string, reason: string): HostError =>
+  withRemedy("state_replaced", directory, reason);
 
-export function behind(directory: string, { missing, commits }: { readonly missing: number; readonly commits: number }): HostError {
+export function behind(
+  directory: string,
+  { missing, commits }: { readonly missing: number; readonly commits: number },
+): HostError {
   return new HostError("state_behind", { directory, missing, commits, restore: howToRestore(directory) });
 }
 
 /**
- * Throws if the file is not a database, is truncated, or is missing or empty although the directory was used. SQLite would create a new
- * database, or notice the damage too late.
+ * Throws if the file is not a database, is truncated, or is missing or empty although the directory was used. SQLite
+ * would create a new database, or notice the damage too late.
  */
 export function examineFile(directory: string): void {
   const file = join(directory, "state.db");
@@ -71,12 +78,24 @@ function logHolds(
   const step = frameHeaderBytes + pageSize;
   if (to - from >= log.length / step) return false;
   const missing = new Set(Array.from({ length: to - from + 1 }, (_, index) => from + index));
-  for (let at = walHeaderBytes; at + step <= log.length && saltOf(at + 8) === salt; at += step) missing.delete(log.readUInt32BE(at));
+  for (let at = walHeaderBytes; at + step <= log.length && saltOf(at + 8) === salt; at += step)
+    missing.delete(log.readUInt32BE(at));
   return missing.size === 0;
 }
 
 /** Tables of the first version. Later tables are listed with the schema version that added them. */
-const firstTables = ["numbers", "inbox", "dedupe", "units", "decisions", "outbox", "sent", "sessions", "messages", "kv"];
+const firstTables = [
+  "numbers",
+  "inbox",
+  "dedupe",
+  "units",
+  "decisions",
+  "outbox",
+  "sent",
+  "sessions",
+  "messages",
+  "kv",
+];
 const laterTables: Readonly<Record<string, number>> = { transcripts: 6, model_calls: 7 };
 
 export function tablesOf(version: number): readonly string[] {
@@ -84,10 +103,13 @@ export function tablesOf(version: number): readonly string[] {
 }
 
 /**
- * Throws if the database belongs to another program, has lost its tables, or lacks one. Returns false if it is new. `used`: a gateway has
- * used this directory.
+ * Throws if the database belongs to another program, has lost its tables, or lacks one. Returns false if it is new.
+ * `used`: a gateway has used this directory.
  */
-export function examineTables(db: DatabaseSync, { directory, used }: { readonly directory: string; readonly used: boolean }): boolean {
+export function examineTables(
+  db: DatabaseSync,
+  { directory, used }: { readonly directory: string; readonly used: boolean },
+): boolean {
   const version = Number(db.prepare("PRAGMA user_version").get()?.user_version ?? 0);
   const found = new Set(
     db
@@ -100,9 +122,13 @@ export function examineTables(db: DatabaseSync, { directory, used }: { readonly 
     if (used) throw withRemedy("state_lost", directory, "state.db contains no tables");
     return false;
   }
-  if (missing.length === tablesOf(version).length) throw withRemedy("state_foreign", directory, "it is the database of another program");
+  if (missing.length === tablesOf(version).length)
+    throw withRemedy("state_foreign", directory, "it is the database of another program");
   // A newer version may have renamed tables; it is rejected elsewhere, with the right reason.
   if (missing.length > 0 && version <= knownVersion)
-    throw damaged(directory, `${missing.length === 1 ? "the table" : "the tables"} ${missing.join(", ")} cannot be found`);
+    throw damaged(
+      directory,
+      `${missing.length === 1 ? "the table" : "the tables"} ${missing.join(", ")} cannot be found`,
+    );
   return true;
 }

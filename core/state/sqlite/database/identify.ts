@@ -27,12 +27,16 @@ export function examineIdentity(db: DatabaseSync, directory: string): void {
 }
 
 /**
- * Throws if commits are gone that the index of the log mentions, which a killed process left. `before`: the index before the database was
- * opened, because opening it rebuilds the index.
+ * Throws if commits are gone that the index of the log mentions, which a killed process left. `before`: the index
+ * before the database was opened, because opening it rebuilds the index.
  */
 export function examineLog(
   db: DatabaseSync,
-  { directory, file, before }: { readonly directory: string; readonly file: string; readonly before: LeftLog | undefined },
+  {
+    directory,
+    file,
+    before,
+  }: { readonly directory: string; readonly file: string; readonly before: LeftLog | undefined },
 ): void {
   const known = readIdentity(directory);
   // After a power cut the index may be newer than the log: then it says nothing.

@@ -7,8 +7,8 @@ import { schema } from "./schema.ts";
 const silentEvents = "CREATE INDEX inbox_silent ON inbox (lane, sequence) WHERE state = 5;";
 
 /**
- * Messages sent at about the same time have similar ids, but their chats differ. With the id first, the rows of one commit share a few
- * pages instead of needing one for each chat.
+ * Messages sent at about the same time have similar ids, but their chats differ. With the id first, the rows of one
+ * commit share a few pages instead of needing one for each chat.
  */
 const sentById = `
 CREATE TABLE sent_by_id (
@@ -28,15 +28,19 @@ ALTER TABLE sent_by_id RENAME TO sent;
 CREATE INDEX sent_at ON sent (at);
 `;
 
-/** The column used to say whether a part may have been sent twice. It now says how many times too often it may have been sent. */
+/**
+ * The column used to say whether a part may have been sent twice. It now says how many times too often it may have been
+ * sent.
+ */
 const countedDoubts = "ALTER TABLE outbox RENAME COLUMN possibly_repeated TO doubts;";
 
 /** A JSON list if a part became several messages; `message_id` is the first of them. */
 const allMessages = "ALTER TABLE outbox ADD COLUMN message_ids TEXT;";
 
 /**
- * A generation of a session refers to its newest message, and each message to the previous one. An index would need a page for each session
- * that a commit writes to. An event itself shows whether it was replayed; only then are its earlier messages searched for.
+ * A generation of a session refers to its newest message, and each message to the previous one. An index would need a
+ * page for each session that a commit writes to. An event itself shows whether it was replayed; only then are its
+ * earlier messages searched for.
  */
 const chainedTranscripts = `
 CREATE TABLE transcripts (
@@ -58,7 +62,8 @@ CREATE TABLE chained_messages (
   content TEXT NOT NULL
 ) STRICT;
 INSERT INTO chained_messages (id, previous, unit_id, role, at, content)
-  SELECT id, lag(id) OVER (PARTITION BY session_key, generation ORDER BY id), unit_id, role, at, content FROM messages ORDER BY id;
+  SELECT id, lag(id) OVER (PARTITION BY session_key, generation ORDER BY id), unit_id, role, at, content
+    FROM messages ORDER BY id;
 DROP TABLE messages;
 ALTER TABLE chained_messages RENAME TO messages;
 ALTER TABLE inbox ADD COLUMN replays INTEGER NOT NULL DEFAULT 0;
@@ -87,16 +92,26 @@ CREATE TABLE model_calls (
   estimated INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX model_calls_at ON model_calls (at, agent_id, channel, sender, estimated, input_tokens, output_tokens, usd);
-INSERT INTO model_calls (id, at, agent_id, model, purpose, session_key, event_id, input_tokens, output_tokens, cache_read, cache_write,
+INSERT INTO model_calls (id, at, agent_id, model, purpose, session_key, event_id, input_tokens, output_tokens,
+  cache_read, cache_write,
     reasoning, estimated)
-  SELECT d.id || ':' || e.key || ':' || m.key, json_extract(e.value, '$[0]'), coalesce(u.agent_id, ''), json_extract(m.value, '$[2]'), 'turn',
-    u.session_key, u.event_id, CAST(json_extract(m.value, '$[0]') AS INTEGER), CAST(json_extract(m.value, '$[1]') AS INTEGER), 0, 0, 0, 0
+  SELECT d.id || ':' || e.key || ':' || m.key, json_extract(e.value, '$[0]'), coalesce(u.agent_id, ''),
+    json_extract(m.value, '$[2]'), 'turn',
+    u.session_key, u.event_id, CAST(json_extract(m.value, '$[0]') AS INTEGER), CAST(json_extract(m.value, '$[1]')
+      AS INTEGER), 0, 0, 0, 0
   FROM decisions d JOIN units u ON u.id = d.unit, json_each(d.entries) e, json_each(e.value, '$[9]') m
   WHERE e.type = 'array';
 `;
 
 /** From the first version to the second, and so on. */
-const migrations: readonly string[] = [silentEvents, sentById, countedDoubts, allMessages, chainedTranscripts, modelCalls];
+const migrations: readonly string[] = [
+  silentEvents,
+  sentById,
+  countedDoubts,
+  allMessages,
+  chainedTranscripts,
+  modelCalls,
+];
 
 /** The schema version that this program writes. */
 export const knownVersion = migrations.length + 1;
@@ -106,8 +121,8 @@ function versionOf(db: DatabaseSync): number {
 }
 
 /**
- * Gives a new database its tables, and brings those of an earlier version up to date. In one transaction, because another process may be
- * doing the same.
+ * Gives a new database its tables, and brings those of an earlier version up to date. In one transaction, because
+ * another process may be doing the same.
  */
 export function migrate(db: DatabaseSync, directory: string): void {
   if (versionOf(db) === knownVersion) return;

@@ -1,8 +1,11 @@
-/** The tables of a new database, and the values of their state columns. A change here needs a migration in `migrations.ts`, too. */
+/**
+ * The tables of a new database, and the values of their state columns. A change here needs a migration in
+ * `migrations.ts`, too.
+ */
 
 /**
- * Values of `inbox.state`. All are one-byte integers, so that a change of state keeps the size of the row, and SQLite does not rewrite the
- * pages of a large body.
+ * Values of `inbox.state`. All are one-byte integers, so that a change of state keeps the size of the row, and SQLite
+ * does not rewrite the pages of a large body.
  */
 export const eventState = { waiting: 2, running: 3, answered: 4, silent: 5, refused: 6, failed: 7 } as const;
 
@@ -17,15 +20,15 @@ export const outboxStates = ["waiting", "sending", "sent", "failed"] as const;
  *
  * `inbox_silent` finds the events that a lane passed over, for the turn that mentions them.
  *
- * Messages sent at about the same time have similar ids, but their chats differ. With the id first in the key of `sent`, the rows of one
- * commit share a few pages instead of needing one for each chat.
+ * Messages sent at about the same time have similar ids, but their chats differ. With the id first in the key of
+ * `sent`, the rows of one commit share a few pages instead of needing one for each chat.
  *
- * `outbox.doubts` says how many times too often a part may have been sent. `outbox.message_ids` is a JSON list if a part became several
- * messages; `message_id` is the first of them.
+ * `outbox.doubts` says how many times too often a part may have been sent. `outbox.message_ids` is a JSON list if a
+ * part became several messages; `message_id` is the first of them.
  *
- * A generation of a session in `transcripts` refers to its newest message, and each message to the previous one. An index would need a page
- * for each session that a commit writes to. `inbox.replays` shows whether an event was replayed; only then are its earlier messages searched
- * for.
+ * A generation of a session in `transcripts` refers to its newest message, and each message to the previous one. An
+ * index would need a page for each session that a commit writes to. `inbox.replays` shows whether an event was
+ * replayed; only then are its earlier messages searched for.
  *
  * `model_calls_at` contains what budgets sum, so that a sum does not read the table.
  */
@@ -52,7 +55,8 @@ CREATE TABLE inbox (
   replays INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX inbox_heads ON inbox (lane, sequence) WHERE state = 2 AND due IS NOT NULL;
-CREATE INDEX inbox_gathered ON inbox (lane, gather_key, (due IS NULL), sequence) WHERE state = 2 AND gather_key IS NOT NULL;
+CREATE INDEX inbox_gathered ON inbox (lane, gather_key, (due IS NULL), sequence) WHERE state = 2
+  AND gather_key IS NOT NULL;
 CREATE INDEX inbox_unit ON inbox (unit) WHERE unit IS NOT NULL;
 CREATE INDEX inbox_ends ON inbox (state, sequence) WHERE state >= 4;
 CREATE INDEX inbox_silent ON inbox (lane, sequence) WHERE state = 5;

@@ -12,20 +12,25 @@ const stepPages = 250;
 const keptPages = 1_000;
 const keptShare = 0.1;
 
-const numberOf = (db: DatabaseSync, pragma: string) => Number(Object.values(db.prepare(`PRAGMA ${pragma}`).get() ?? {})[0] ?? 0);
+const numberOf = (db: DatabaseSync, pragma: string) =>
+  Number(Object.values(db.prepare(`PRAGMA ${pragma}`).get() ?? {})[0] ?? 0);
 
 /** Enables shrinking for a new database, which must be decided before its first page is written. */
 export function prepareForShrinking(db: DatabaseSync): void {
   if (numberOf(db, "page_count") === 0) db.exec("PRAGMA auto_vacuum = INCREMENTAL");
 }
 
-/** Rewrites a small database of an earlier version so that it can shrink. For a large one, the operator runs `service doctor --fix`. */
+/**
+ * Rewrites a small database of an earlier version so that it can shrink. For a large one, the operator runs `service
+ * doctor --fix`.
+ */
 export function makeShrinkable(db: DatabaseSync): void {
   if (canShrink(db) || numberOf(db, "page_count") * numberOf(db, "page_size") > maxRewriteBytes) return;
   try {
     rewrite(db);
   } catch {
-    // The disk has no room for a second copy, or another process is reading. The database works unchanged, and the next start tries again.
+    // The disk has no room for a second copy, or another process is reading. The database works unchanged, and the next
+    // start tries again.
   }
 }
 
@@ -47,7 +52,9 @@ function withDatabase<Result>(directory: string, readOnly: boolean, work: (db: D
 
 /** Size in bytes of the unused space in the file that pruning cannot return to the disk. */
 export function lostRoom(directory: string): number {
-  return withDatabase(directory, true, (db) => (canShrink(db) ? 0 : numberOf(db, "freelist_count") * numberOf(db, "page_size")));
+  return withDatabase(directory, true, (db) =>
+    canShrink(db) ? 0 : numberOf(db, "freelist_count") * numberOf(db, "page_size"),
+  );
 }
 
 /** Rewrites the database to its smallest size and enables shrinking. No gateway may be using it. */

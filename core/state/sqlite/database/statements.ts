@@ -7,7 +7,10 @@ export interface Statements {
   /** The first row. */
   one<Row>(sql: string, ...values: readonly SQLInputValue[]): Row | undefined;
   all<Row>(sql: string, ...values: readonly SQLInputValue[]): readonly Row[];
-  /** The first row as a list of columns. Used for rows sent between threads, where column names would cost more than the values. */
+  /**
+   * The first row as a list of columns. Used for rows sent between threads, where column names would cost more than the
+   * values.
+   */
   oneList<Row extends readonly unknown[]>(sql: string, ...values: readonly SQLInputValue[]): Row | undefined;
   allLists<Row extends readonly unknown[]>(sql: string, ...values: readonly SQLInputValue[]): readonly Row[];
   /** Returns the number of changed rows. */
@@ -42,12 +45,14 @@ export function createStatements(db: DatabaseSync): Statements {
       countIfWrites(sql);
       return prepare(sql).get(...values) as Row | undefined;
     },
-    all: <Row>(sql: string, ...values: readonly SQLInputValue[]) => prepare(sql).all(...values) as unknown as readonly Row[],
+    all: <Row>(sql: string, ...values: readonly SQLInputValue[]) =>
+      prepare(sql).all(...values) as unknown as readonly Row[],
     oneList: <Row>(sql: string, ...values: readonly SQLInputValue[]) => {
       countIfWrites(sql);
       return prepareLists(sql).get(...values) as Row | undefined;
     },
-    allLists: <Row>(sql: string, ...values: readonly SQLInputValue[]) => prepareLists(sql).all(...values) as unknown as readonly Row[],
+    allLists: <Row>(sql: string, ...values: readonly SQLInputValue[]) =>
+      prepareLists(sql).all(...values) as unknown as readonly Row[],
     run: (sql, ...values) => {
       const changes = Number(prepare(sql).run(...values).changes);
       if (changes > 0) writes += 1;

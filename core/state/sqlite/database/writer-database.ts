@@ -3,9 +3,19 @@ import { HostError } from "../../../contract/index.ts";
 import type { Statements } from "./statements.ts";
 
 /**
- * Running totals, so that `stats` never scans tables. `kept` counts the settled events still in the inbox, `commits` the flushed commits.
+ * Running totals, so that `stats` never scans tables. `kept` counts the settled events still in the inbox, `commits`
+ * the flushed commits.
  */
-export type Total = "waiting" | "running" | "outbox" | "kept" | "commits" | "answered" | "silent" | "refused" | "failed";
+export type Total =
+  | "waiting"
+  | "running"
+  | "outbox"
+  | "kept"
+  | "commits"
+  | "answered"
+  | "silent"
+  | "refused"
+  | "failed";
 
 export interface WriteContext extends Statements {
   /** Adds to a total. Totals are written once per transaction. */
@@ -27,7 +37,8 @@ export interface TransactionContext extends WriteContext {
   guard<Result>(operation: () => Result): Result;
 }
 
-const addTo = "INSERT INTO numbers (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = value + excluded.value";
+const addTo =
+  "INSERT INTO numbers (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = value + excluded.value";
 
 export function createWriteContext(sql: Statements): TransactionContext {
   let totals = new Map<Total, number>();
@@ -53,7 +64,10 @@ export function createWriteContext(sql: Statements): TransactionContext {
     takeFence() {
       ours = fence() + 1;
       current = ours;
-      sql.run("INSERT INTO numbers (name, value) VALUES ('fence', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value", ours);
+      sql.run(
+        "INSERT INTO numbers (name, value) VALUES ('fence', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        ours,
+      );
       return ours;
     },
     open() {

@@ -62,7 +62,8 @@ export function packEvent({ event, id, at, dedupeUntil, fingerprint, claim, sett
 }
 
 const insertEvent = `INSERT INTO inbox
-  (id, state, attempts, unit, accepted_at, due, source, kind, account, lane, authority, gather_key, extend, dedupe_key, body)
+  (id, state, attempts, unit, accepted_at, due, source, kind, account, lane, authority, gather_key, extend,
+  dedupe_key, body)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 /** An event that was taken at once, and the row of its unit. */
@@ -110,7 +111,8 @@ export function acceptanceWrites(context: WriteContext) {
     context.one("SELECT 1 FROM units WHERE state = 1 AND lane = ?", lane) === undefined &&
     context.one("SELECT 1 FROM inbox WHERE lane = ? AND state = 2 AND due IS NOT NULL LIMIT 1", lane) === undefined &&
     (gatherKey === null ||
-      context.one("SELECT 1 FROM inbox WHERE state = 2 AND lane = ? AND gather_key = ? LIMIT 1", lane, gatherKey) === undefined);
+      context.one("SELECT 1 FROM inbox WHERE state = 2 AND lane = ? AND gather_key = ? LIMIT 1", lane, gatherKey) ===
+        undefined);
 
   /** Stores the event. Also takes it at once if the caller asked for that and the lane is at rest. */
   const place = (event: PackedEvent): Taken | null => {
@@ -121,7 +123,12 @@ export function acceptanceWrites(context: WriteContext) {
       if (isQueueKey(key)) bounds.added({ lane: event[5], key }, event[1]);
       return null;
     }
-    const unit = context.insert("INSERT INTO units (event_id, lane, state) VALUES (?, ?, ?)", event[0], event[5], unitState.running);
+    const unit = context.insert(
+      "INSERT INTO units (event_id, lane, state) VALUES (?, ?, ?)",
+      event[0],
+      event[5],
+      unitState.running,
+    );
     try {
       const sequence = insert(event, { state: eventState.running, attempts: 1, unit });
       context.count("running", 1);
@@ -133,13 +140,17 @@ export function acceptanceWrites(context: WriteContext) {
   };
 
   const firstOf = (key: string) =>
-    context.one<{ event_id: string; fingerprint: string | null }>("SELECT event_id, fingerprint FROM dedupe WHERE key = ?", key);
+    context.one<{ event_id: string; fingerprint: string | null }>(
+      "SELECT event_id, fingerprint FROM dedupe WHERE key = ?",
+      key,
+    );
 
   /** Returns false if the key is already known. In the usual case of a new key, one statement suffices. */
   const remember = (key: string, [id, at]: PackedEvent, { fingerprint, dedupeUntil }: PackedRest): boolean =>
     context.run(
       `INSERT INTO dedupe (key, event_id, fingerprint, until) VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE
-       SET event_id = excluded.event_id, fingerprint = excluded.fingerprint, until = excluded.until WHERE dedupe.until <= ?`,
+       SET event_id = excluded.event_id, fingerprint = excluded.fingerprint, until = excluded.until
+         WHERE dedupe.until <= ?`,
       key,
       id,
       fingerprint,

@@ -18,7 +18,9 @@ export type ClaimResult = PackedUnit | number | null;
 
 /** Unpacks events taken from a queue. The first one carries the number of those left out. */
 export function unpackTaken({ events, leftOut }: TakenEvents): readonly StoredEvent[] {
-  return events.map((row, index) => (index === 0 && leftOut > 0 ? { ...unpackEventRow(row), leftOut } : unpackEventRow(row)));
+  return events.map((row, index) =>
+    index === 0 && leftOut > 0 ? { ...unpackEventRow(row), leftOut } : unpackEventRow(row),
+  );
 }
 
 export function unpackClaim(result: ClaimResult, lane: string): Awaited<ReturnType<Store["claim"]>> {

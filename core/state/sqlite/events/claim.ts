@@ -42,13 +42,19 @@ function gathered(context: WriteContext, lane: string, head: Head, limit: number
 function isAlone(context: WriteContext, lane: string, head: Head): boolean {
   if (head.stage === "delivery" || head.gather_key === null) return false;
   return (
-    context.all("SELECT sequence FROM inbox WHERE state = 2 AND lane = ? AND gather_key = ? LIMIT 2", lane, head.gather_key).length === 1
+    context.all(
+      "SELECT sequence FROM inbox WHERE state = 2 AND lane = ? AND gather_key = ? LIMIT 2",
+      lane,
+      head.gather_key,
+    ).length === 1
   );
 }
 
 /** A waiting event is due at some time, or joins one that is: so one look shows whether a lane is at rest. */
 function anyWaits(context: WriteContext, lane: string): boolean {
-  return context.one("SELECT 1 FROM inbox WHERE lane = ? AND state = 2 AND due IS NOT NULL LIMIT 1", lane) !== undefined;
+  return (
+    context.one("SELECT 1 FROM inbox WHERE lane = ? AND state = 2 AND due IS NOT NULL LIMIT 1", lane) !== undefined
+  );
 }
 
 function membersOf(
@@ -58,7 +64,10 @@ function membersOf(
   { now, limit }: { readonly now: number; readonly limit: number },
 ): readonly Member[] {
   if (head.stage === "delivery") {
-    const members = context.all<Member>("SELECT sequence, id, unit FROM inbox WHERE unit = ? AND state = 2 ORDER BY sequence", head.unit);
+    const members = context.all<Member>(
+      "SELECT sequence, id, unit FROM inbox WHERE unit = ? AND state = 2 ORDER BY sequence",
+      head.unit,
+    );
     const leader = context.one<{ event_id: string }>("SELECT event_id FROM units WHERE id = ?", head.unit)?.event_id;
     // What its turn took from a queue may be older than the event that leads it.
     return members.toSorted((a, b) => Number(b.id === leader) - Number(a.id === leader));
@@ -71,11 +80,21 @@ function membersOf(
 function openUnit(context: WriteContext, lane: string, leader: Member, members: readonly Member[]): number {
   const known = members.find((member) => member.unit !== null)?.unit;
   if (known === undefined || known === null) {
-    return context.insert("INSERT INTO units (event_id, lane, state) VALUES (?, ?, ?)", leader.id, lane, unitState.running);
+    return context.insert(
+      "INSERT INTO units (event_id, lane, state) VALUES (?, ?, ?)",
+      leader.id,
+      lane,
+      unitState.running,
+    );
   }
   // The limit may leave one of its former events out this time.
   context.run("UPDATE inbox SET unit = NULL WHERE unit = ?", known);
-  context.run("UPDATE units SET state = ?, event_id = ?, not_before = 0 WHERE id = ?", unitState.running, leader.id, known);
+  context.run(
+    "UPDATE units SET state = ?, event_id = ?, not_before = 0 WHERE id = ?",
+    unitState.running,
+    leader.id,
+    known,
+  );
   return known;
 }
 
@@ -106,7 +125,9 @@ export function claimWrites(context: WriteContext) {
       context.count("waiting", -events.length);
       context.count("running", events.length);
       const again = members.some((member) => member.unit !== null);
-      const left = again ? context.one<LeftRow>("SELECT stage, previews, ending FROM units WHERE id = ?", id) : undefined;
+      const left = again
+        ? context.one<LeftRow>("SELECT stage, previews, ending FROM units WHERE id = ?", id)
+        : undefined;
       const { stage, previews, ending } = left ?? { stage: "turn", previews: null, ending: null };
       const leftOut = stage === "turn" && isQueueKey(head.gather_key) ? leftOutOf(context, head.gather_key) : 0;
       return [stage, previews, ending, leftOut, anyWaits(context, lane) ? 1 : 0, events];

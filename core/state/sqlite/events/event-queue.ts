@@ -1,6 +1,6 @@
 /**
- * Queues: gather keys with a bounded number of waiting events, of which a unit takes the newest. Events left out end `silent(left_out)`.
- * They are counted until a turn has reported the count.
+ * Queues: gather keys with a bounded number of waiting events, of which a unit takes the newest. Events left out end
+ * `silent(left_out)`. They are counted until a turn has reported the count.
  */
 import { isQueueKey, type Queue } from "../../queue-key.ts";
 import { unitState } from "../database/schema.ts";
@@ -47,9 +47,19 @@ function leaveOut(
   { where, value, at }: { readonly where: string; readonly value: string | number; readonly at: number },
 ): number {
   const those = `${waiting} AND ${where}`;
-  const first = context.one<{ id: string }>(`SELECT id FROM inbox WHERE ${those} ORDER BY sequence LIMIT 1`, lane, key, value);
+  const first = context.one<{ id: string }>(
+    `SELECT id FROM inbox WHERE ${those} ORDER BY sequence LIMIT 1`,
+    lane,
+    key,
+    value,
+  );
   if (first === undefined) return 0;
-  const former = context.all<{ unit: number }>(`SELECT DISTINCT unit FROM inbox WHERE ${those} AND unit IS NOT NULL`, lane, key, value);
+  const former = context.all<{ unit: number }>(
+    `SELECT DISTINCT unit FROM inbox WHERE ${those} AND unit IS NOT NULL`,
+    lane,
+    key,
+    value,
+  );
   const unit = context.insert(
     "INSERT INTO units (event_id, lane, state, outcome, reason, settled_at) VALUES (?, ?, ?, 'silent', 'left_out', ?)",
     first.id,
@@ -66,7 +76,9 @@ function leaveOut(
     verdict: "silent",
     code: "left_out",
     detail: `${left} of the oldest waiting events were left out`,
-    hint: "More events waited than one turn takes. Send fewer, or let heartbeats run more often (agents.defaults.heartbeat.every).",
+    hint:
+      "More events waited than one turn takes. Send fewer, or let heartbeats run more often " +
+      "(agents.defaults.heartbeat.every).",
   } as const;
   appendDecisions(context, unit, packDecisions([decision]));
   context.count("waiting", -left);
@@ -107,7 +119,9 @@ export function takeNewest(
   let characters = 0;
   // An event that requests a turn is always included.
   const asking = candidates(context, queue, { withoutDue: 0, also });
-  const others = candidates(context, queue, { withoutDue: 1, also }).filter((event) => event.accepted_at > now - keepMs);
+  const others = candidates(context, queue, { withoutDue: 1, also }).filter(
+    (event) => event.accepted_at > now - keepMs,
+  );
   for (const side of [asking, others]) {
     for (const event of side) {
       if (event.characters > 0) {
@@ -119,7 +133,11 @@ export function takeNewest(
     }
   }
   const sequences = JSON.stringify(taken.map(({ sequence }) => sequence));
-  leaveOut(context, queue, { where: `${also} AND sequence NOT IN (SELECT value FROM json_each(?))`, value: sequences, at: now });
+  leaveOut(context, queue, {
+    where: `${also} AND sequence NOT IN (SELECT value FROM json_each(?))`,
+    value: sequences,
+    at: now,
+  });
   return taken.sort((a, b) => a.sequence - b.sequence);
 }
 
@@ -133,12 +151,18 @@ export interface QueueBounds {
   added(queue: Queue, at: number): void;
 }
 
-/** Keeps its own counts, because acceptance is the hot path. A count is never too low as long as only this process takes events out. */
+/**
+ * Keeps its own counts, because acceptance is the hot path. A count is never too low as long as only this process takes
+ * events out.
+ */
 export function createQueueBounds(context: WriteContext): QueueBounds {
   const counts = new Map<string, number>();
   const exact = ({ lane, key }: Queue) =>
-    context.one<{ count: number }>("SELECT count(*) AS count FROM inbox WHERE state = 2 AND lane = ? AND gather_key = ?", lane, key)
-      ?.count ?? 0;
+    context.one<{ count: number }>(
+      "SELECT count(*) AS count FROM inbox WHERE state = 2 AND lane = ? AND gather_key = ?",
+      lane,
+      key,
+    )?.count ?? 0;
   return {
     added(queue, at) {
       const known = counts.get(queue.key);
@@ -147,7 +171,8 @@ export function createQueueBounds(context: WriteContext): QueueBounds {
         count = exact(queue);
         if (count > maxWaiting) {
           const oldest = context.one<{ sequence: number }>(
-            "SELECT sequence FROM inbox WHERE state = 2 AND lane = ? AND gather_key = ? ORDER BY sequence DESC LIMIT 1 OFFSET ?",
+            "SELECT sequence FROM inbox WHERE state = 2 AND lane = ? AND gather_key = ? ORDER BY sequence " +
+              "DESC LIMIT 1 OFFSET ?",
             queue.lane,
             queue.key,
             roomMade,
@@ -170,13 +195,15 @@ export function leaveOutOld(context: WriteContext, now: number): number {
     )
     .filter(({ key }) => isQueueKey(key));
   let left = 0;
-  for (const queue of queues) left += leaveOut(context, queue, { where: "due IS NULL AND accepted_at <= ?", value: now - keepMs, at: now });
+  for (const queue of queues)
+    left += leaveOut(context, queue, { where: "due IS NULL AND accepted_at <= ?", value: now - keepMs, at: now });
   return left;
 }
 
 export function eventQueueReads(sql: Statements) {
   return {
-    queueWaits: ({ lane, key }: Queue) => sql.one(`SELECT 1 FROM inbox WHERE ${waiting} AND ${hasText} LIMIT 1`, lane, key) !== undefined,
+    queueWaits: ({ lane, key }: Queue) =>
+      sql.one(`SELECT 1 FROM inbox WHERE ${waiting} AND ${hasText} LIMIT 1`, lane, key) !== undefined,
   };
 }
 

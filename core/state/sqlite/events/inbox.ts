@@ -9,12 +9,18 @@ import type { WriteContext } from "../database/writer-database.ts";
 export function inboxWrites(context: WriteContext) {
   return {
     replay({ eventId, now }: { readonly eventId: string; readonly now: number }): boolean {
-      const event = context.one<{ sequence: number; state: number }>("SELECT sequence, state FROM inbox WHERE id = ?", eventId);
-      const outcome = (["answered", "silent", "refused", "failed"] as const).find((name) => eventState[name] === event?.state);
+      const event = context.one<{ sequence: number; state: number }>(
+        "SELECT sequence, state FROM inbox WHERE id = ?",
+        eventId,
+      );
+      const outcome = (["answered", "silent", "refused", "failed"] as const).find(
+        (name) => eventState[name] === event?.state,
+      );
       if (!event || !outcome) return false;
       // An event that waited for others with its key has none left to wait for, so it gets a due time of its own.
       context.run(
-        "UPDATE inbox SET state = ?, attempts = 0, replays = replays + 1, unit = NULL, due = coalesce(due, ?) WHERE sequence = ?",
+        "UPDATE inbox SET state = ?, attempts = 0, replays = replays + 1, unit = NULL, due = coalesce(due, " +
+          "?) WHERE sequence = ?",
         eventState.waiting,
         now,
         event.sequence,
@@ -38,9 +44,24 @@ export const eventColumns =
   "id, sequence, accepted_at, attempts, source, kind, account, lane, authority, gather_key, dedupe_key, due, body";
 
 export function unpackEventRow(row: PackedEventRow): StoredEvent {
-  const [id, sequence, acceptedAt, attempts, source, kind, account, lane, authority, gatherKey, dedupeKey, due, body] = row;
+  const [id, sequence, acceptedAt, attempts, source, kind, account, lane, authority, gatherKey, dedupeKey, due, body] =
+    row;
   const parsed = JSON.parse(body) as Json;
-  return storedEventOf([id, sequence, acceptedAt, attempts, source, kind, account, lane, authority, gatherKey, dedupeKey, due, parsed]);
+  return storedEventOf([
+    id,
+    sequence,
+    acceptedAt,
+    attempts,
+    source,
+    kind,
+    account,
+    lane,
+    authority,
+    gatherKey,
+    dedupeKey,
+    due,
+    parsed,
+  ]);
 }
 
 export interface PassedOverInput {
@@ -69,7 +90,8 @@ export interface Head extends Hold {
   readonly not_before: number | null;
 }
 
-const headColumns = "i.lane, i.sequence, i.id, i.accepted_at, i.due, i.gather_key, i.attempts, i.unit, u.stage, u.not_before";
+const headColumns =
+  "i.lane, i.sequence, i.id, i.accepted_at, i.due, i.gather_key, i.attempts, i.unit, u.stage, u.not_before";
 
 export function headOf(sql: Statements, lane: string): Head | undefined {
   return sql.one<Head>(
@@ -80,16 +102,17 @@ export function headOf(sql: Statements, lane: string): Head | undefined {
 }
 
 /**
- * When a lane's head may start. If the newest event with its key extends the wait, that event sets the time for all of them. An acceptance
- * can thus postpone the unit without changing the rows that already wait.
+ * When a lane's head may start. If the newest event with its key extends the wait, that event sets the time for all of
+ * them. An acceptance can thus postpone the unit without changing the rows that already wait.
  */
 export function dueOf(sql: Statements, lane: string, head: Head, now: number): number {
   return dueSince(extensionOf(sql, lane, head) ?? head, head.not_before, now);
 }
 
 /**
- * When a waiting event may start. If the clock is before the time of acceptance, it was set back since, and the event is due at once.
- * Otherwise an album that arrived just before would block its lane for as long as the clock was set back.
+ * When a waiting event may start. If the clock is before the time of acceptance, it was set back since, and the event
+ * is due at once. Otherwise an album that arrived just before would block its lane for as long as the clock was set
+ * back.
  */
 export function dueSince(hold: Hold, notBefore: number | null, now: number): number {
   return hold.accepted_at - now > adjustedMs ? 0 : Math.max(hold.due, notBefore ?? 0);
@@ -120,7 +143,8 @@ export function inboxReads(sql: Statements, now: () => number) {
     },
 
     passedOver(asked: PassedOverInput): readonly { readonly unit: number; readonly event: StoredEvent }[] {
-      const placeOf = (id: string) => sql.one<{ lane: string; sequence: number }>("SELECT lane, sequence FROM inbox WHERE id = ?", id);
+      const placeOf = (id: string) =>
+        sql.one<{ lane: string; sequence: number }>("SELECT lane, sequence FROM inbox WHERE id = ?", id);
       const place = placeOf(asked.eventId);
       if (!place) return [];
       const after = asked.after === undefined ? 0 : (placeOf(asked.after)?.sequence ?? 0);
@@ -128,7 +152,8 @@ export function inboxReads(sql: Statements, now: () => number) {
       return sql
         .allLists<readonly [unit: number, ...PackedEventRow]>(
           `SELECT unit, ${eventColumns} FROM inbox CROSS JOIN (SELECT id AS ended, reason FROM units) ON ended = unit
-           WHERE lane = ? AND state = 5 AND sequence > ? AND sequence < ? AND reason = ? ORDER BY sequence DESC LIMIT ?`,
+           WHERE lane = ? AND state = 5 AND sequence > ? AND sequence < ? AND reason = ? ORDER BY sequence DESC
+             LIMIT ?`,
           place.lane,
           after,
           place.sequence,

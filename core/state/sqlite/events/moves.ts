@@ -52,7 +52,13 @@ function moveWaiting(context: WriteContext, from: string, to: string): number {
     const next = `${to}${lane.slice(from.length)}`;
     context.run("UPDATE inbox SET lane = ? WHERE sequence = ?", next, sequence);
     // A running unit keeps its lane until it is done. Nothing in the new lane can overtake it there.
-    if (unit !== null) context.run("UPDATE units SET lane = ?, previews = NULL WHERE id = ? AND state = ?", next, unit, unitState.waiting);
+    if (unit !== null)
+      context.run(
+        "UPDATE units SET lane = ?, previews = NULL WHERE id = ? AND state = ?",
+        next,
+        unit,
+        unitState.waiting,
+      );
   }
   return moved.size;
 }
@@ -72,16 +78,21 @@ function movePassedOver(context: WriteContext, from: string, to: string): void {
 }
 
 /**
- * Readdresses waiting replies, both of waiting units and of those being sent. Message ids differ in the new chat, so these replies replace
- * and quote nothing there. Messages to be removed are removed in the old chat.
+ * Readdresses waiting replies, both of waiting units and of those being sent. Message ids differ in the new chat, so
+ * these replies replace and quote nothing there. Messages to be removed are removed in the old chat.
  */
 function readdress(context: WriteContext, { channel, account, from, to }: MoveInput): void {
   const units = new Set<number>();
   for (const lane of [from, to].map((chat) => `${channel}:${account}:${encodeLanePart(chat)}`)) {
     for (const [low, high] of rangesOf(lane)) {
-      const running = context.all<{ id: number }>("SELECT id FROM units WHERE state = 1 AND lane >= ? AND lane < ?", low, high);
+      const running = context.all<{ id: number }>(
+        "SELECT id FROM units WHERE state = 1 AND lane >= ? AND lane < ?",
+        low,
+        high,
+      );
       const waiting = context.all<{ id: number }>(
-        "SELECT unit AS id FROM inbox WHERE state = 2 AND due IS NOT NULL AND unit IS NOT NULL AND lane >= ? AND lane < ?",
+        "SELECT unit AS id FROM inbox WHERE state = 2 AND due IS NOT NULL AND unit IS NOT NULL AND lane >= " +
+          "? AND lane < ?",
         low,
         high,
       );
@@ -93,21 +104,30 @@ function readdress(context: WriteContext, { channel, account, from, to }: MoveIn
       "SELECT id, address, part FROM outbox WHERE unit = ? AND state < 2 AND operation = 'send'",
       unit,
     )) {
-      const place = JSON.parse(address) as { readonly channel: string; readonly account: string; readonly chat: string };
+      const place = JSON.parse(address) as {
+        readonly channel: string;
+        readonly account: string;
+        readonly chat: string;
+      };
       if (place.channel !== channel || place.account !== account || place.chat !== from) continue;
       const {
         replaces: _changed,
         replyTo: _answered,
         ...rest
       } = JSON.parse(part) as { readonly replaces?: string; readonly replyTo?: string };
-      context.run("UPDATE outbox SET address = ?, part = ? WHERE id = ?", JSON.stringify({ ...place, chat: to }), JSON.stringify(rest), id);
+      context.run(
+        "UPDATE outbox SET address = ?, part = ? WHERE id = ?",
+        JSON.stringify({ ...place, chat: to }),
+        JSON.stringify(rest),
+        id,
+      );
     }
   }
 }
 
 /**
- * Moves a session. If the target already has one, the older conversation comes first, and its last generation is merged with the target's
- * first one.
+ * Moves a session. If the target already has one, the older conversation comes first, and its last generation is merged
+ * with the target's first one.
  */
 function moveSession(context: WriteContext, from: string, to: string): void {
   const read = "SELECT agent_id, generation, last_recipient, settings, updated_at FROM sessions WHERE key = ?";
@@ -118,7 +138,8 @@ function moveSession(context: WriteContext, from: string, to: string): void {
   if (before === undefined) return;
   const settings = { ...(JSON.parse(before.settings) as object), ...(JSON.parse(there?.settings ?? "{}") as object) };
   context.run(
-    "INSERT OR REPLACE INTO sessions (key, agent_id, generation, last_recipient, settings, updated_at) VALUES (?, ?, ?, ?, ?, ?)",
+    "INSERT OR REPLACE INTO sessions (key, agent_id, generation, last_recipient, settings, updated_at) " +
+      "VALUES (?, ?, ?, ?, ?, ?)",
     to,
     there?.agent_id ?? before.agent_id,
     generations + (there?.generation ?? 0),

@@ -78,10 +78,17 @@ export function outboxWrites(context: WriteContext) {
 
   return {
     /** Stores the rows. Returns the id and index of each. */
-    say([unitId, ending, rows, sending, sessionKey, messages, decisions, row, taken]: PackedSaying): readonly (readonly [
-      id: number,
-      index: number,
-    ])[] {
+    say([
+      unitId,
+      ending,
+      rows,
+      sending,
+      sessionKey,
+      messages,
+      decisions,
+      row,
+      taken,
+    ]: PackedSaying): readonly (readonly [id: number, index: number])[] {
       const unit = speak(context, unitId, ending, row);
       if (taken === "unread") giveBackTaken(context, unit.id, 1);
       else if (taken === "ended") keepTaken(context, unit.id);
@@ -93,7 +100,8 @@ export function outboxWrites(context: WriteContext) {
       const placed = rows.map(([address, operation, part], offset) => {
         const marked = offset === sending ? 1 : 0;
         const id = context.insert(
-          "INSERT INTO outbox (unit, unit_id, position, address, operation, part, state, attempts) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+          "INSERT INTO outbox (unit, unit_id, position, address, operation, part, state, attempts) VALUES " +
+            "(?, ?, ?, ?, ?, ?, ?, ?)",
           unit.id,
           unitId,
           next + offset,
@@ -177,7 +185,8 @@ export function outboxReads(sql: Statements, now: () => number) {
 
     failedPart(unitId: string): string | null {
       const row = sql.one<{ readonly reason: string | null }>(
-        `SELECT o.reason FROM inbox i JOIN outbox o ON o.unit = i.unit WHERE i.id = ? AND o.state = 3 AND o.operation = 'send'
+        `SELECT o.reason FROM inbox i JOIN outbox o ON o.unit = i.unit WHERE i.id = ? AND o.state = 3
+        AND o.operation = 'send'
          ORDER BY o.position LIMIT 1`,
         unitId,
       );
@@ -185,9 +194,14 @@ export function outboxReads(sql: Statements, now: () => number) {
     },
 
     sentBy(unitId: string): readonly { readonly chat: string; readonly messageId: string }[] {
-      const rows = sql.all<{ readonly address: string; readonly message_id: string; readonly message_ids: string | null }>(
+      const rows = sql.all<{
+        readonly address: string;
+        readonly message_id: string;
+        readonly message_ids: string | null;
+      }>(
         `SELECT o.address, o.message_id, o.message_ids
-         FROM inbox i JOIN outbox o ON o.unit = i.unit WHERE i.id = ? AND o.state = 2 AND o.operation = 'send' ORDER BY o.position`,
+         FROM inbox i JOIN outbox o ON o.unit = i.unit WHERE i.id = ? AND o.state = 2 AND o.operation = 'send'
+           ORDER BY o.position`,
         unitId,
       );
       return rows.flatMap(({ address, message_id, message_ids }) => {

@@ -1,6 +1,6 @@
 /**
- * Rows of units that were new when this process took them, so that writes for them need no look-up. The entries are only hints: the writer
- * changes a row only if it belongs to that unit and is running.
+ * Rows of units that were new when this process took them, so that writes for them need no look-up. The entries are
+ * only hints: the writer changes a row only if it belongs to that unit and is running.
  */
 interface OwnUnit {
   readonly row: number;

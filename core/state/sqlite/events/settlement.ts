@@ -30,15 +30,52 @@ export function packSettlement(
   settlement: Settlement,
   { row, allSent }: { readonly row: number | null; readonly allSent: boolean },
 ): PackedSettlement {
-  const { unitId, at, outcome, reason, decisions, sessionKey = null, agentId = null, reply = null, sent, unread } = settlement;
+  const {
+    unitId,
+    at,
+    outcome,
+    reason,
+    decisions,
+    sessionKey = null,
+    agentId = null,
+    reply = null,
+    sent,
+    unread,
+  } = settlement;
   const packed = sent === undefined ? null : packSent(sent.rowId, sent.receipt, sent.at);
   const given = unread === true ? 1 : 0;
-  return [unitId, at, outcome, reason, packDecisions(decisions), sessionKey, agentId, reply, packed, row, allSent, given];
+  return [
+    unitId,
+    at,
+    outcome,
+    reason,
+    packDecisions(decisions),
+    sessionKey,
+    agentId,
+    reply,
+    packed,
+    row,
+    allSent,
+    given,
+  ];
 }
 
 export function settlementWrites(context: WriteContext) {
   return {
-    settle([unitId, at, outcome, reason, decisions, sessionKey, agentId, reply, sent, row, allSent, unread]: PackedSettlement): boolean {
+    settle([
+      unitId,
+      at,
+      outcome,
+      reason,
+      decisions,
+      sessionKey,
+      agentId,
+      reply,
+      sent,
+      row,
+      allSent,
+      unread,
+    ]: PackedSettlement): boolean {
       context.requireFence();
       // The platform has it, whatever became of the unit.
       if (sent !== null) recordSent(context, sent);
@@ -46,7 +83,8 @@ export function settlementWrites(context: WriteContext) {
       if (unit === undefined) return false;
       if (unread === 1) giveBackTaken(context, unit, 1);
       const ended = context.run(
-        `UPDATE units SET state = 2, outcome = ?, reason = ?, settled_at = ?, session_key = ?, agent_id = ?, reply = ?, previews = NULL, ending = NULL
+        `UPDATE units SET state = 2, outcome = ?, reason = ?, settled_at = ?, session_key = ?, agent_id = ?,
+        reply = ?, previews = NULL, ending = NULL
          WHERE id = ? AND event_id = ? AND state = 1`,
         outcome,
         reason,
@@ -62,7 +100,11 @@ export function settlementWrites(context: WriteContext) {
       // Nothing is sent for a unit that has ended.
       const unsent = allSent
         ? 0
-        : context.run("UPDATE outbox SET state = 3, ended_at = ?, reason = 'unit_ended' WHERE unit = ? AND state < 2", at, unit);
+        : context.run(
+            "UPDATE outbox SET state = 3, ended_at = ?, reason = 'unit_ended' WHERE unit = ? AND state < 2",
+            at,
+            unit,
+          );
       appendDecisions(context, unit, decisions);
       context.count("running", -events);
       context.count(outcome, events);

@@ -1,4 +1,7 @@
-/** Events of a queue that are part of a unit led by another event, such as a user's message. They end with the unit, or wait again. */
+/**
+ * Events of a queue that are part of a unit led by another event, such as a user's message. They end with the unit, or
+ * wait again.
+ */
 import type { Queue } from "../../queue-key.ts";
 import type { WriteContext } from "../database/writer-database.ts";
 import { hasText, leftOutOf, removeUnitWithoutEvents, takeNewest } from "./event-queue.ts";
@@ -9,7 +12,8 @@ const maxAttempts = 3;
 
 /** Selects events taken along. Events in a unit led by their own queue have the same gather key as the leader. */
 const taken = `unit = ? AND state = 3 AND gather_key >= 'heartbeat:' AND gather_key < 'heartbeat;'
-  AND gather_key IS NOT (SELECT leader.gather_key FROM units JOIN inbox leader ON leader.id = event_id WHERE units.id = inbox.unit)`;
+  AND gather_key IS NOT (SELECT leader.gather_key FROM units JOIN inbox leader ON leader.id = event_id
+    WHERE units.id = inbox.unit)`;
 
 export interface TakenEvents {
   readonly events: readonly PackedEventRow[];
@@ -18,7 +22,12 @@ export interface TakenEvents {
 
 export function takeQueued(
   context: WriteContext,
-  { unit, leader, queue, now }: { readonly unit: number; readonly leader: string; readonly queue: Queue; readonly now: number },
+  {
+    unit,
+    leader,
+    queue,
+    now,
+  }: { readonly unit: number; readonly leader: string; readonly queue: Queue; readonly now: number },
 ): TakenEvents {
   const attempts = context.one<{ attempts: number }>("SELECT attempts FROM inbox WHERE id = ?", leader)?.attempts ?? 0;
   if (attempts >= maxAttempts) return { events: [], leftOut: 0 };
@@ -39,12 +48,18 @@ export function takeQueued(
 
 /** Returns the events to their queue because the turn did not end. Events that requested a turn are due at once. */
 export function giveBackTaken(context: WriteContext, unit: number, uncounted: 0 | 1): void {
-  const events = context.run(`UPDATE inbox SET state = 2, unit = NULL, attempts = attempts - ? WHERE ${taken}`, uncounted, unit);
+  const events = context.run(
+    `UPDATE inbox SET state = 2, unit = NULL, attempts = attempts - ? WHERE ${taken}`,
+    uncounted,
+    unit,
+  );
   context.count("running", -events);
   context.count("waiting", events);
 }
 
-/** Keeps the events in the unit because the turn has ended. Only sending is left, which does not concern their own lane. */
+/**
+ * Keeps the events in the unit because the turn has ended. Only sending is left, which does not concern their own lane.
+ */
 export function keepTaken(context: WriteContext, unit: number): void {
   context.run(`UPDATE inbox SET due = NULL WHERE ${taken}`, unit);
 }

@@ -1,4 +1,7 @@
-/** Units that run: what their runner notes of them, and how it gives them back. `claim.ts` begins them, `settlement.ts` ends them. */
+/**
+ * Units that run: what their runner notes of them, and how it gives them back. `claim.ts` begins them, `settlement.ts`
+ * ends them.
+ */
 import type { Outcome } from "../../../contract/index.ts";
 import type { Queue } from "../../queue-key.ts";
 import type { Unit } from "../../store.ts";
@@ -68,12 +71,18 @@ export function unitWrites(context: WriteContext) {
       for (const unit of running) handBackUnit(context, unit, 0, 0);
       // Waits of an earlier process end with it: the clock may have been set back since.
       context.run(
-        "UPDATE units SET not_before = 0 WHERE not_before > 0 AND id IN (SELECT unit FROM inbox WHERE state = 2 AND due IS NOT NULL)",
+        "UPDATE units SET not_before = 0 WHERE not_before > 0 AND id IN (SELECT unit FROM inbox WHERE state " +
+          "= 2 AND due IS NOT NULL)",
       );
       return { fence, resumed: running.length };
     },
 
-    handBack(input: { readonly unitId: string; readonly due: number; readonly uncount: boolean; readonly decisions: string | null }): void {
+    handBack(input: {
+      readonly unitId: string;
+      readonly due: number;
+      readonly uncount: boolean;
+      readonly decisions: string | null;
+    }): void {
       const unit = runningUnit(context, input.unitId);
       handBackUnit(context, unit, input.due, input.uncount ? 1 : 0);
       appendDecisions(context, unit.id, input.decisions);
@@ -84,7 +93,8 @@ export function unitWrites(context: WriteContext) {
       const unit = unitLedBy(context, unitId);
       if (unit?.state !== unitState.running) return;
       context.run(
-        "UPDATE inbox SET attempts = attempts + ? - (SELECT attempts FROM inbox WHERE id = ?) WHERE unit = ? AND state = 3",
+        "UPDATE inbox SET attempts = attempts + ? - (SELECT attempts FROM inbox WHERE id = ?) WHERE unit = " +
+          "? AND state = 3",
         attempts,
         unitId,
         unit.id,
@@ -99,7 +109,10 @@ export function unitWrites(context: WriteContext) {
         unit.id,
       );
       appendDecisions(context, unit.id, decisions);
-      const rest = context.one<{ id: string }>("SELECT id FROM inbox WHERE unit = ? AND state = 3 ORDER BY sequence LIMIT 1", unit.id);
+      const rest = context.one<{ id: string }>(
+        "SELECT id FROM inbox WHERE unit = ? AND state = 3 ORDER BY sequence LIMIT 1",
+        unit.id,
+      );
       if (rest === undefined) {
         context.run(
           "UPDATE units SET state = ?, stage = 'turn', not_before = 0, previews = NULL, ending = NULL WHERE id = ?",
@@ -108,9 +121,14 @@ export function unitWrites(context: WriteContext) {
         );
       } else {
         context.run("UPDATE inbox SET unit = NULL WHERE unit = ? AND state = 2", unit.id);
-        const ended = context.run("UPDATE inbox SET state = ? WHERE unit = ? AND state = 3", eventState[outcome], unit.id);
+        const ended = context.run(
+          "UPDATE inbox SET state = ? WHERE unit = ? AND state = 3",
+          eventState[outcome],
+          unit.id,
+        );
         context.run(
-          "UPDATE units SET state = 2, event_id = ?, outcome = ?, reason = ?, settled_at = ?, previews = NULL, ending = NULL WHERE id = ?",
+          "UPDATE units SET state = 2, event_id = ?, outcome = ?, reason = ?, settled_at = ?, previews = " +
+            "NULL, ending = NULL WHERE id = ?",
           rest.id,
           outcome,
           reason,
@@ -125,7 +143,15 @@ export function unitWrites(context: WriteContext) {
       context.count("waiting", again);
     },
 
-    takeQueued({ unitId, queue, now }: { readonly unitId: string; readonly queue: Queue; readonly now: number }): TakenEvents {
+    takeQueued({
+      unitId,
+      queue,
+      now,
+    }: {
+      readonly unitId: string;
+      readonly queue: Queue;
+      readonly now: number;
+    }): TakenEvents {
       return takeQueued(context, { unit: runningUnit(context, unitId).id, leader: unitId, queue, now });
     },
 

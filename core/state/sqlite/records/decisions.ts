@@ -12,7 +12,10 @@ export function appendDecisions(context: WriteContext, unit: number, entries: st
   if (entries !== null) context.run("INSERT INTO decisions (unit, entries) VALUES (?, ?)", unit, entries);
 }
 
-/** A stored decision without field names, which would take up half of all decisions' space, and decisions are half of the database. */
+/**
+ * A stored decision without field names, which would take up half of all decisions' space, and decisions are half of
+ * the database.
+ */
 type PackedDecision = readonly [
   at: number,
   station: Decision["station"],
@@ -28,13 +31,26 @@ type PackedDecision = readonly [
 
 type PackedUsage = readonly [inputTokens: number, outputTokens: number, model: string];
 
-function packDecision({ at, station, plugin, verdict, code, detail, path, hint, sender, usage }: Decision): PackedDecision {
+function packDecision({
+  at,
+  station,
+  plugin,
+  verdict,
+  code,
+  detail,
+  path,
+  hint,
+  sender,
+  usage,
+}: Decision): PackedDecision {
   if (usage !== undefined) {
     const packed = usage.map(({ inputTokens, outputTokens, model }): PackedUsage => [inputTokens, outputTokens, model]);
     return [at, station, plugin, verdict, code, detail ?? null, path ?? null, hint ?? null, sender ?? null, packed];
   }
-  if (sender !== undefined) return [at, station, plugin, verdict, code, detail ?? null, path ?? null, hint ?? null, sender];
-  if (path !== undefined || hint !== undefined) return [at, station, plugin, verdict, code, detail ?? null, path ?? null, hint ?? null];
+  if (sender !== undefined)
+    return [at, station, plugin, verdict, code, detail ?? null, path ?? null, hint ?? null, sender];
+  if (path !== undefined || hint !== undefined)
+    return [at, station, plugin, verdict, code, detail ?? null, path ?? null, hint ?? null];
   return detail === undefined ? [at, station, plugin, verdict, code] : [at, station, plugin, verdict, code, detail];
 }
 
@@ -56,7 +72,9 @@ function unpackDecision(packed: PackedDecision | Decision): Decision {
     ...(path != null && { path }),
     ...(hint != null && { hint }),
     ...(sender != null && { sender }),
-    ...(usage !== undefined && { usage: usage.map(([inputTokens, outputTokens, model]) => ({ inputTokens, outputTokens, model })) }),
+    ...(usage !== undefined && {
+      usage: usage.map(([inputTokens, outputTokens, model]) => ({ inputTokens, outputTokens, model })),
+    }),
   };
 }
 
@@ -86,7 +104,8 @@ function chainOf(sql: Statements, unit: number | null): readonly Decision[] {
   return rows.flatMap((row) => unpackDecisions(row.entries));
 }
 
-const reportOf = (sql: Statements, row: ReportRow): EventReport => eventReportOf(row, stateOf(row.state), chainOf(sql, row.unit));
+const reportOf = (sql: Statements, row: ReportRow): EventReport =>
+  eventReportOf(row, stateOf(row.state), chainOf(sql, row.unit));
 
 export function decisionReads(sql: Statements) {
   return {
@@ -128,7 +147,12 @@ export function decisionReads(sql: Statements) {
         running: total("running"),
         outboxWaiting: total("outbox"),
         ...(typeof oldest === "number" && { oldestDueAt: oldest }),
-        settled: { answered: total("answered"), silent: total("silent"), refused: total("refused"), failed: total("failed") },
+        settled: {
+          answered: total("answered"),
+          silent: total("silent"),
+          refused: total("refused"),
+          failed: total("failed"),
+        },
       };
     },
   };

@@ -4,17 +4,20 @@ import type { EventFilter } from "../../report.ts";
 import { eventState } from "../database/schema.ts";
 
 /**
- * Events that have not ended, found through the partial indexes: each waiting event has a due time or a gather key. Otherwise, looking at
- * three waiting events would read the whole inbox.
+ * Events that have not ended, found through the partial indexes: each waiting event has a due time or a gather key.
+ * Otherwise, looking at three waiting events would read the whole inbox.
  */
 const open = `i.sequence IN (
   SELECT sequence FROM inbox WHERE state = 2 AND due IS NOT NULL
   UNION SELECT sequence FROM inbox WHERE state = 2 AND gather_key IS NOT NULL
   UNION SELECT r.sequence FROM units JOIN inbox r ON r.unit = units.id WHERE units.state = 1)`;
 
-/** The part of a lane after source and account: a chat, optionally followed by a thread or the mark of control commands. */
+/**
+ * The part of a lane after source and account: a chat, optionally followed by a thread or the mark of control commands.
+ */
 const place = "substr(i.lane, length(i.source) + length(coalesce(i.account, '')) + 3)";
-const fromChat = `(substr(i.lane, 1, length(i.source) + length(coalesce(i.account, '')) + 2) = i.source || ':' || coalesce(i.account, '') || ':'
+const fromChat = `(substr(i.lane, 1, length(i.source) + length(coalesce(i.account,
+  '')) + 2) = i.source || ':' || coalesce(i.account, '') || ':'
   AND (${place} = ?3 OR substr(${place}, 1, length(?3) + 1) IN (?3 || ':', ?3 || char(9))))`;
 const intoChat = "EXISTS (SELECT 1 FROM outbox o WHERE o.unit = i.unit AND json_extract(o.address, '$.chat') = ?1";
 const bySender = `EXISTS (SELECT 1 FROM decisions d WHERE d.unit = i.unit AND instr(d.entries, json_quote(?1)) > 0
@@ -46,7 +49,12 @@ export function conditionsOf(filter: EventFilter): Conditions {
   if (filter.since !== undefined) add("i.accepted_at >= ?1", filter.since);
   if (filter.newerThan !== undefined) add("i.sequence > (SELECT sequence FROM inbox WHERE id = ?1)", filter.newerThan);
   if (chat?.channel !== undefined)
-    add(`((i.source = ?2 AND ${fromChat}) OR ${intoChat} AND json_extract(o.address, '$.channel') = ?2))`, chat.id, chat.channel, part);
+    add(
+      `((i.source = ?2 AND ${fromChat}) OR ${intoChat} AND json_extract(o.address, '$.channel') = ?2))`,
+      chat.id,
+      chat.channel,
+      part,
+    );
   else if (chat !== undefined) add(`(${fromChat.replaceAll("?3", "?2")} OR ${intoChat}))`, chat.id, part);
   if (sender?.channel !== undefined) add(`i.source = ?2 AND ${bySender}`, sender.id, sender.channel);
   else if (sender !== undefined) add(bySender, sender.id);

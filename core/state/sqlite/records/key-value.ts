@@ -33,7 +33,8 @@ function live(sql: Statements, { namespace, key }: Place, now: number): Entry | 
 }
 
 export function keyValueWrites(context: WriteContext) {
-  const remove = ({ namespace, key }: Place) => context.run("DELETE FROM kv WHERE namespace = ? AND key = ?", namespace, key);
+  const remove = ({ namespace, key }: Place) =>
+    context.run("DELETE FROM kv WHERE namespace = ? AND key = ?", namespace, key);
   return {
     set(input: Place & { readonly value: string; readonly expiresAt: number | null }): void {
       context.run(put, input.namespace, input.key, input.value, input.expiresAt);

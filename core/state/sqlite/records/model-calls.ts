@@ -1,9 +1,18 @@
 /** The ledger of model calls. */
-import type { CallPurpose, ModelCall, SpendingLimit, SpendingScope, Spent, UsageGrouping, UsageReport } from "../../model-calls.ts";
+import type {
+  CallPurpose,
+  ModelCall,
+  SpendingLimit,
+  SpendingScope,
+  Spent,
+  UsageGrouping,
+  UsageReport,
+} from "../../model-calls.ts";
 import type { Statements } from "../database/statements.ts";
 import type { WriteContext } from "../database/writer-database.ts";
 
-const columns = `id, at, agent_id, model, purpose, session_key, channel, account, sender, event_id, input_tokens, output_tokens, cache_read,
+const columns = `id, at, agent_id, model, purpose, session_key, channel, account, sender, event_id, input_tokens,
+  output_tokens, cache_read,
   cache_write, reasoning, usd, price_source, estimated`;
 
 function put(context: WriteContext, call: ModelCall): void {
@@ -90,7 +99,13 @@ interface UsageRow {
   readonly unpriced_reasoning: number;
 }
 
-const counted = { input: "input_tokens", output: "output_tokens", read: "cache_read", write: "cache_write", reasoning: "reasoning" };
+const counted = {
+  input: "input_tokens",
+  output: "output_tokens",
+  read: "cache_read",
+  write: "cache_write",
+  reasoning: "reasoning",
+};
 const unpriced = Object.entries(counted).map(
   ([name, column]) => `coalesce(sum(${column}) FILTER (WHERE usd IS NULL), 0) AS unpriced_${name}`,
 );
@@ -109,7 +124,8 @@ export function modelCallReads(sql: Statements) {
     usage({ since, by = "agent" }: { readonly since: number; readonly by?: UsageGrouping }): readonly UsageReport[] {
       const rows = sql.all<UsageRow>(
         `SELECT ${groups[by]}, model, count(*) AS calls, coalesce(sum(usd), 0.0) AS usd, sum(estimated) AS estimated,
-           sum(input_tokens) AS input, sum(output_tokens) AS output, sum(cache_read) AS cache_read, sum(cache_write) AS cache_write,
+           sum(input_tokens) AS input, sum(output_tokens) AS output, sum(cache_read) AS cache_read, sum(cache_write)
+             AS cache_write,
            sum(reasoning) AS reasoning, count(*) FILTER (WHERE usd IS NULL) AS unpriced, ${unpriced.join(", ")}
          FROM model_calls WHERE at >= ? GROUP BY 1, 2, 3, 4 ORDER BY input + output DESC, 1, 2, 3, 4`,
         since,

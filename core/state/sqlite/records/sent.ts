@@ -6,7 +6,10 @@ import type { WriteContext } from "../database/writer-database.ts";
 /** A sent row on its way to the writer. `messageIds` lists all messages of the part; `null` if there is only one. */
 export type PackedSent = readonly [rowId: number, at: number, messageId: string, messageIds: readonly string[] | null];
 
-/** Packs only the fields of the contract: a channel may add others to a receipt, and not every value can be sent to another thread. */
+/**
+ * Packs only the fields of the contract: a channel may add others to a receipt, and not every value can be sent to
+ * another thread.
+ */
 export function packSent(rowId: number, { messageId, messageIds }: Receipt, at: number): PackedSent {
   return [rowId, at, messageId, messageIds ?? null];
 }
@@ -18,10 +21,18 @@ type EndedRow = readonly [unitId: string, address: string, operation: OutboxRow[
 export function endRow(
   context: WriteContext,
   rowId: number,
-  { state, at, messageIds = [], reason = null }: { state: 2 | 3; at: number; messageIds?: readonly string[]; reason?: string | null },
+  {
+    state,
+    at,
+    messageIds = [],
+    reason = null,
+  }: { state: 2 | 3; at: number; messageIds?: readonly string[]; reason?: string | null },
 ): EndedRow | undefined {
   // A separate SELECT is cheaper than RETURNING, for which SQLite builds a temporary table.
-  const row = context.oneList<EndedRow>("SELECT unit_id, address, operation FROM outbox WHERE id = ? AND state < 2", rowId);
+  const row = context.oneList<EndedRow>(
+    "SELECT unit_id, address, operation FROM outbox WHERE id = ? AND state < 2",
+    rowId,
+  );
   if (row === undefined) return undefined;
   context.run(
     "UPDATE outbox SET state = ?, ended_at = ?, message_id = ?, message_ids = ?, reason = ? WHERE id = ?",
@@ -51,7 +62,8 @@ function remember(
 ): void {
   const { channel, account, chat, thread } = address;
   context.run(
-    "INSERT OR REPLACE INTO sent (channel, account, chat, message_id, thread, unit_id, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+    "INSERT OR REPLACE INTO sent (channel, account, chat, message_id, thread, unit_id, at) VALUES (?, ?, ?, " +
+      "?, ?, ?, ?)",
     channel,
     account,
     chat,

@@ -14,8 +14,8 @@ interface ReportRow {
 }
 
 /**
- * Most sessions only have a transcript, because a record is created only by a command or a direct message. Their agent is known from the
- * unit that wrote last, as long as that unit is stored.
+ * Most sessions only have a transcript, because a record is created only by a command or a direct message. Their agent
+ * is known from the unit that wrote last, as long as that unit is stored.
  */
 const newestFirst = `
 WITH spoken AS (

@@ -31,7 +31,10 @@ function merged(before: string | undefined, change: SessionChange["settings"]): 
 export function sessionWrites(context: WriteContext) {
   return {
     updateSession(change: SessionChange): void {
-      const before = context.one<SessionRow>("SELECT generation, last_recipient, settings FROM sessions WHERE key = ?", change.key);
+      const before = context.one<SessionRow>(
+        "SELECT generation, last_recipient, settings FROM sessions WHERE key = ?",
+        change.key,
+      );
       context.run(
         `INSERT OR REPLACE INTO sessions (key, agent_id, generation, last_recipient, settings, updated_at)
          VALUES (?, ?, ?, ?, ?, ?)`,

@@ -1,7 +1,7 @@
 /**
- * The transcripts of sessions. A transcript is one generation of a session. It refers to its newest message, and each message to the
- * previous one. A turn thus writes to adjacent pages, however many sessions exist; an index by session would touch a separate page for
- * each.
+ * The transcripts of sessions. A transcript is one generation of a session. It refers to its newest message, and each
+ * message to the previous one. A turn thus writes to adjacent pages, however many sessions exist; an index by session
+ * would touch a separate page for each.
  */
 import type { Json } from "../../../contract/index.ts";
 import type { SessionMessage } from "../../session.ts";
@@ -46,7 +46,11 @@ export function writeTranscript(
   const known = transcriptOf(context, sessionKey, generation);
   const id =
     known?.id ??
-    context.insert("INSERT INTO transcripts (session_key, generation, newest, messages) VALUES (?, ?, NULL, 0)", sessionKey, generation);
+    context.insert(
+      "INSERT INTO transcripts (session_key, generation, newest, messages) VALUES (?, ?, NULL, 0)",
+      sessionKey,
+      generation,
+    );
   let newest = known?.newest ?? null;
   for (const [role, content, at, writer] of messages) {
     newest = context.insert(
@@ -85,7 +89,8 @@ function forgetUnit(context: WriteContext, unitId: string, sessionKey: string): 
 
 /** Removes messages of one transcript and relinks the others. */
 export function removeMessages(context: WriteContext, transcript: number, isRemoved: (message: Link) => boolean): void {
-  const newest = context.one<{ newest: number | null }>("SELECT newest FROM transcripts WHERE id = ?", transcript)?.newest ?? null;
+  const newest =
+    context.one<{ newest: number | null }>("SELECT newest FROM transcripts WHERE id = ?", transcript)?.newest ?? null;
   const links = linksOf(context, newest);
   const kept = links.filter((link) => !isRemoved(link));
   const [last] = kept;
@@ -102,7 +107,10 @@ export function removeMessages(context: WriteContext, transcript: number, isRemo
 /** Removes all transcripts of a session. Returns the number of messages. */
 export function removeTranscripts(context: WriteContext, sessionKey: string): number {
   let count = 0;
-  for (const { id, newest } of context.all<TranscriptRow>("SELECT id, newest FROM transcripts WHERE session_key = ?", sessionKey)) {
+  for (const { id, newest } of context.all<TranscriptRow>(
+    "SELECT id, newest FROM transcripts WHERE session_key = ?",
+    sessionKey,
+  )) {
     for (const link of linksOf(context, newest)) count += context.run("DELETE FROM messages WHERE id = ?", link.id);
     context.run("DELETE FROM transcripts WHERE id = ?", id);
   }
@@ -112,25 +120,34 @@ export function removeTranscripts(context: WriteContext, sessionKey: string): nu
 const stepTranscripts = 50;
 
 /**
- * Removes messages older than `before` in whole turns, so that the remaining transcript begins with a user's message. Performs one step;
- * `after` is where the next one continues.
+ * Removes messages older than `before` in whole turns, so that the remaining transcript begins with a user's message.
+ * Performs one step; `after` is where the next one continues.
  */
 export function pruneTranscripts(
   context: WriteContext,
   { before, after }: { readonly before: number; readonly after: number },
 ): { readonly removed: number; readonly after: number | null } {
-  const rows = context.all<TranscriptRow>("SELECT id, newest FROM transcripts WHERE id > ? ORDER BY id LIMIT ?", after, stepTranscripts);
+  const rows = context.all<TranscriptRow>(
+    "SELECT id, newest FROM transcripts WHERE id > ? ORDER BY id LIMIT ?",
+    after,
+    stepTranscripts,
+  );
   let removed = 0;
   for (const { id, newest } of rows) removed += cutTranscript(context, { id, newest }, before);
   return { removed, after: rows.length < stepTranscripts ? null : (rows.at(-1)?.id ?? null) };
 }
 
-function cutTranscript(context: WriteContext, { id, newest }: Pick<TranscriptRow, "id" | "newest">, before: number): number {
+function cutTranscript(
+  context: WriteContext,
+  { id, newest }: Pick<TranscriptRow, "id" | "newest">,
+  before: number,
+): number {
   // Stops at the first message that is too old.
   const chain = context.all<{ id: number; at: number; role: string }>(
     `WITH RECURSIVE chain (id, previous, at, role) AS (
        SELECT id, previous, at, role FROM messages WHERE id = ?1
-       UNION ALL SELECT m.id, m.previous, m.at, m.role FROM chain JOIN messages m ON m.id = chain.previous WHERE chain.at >= ?2
+       UNION ALL SELECT m.id, m.previous, m.at, m.role FROM chain JOIN messages m ON m.id = chain.previous
+         WHERE chain.at >= ?2
      ) SELECT id, at, role FROM chain`,
     newest,
     before,
@@ -145,8 +162,8 @@ function cutTranscript(context: WriteContext, { id, newest }: Pick<TranscriptRow
 }
 
 /**
- * Moves the transcripts of one session before those of another. The first session's last generation, numbered `last`, and the target's
- * first one become one conversation.
+ * Moves the transcripts of one session before those of another. The first session's last generation, numbered `last`,
+ * and the target's first one become one conversation.
  */
 export function moveTranscripts(
   context: WriteContext,

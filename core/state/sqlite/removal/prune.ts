@@ -73,9 +73,15 @@ export function pruneWrites(context: WriteContext) {
   };
 
   return {
-    /** The expiry time of the newest key beyond the first `keep` keys; 0 if there are fewer. Walks the index: 30 ms for a million keys. */
+    /**
+     * The expiry time of the newest key beyond the first `keep` keys; 0 if there are fewer. Walks the index: 30 ms for
+     * a million keys.
+     */
     dedupeExcess(keep: number): number {
-      return context.one<{ until: number }>("SELECT until FROM dedupe ORDER BY until DESC LIMIT 1 OFFSET ?", keep)?.until ?? 0;
+      return (
+        context.one<{ until: number }>("SELECT until FROM dedupe ORDER BY until DESC LIMIT 1 OFFSET ?", keep)?.until ??
+        0
+      );
     },
 
     prune(input: PruneInput): PruneResult {

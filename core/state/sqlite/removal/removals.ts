@@ -24,7 +24,8 @@ export function removalWrites(context: WriteContext) {
     },
 
     editTranscript({ transcript, remove, replace }: Parameters<Removals["editTranscript"]>[0]): void {
-      for (const { id, content } of replace) context.run("UPDATE messages SET content = ? WHERE id = ?", JSON.stringify(content), id);
+      for (const { id, content } of replace)
+        context.run("UPDATE messages SET content = ? WHERE id = ?", JSON.stringify(content), id);
       const removed = new Set(remove);
       removeMessages(context, transcript, ({ id }) => removed.has(id));
     },
@@ -39,10 +40,12 @@ export function removalWrites(context: WriteContext) {
         );
         if (event === undefined) continue;
         const { sequence, unit, dedupe_key, newest } = event;
-        // The newest row is kept, because the next sequence number is derived from it, but its personal data is removed.
+        // The newest row is kept, because the next sequence number is derived from it, but its personal data is
+        // removed.
         if (sequence === newest) {
           context.run(
-            "UPDATE inbox SET lane = 'erased', body = 'null', dedupe_key = NULL, gather_key = NULL, unit = NULL WHERE sequence = ?",
+            "UPDATE inbox SET lane = 'erased', body = 'null', dedupe_key = NULL, gather_key = NULL, unit = " +
+              "NULL WHERE sequence = ?",
             sequence,
           );
         } else {
@@ -61,14 +64,23 @@ export function removalWrites(context: WriteContext) {
       return count;
     },
 
-    removeSentTo({ channel, id }: Person): { readonly parts: number; readonly messageIds: number; readonly recipients: number } {
+    removeSentTo({ channel, id }: Person): {
+      readonly parts: number;
+      readonly messageIds: number;
+      readonly recipients: number;
+    } {
       // The tokens still count, but no longer for this person. The key of a direct chat's session contains the id.
-      context.run("UPDATE model_calls SET sender = NULL, session_key = NULL WHERE channel = ? AND sender = ?", channel, id);
+      context.run(
+        "UPDATE model_calls SET sender = NULL, session_key = NULL WHERE channel = ? AND sender = ?",
+        channel,
+        id,
+      );
       return {
         parts: context.run(`DELETE FROM outbox WHERE state >= 2 AND ${toPerson}`, channel, id),
         messageIds: context.run("DELETE FROM sent WHERE channel = ? AND chat = ?", channel, id),
         recipients: context.run(
-          `UPDATE sessions SET last_recipient = NULL WHERE last_recipient IS NOT NULL AND ${toPerson.replaceAll("address", "last_recipient")}`,
+          "UPDATE sessions SET last_recipient = NULL WHERE last_recipient IS NOT NULL AND " +
+            `${toPerson.replaceAll("address", "last_recipient")}`,
           channel,
           id,
         ),

@@ -1,7 +1,8 @@
 /** Checks what the store and its writer send to each other. */
 import type { Reply, Request } from "./protocol.ts";
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === "object" && value !== null;
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null;
 
 /** A reply of the writer; `undefined` if the value is none. */
 export function asReply(value: unknown): Reply | undefined {
@@ -19,6 +20,7 @@ export function asRequest(value: unknown): { readonly request: Request } | undef
   if (value === null) return { request: null };
   if (!isObject(value)) return undefined;
   const { names, inputs, durable } = value;
-  const isWhole = Array.isArray(names) && Array.isArray(inputs) && names.length === inputs.length && typeof durable === "boolean";
+  const isWhole =
+    Array.isArray(names) && Array.isArray(inputs) && names.length === inputs.length && typeof durable === "boolean";
   return isWhole ? { request: value as unknown as Request } : undefined;
 }

@@ -67,12 +67,20 @@ export interface Failure {
 }
 
 /** One transaction: the operation `names[i]`, with `inputs[i]`. `null` asks the writer to close. */
-export type Request = { readonly names: readonly OperationName[]; readonly inputs: readonly unknown[]; readonly durable: boolean } | null;
+export type Request = {
+  readonly names: readonly OperationName[];
+  readonly inputs: readonly unknown[];
+  readonly durable: boolean;
+} | null;
 
 export type Reply =
   | { readonly type: "ready" }
   /** `results` is `null` when every operation resolves with nothing, which is what new events do. */
-  | { readonly type: "done"; readonly results: readonly unknown[] | null; readonly failures: readonly (readonly [number, Failure])[] }
+  | {
+      readonly type: "done";
+      readonly results: readonly unknown[] | null;
+      readonly failures: readonly (readonly [number, Failure])[];
+    }
   /** Nothing of the transaction happened. */
   | { readonly type: "undone"; readonly failure: Failure }
   /** The writer could not open the database. */

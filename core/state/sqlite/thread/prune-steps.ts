@@ -4,8 +4,10 @@ import type { PruneInput } from "../removal/prune.ts";
 import type { WriteQueue } from "./queue.ts";
 
 export async function prune(queue: WriteQueue, limits: PruneLimits): Promise<Pruned> {
-  const { now, keepEventsMs, keepEvents, keepSentMs, keepDedupeKeys, keepWaitingMs, keepTranscriptsMs, keepCallsMs } = limits;
-  const forgotten = keepDedupeKeys === undefined ? now : Math.max(now, await queue.write("dedupeExcess", keepDedupeKeys));
+  const { now, keepEventsMs, keepEvents, keepSentMs, keepDedupeKeys, keepWaitingMs, keepTranscriptsMs, keepCallsMs } =
+    limits;
+  const forgotten =
+    keepDedupeKeys === undefined ? now : Math.max(now, await queue.write("dedupeExcess", keepDedupeKeys));
   const subjects: readonly Omit<PruneInput, "after">[] = [
     { subject: "dedupe", before: forgotten, keep: 0 },
     { subject: "kv", before: now, keep: 0 },
@@ -13,7 +15,9 @@ export async function prune(queue: WriteQueue, limits: PruneLimits): Promise<Pru
     ...(keepCallsMs === undefined ? [] : [{ subject: "calls", before: now - keepCallsMs, keep: 0 } as const]),
     { subject: "queues", before: now, keep: 0 },
     { subject: "events", before: now - keepEventsMs, keep: keepEvents },
-    ...(keepTranscriptsMs === undefined ? [] : [{ subject: "transcripts", before: now - keepTranscriptsMs, keep: 0 } as const]),
+    ...(keepTranscriptsMs === undefined
+      ? []
+      : [{ subject: "transcripts", before: now - keepTranscriptsMs, keep: 0 } as const]),
   ];
   let ended = 0;
   for (let after: number | null = keepWaitingMs === undefined ? null : 0; after !== null; ) {

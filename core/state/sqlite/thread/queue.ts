@@ -1,6 +1,6 @@
 /**
- * The line of requests to the writer. All requests of one event-loop turn, and those that arrive while the writer is busy, are sent as
- * one message and committed together.
+ * The line of requests to the writer. All requests of one event-loop turn, and those that arrive while the writer is
+ * busy, are sent as one message and committed together.
  */
 import { cannotStore, HostError, reasonOf } from "../../../contract/index.ts";
 import { faultText, onEvent, onMessage } from "../../../listeners/index.ts";
@@ -50,21 +50,32 @@ interface Other {
 
 /** Under `node --watch`, Node reports by the same way which modules the thread has loaded. */
 const asReplyOrOther = (message: unknown): Reply | Other | undefined =>
-  asReply(message) ?? (typeof message === "object" && message !== null && !("type" in message) ? { type: "other" } : undefined);
+  asReply(message) ??
+  (typeof message === "object" && message !== null && !("type" in message) ? { type: "other" } : undefined);
 
 function untilReady(worker: WriterSide, directory: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    const failed = (reason: string, cause?: unknown) => reject(new HostError("state_unreadable", { directory, reason }, { cause }));
+    const failed = (reason: string, cause?: unknown) =>
+      reject(new HostError("state_unreadable", { directory, reason }, { cause }));
     const stop = onMessage(worker, "message", {
       ...{ source, check: asReplyOrOther },
       handle(reply) {
         if (reply.type === "other") return;
         stop();
         if (reply.type === "ready") resolve();
-        else reject(reply.type === "refused" ? unpackFailure(reply.failure) : new Error("The writer answered before it was ready."));
+        else
+          reject(
+            reply.type === "refused"
+              ? unpackFailure(reply.failure)
+              : new Error("The writer answered before it was ready."),
+          );
       },
     });
-    onEvent<readonly [unknown]>(worker, "error", { source, once: true, handle: (error) => failed(reasonOf(error), error) });
+    onEvent<readonly [unknown]>(worker, "error", {
+      source,
+      once: true,
+      handle: (error) => failed(reasonOf(error), error),
+    });
     onEvent(worker, "exit", { source, once: true, handle: () => failed("the writer ended") });
   });
 }
@@ -89,7 +100,11 @@ function createLine() {
     take(): readonly Waiting[] {
       let count = 0;
       let taken = 0;
-      while (count < waiting.length && count < maxBatch && (count === 0 || taken + (waiting[count]?.weight ?? 0) <= maxBatchWeight)) {
+      while (
+        count < waiting.length &&
+        count < maxBatch &&
+        (count === 0 || taken + (waiting[count]?.weight ?? 0) <= maxBatchWeight)
+      ) {
         taken += waiting[count]?.weight ?? 0;
         count += 1;
       }
@@ -122,8 +137,8 @@ function createQueue(worker: WriterSide, directory: string): WriteQueue {
   let full: { readonly at: number; readonly reason: string } | undefined;
 
   /**
-   * Alternates between the lines, so that neither waits for more than one message of the other. If everything shared one commit, a batch of
-   * updates would be confirmed late and the next batch fetched late, with idle time in between.
+   * Alternates between the lines, so that neither waits for more than one message of the other. If everything shared
+   * one commit, a batch of updates would be confirmed late and the next batch fetched late, with idle time in between.
    */
   const takeBatch = (): readonly Waiting[] => {
     const first = (arrivalsNext ? arrivals : rest).take();
@@ -177,7 +192,8 @@ function createQueue(worker: WriterSide, directory: string): WriteQueue {
     for (const done of idle.splice(0)) done();
   };
   const closed = () => new HostError("state_unreadable", { directory, reason: "the store is closed" });
-  const unreadable = (reason: string, cause?: unknown) => new HostError("state_unreadable", { directory, reason }, { cause });
+  const unreadable = (reason: string, cause?: unknown) =>
+    new HostError("state_unreadable", { directory, reason }, { cause });
   onMessage(worker, "message", {
     ...{ source, check: asReplyOrOther, handle: receive },
     // Which writes it has made is unknown.

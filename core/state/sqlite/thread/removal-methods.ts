@@ -27,7 +27,8 @@ export function removalReads(sql: Statements) {
            UNION ALL SELECT c.transcript, m.id, m.previous FROM chain c JOIN messages m ON m.id = c.previous
          )
          SELECT m.id, chain.transcript, t.session_key, t.generation, m.role, m.at, m.content, m.unit_id
-         FROM chain JOIN found ON found.id = chain.id JOIN messages m ON m.id = chain.id JOIN transcripts t ON t.id = chain.transcript
+         FROM chain JOIN found ON found.id = chain.id JOIN messages m ON m.id = chain.id JOIN transcripts t
+           ON t.id = chain.transcript
          ORDER BY m.id`,
         text,
         JSON.stringify(unitIds),
@@ -40,7 +41,10 @@ export function removalReads(sql: Statements) {
       }));
     },
 
-    partsTo({ channel, id }: Person): readonly { readonly unitId: string; readonly part: Json; readonly at?: number }[] {
+    partsTo({
+      channel,
+      id,
+    }: Person): readonly { readonly unitId: string; readonly part: Json; readonly at?: number }[] {
       const rows = sql.all<{ unit_id: string; part: string; ended_at: number | null }>(
         `SELECT unit_id, part, ended_at FROM outbox WHERE ${toPerson} ORDER BY id`,
         channel,
@@ -65,7 +69,10 @@ export function removalReads(sql: Statements) {
 
 type RemovalReads = ReturnType<typeof removalReads>;
 
-export function removalMethods(queue: WriteQueue, read: <Result>(reading: (reads: RemovalReads) => Result) => Promise<Result>): Removals {
+export function removalMethods(
+  queue: WriteQueue,
+  read: <Result>(reading: (reads: RemovalReads) => Result) => Promise<Result>,
+): Removals {
   const durable = { durable: true } as const;
   return {
     deleteSession: (key) => queue.write("deleteSession", key, durable),

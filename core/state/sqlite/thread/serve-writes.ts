@@ -24,8 +24,8 @@ import {
 } from "./protocol.ts";
 
 /**
- * Pages of log after which a checkpoint runs. Small checkpoints keep the longest pause short; large ones copy frequently used pages less
- * often. `bench/store.ts` shows that pauses grow above a thousand.
+ * Pages of log after which a checkpoint runs. Small checkpoints keep the longest pause short; large ones copy
+ * frequently used pages less often. `bench/store.ts` shows that pauses grow above a thousand.
  */
 const checkpointPages = 1_000;
 const busyMs = 5_000;
@@ -62,7 +62,10 @@ function openDatabase({ file, directory, used, owner, isAlone }: WriterOptions):
   }
 }
 
-/** Closes a rejected database without changing it. The last writable connection would otherwise run a checkpoint and delete the log. */
+/**
+ * Closes a rejected database without changing it. The last writable connection would otherwise run a checkpoint and
+ * delete the log.
+ */
 function closeUntouched(db: DatabaseSync, file: string): void {
   const log = statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   let reader: DatabaseSync | undefined;
@@ -79,8 +82,8 @@ function closeUntouched(db: DatabaseSync, file: string): void {
 }
 
 /**
- * Operations with a single statement need no savepoint, because SQLite undoes a failed statement. An acceptance undoes its first statement
- * itself.
+ * Operations with a single statement need no savepoint, because SQLite undoes a failed statement. An acceptance undoes
+ * its first statement itself.
  */
 const singleStatement: ReadonlySet<OperationName> = new Set([
   "accept",
@@ -95,8 +98,8 @@ const singleStatement: ReadonlySet<OperationName> = new Set([
 ]);
 
 /**
- * These operations, which run in every turn, check everything before they write. Savepoints for them would take a tenth of the writer's
- * time, only for unforeseen errors. Such an error undoes the whole transaction instead.
+ * These operations, which run in every turn, check everything before they write. Savepoints for them would take a tenth
+ * of the writer's time, only for unforeseen errors. Such an error undoes the whole transaction instead.
  */
 const checksFirst: ReadonlySet<OperationName> = new Set([
   "claim",
@@ -110,7 +113,13 @@ const checksFirst: ReadonlySet<OperationName> = new Set([
   "handBack",
 ]);
 
-function runOperation(db: DatabaseSync, context: TransactionContext, operations: Operations, name: OperationName, input: unknown): unknown {
+function runOperation(
+  db: DatabaseSync,
+  context: TransactionContext,
+  operations: Operations,
+  name: OperationName,
+  input: unknown,
+): unknown {
   const operation = operations[name] as (input: unknown) => unknown;
   if (singleStatement.has(name) || checksFirst.has(name)) return operation(input);
   db.exec("SAVEPOINT operation");
@@ -124,7 +133,12 @@ function runOperation(db: DatabaseSync, context: TransactionContext, operations:
   }
 }
 
-function runAll(db: DatabaseSync, context: TransactionContext, operations: Operations, { names, inputs }: NonNullable<Request>): Reply {
+function runAll(
+  db: DatabaseSync,
+  context: TransactionContext,
+  operations: Operations,
+  { names, inputs }: NonNullable<Request>,
+): Reply {
   const failures: (readonly [number, Failure])[] = [];
   const results: unknown[] = new Array(names.length);
   let any = false;
@@ -135,7 +149,8 @@ function runAll(db: DatabaseSync, context: TransactionContext, operations: Opera
       results[index] = result;
       if (result !== null && result !== undefined) any = true;
     } catch (error) {
-      if (endsTransaction(error) || !db.isTransaction || (checksFirst.has(name) && context.writes() > before)) throw error;
+      if (endsTransaction(error) || !db.isTransaction || (checksFirst.has(name) && context.writes() > before))
+        throw error;
       failures.push([index, packFailure(error)]);
     }
   }
@@ -227,7 +242,10 @@ export interface WriterPort extends Emitter {
   close(): void;
 }
 
-/** Opens the database, answers `ready` or `refused`, and then each request. `fail` ends the writer, with what a request could not be answered. */
+/**
+ * Opens the database, answers `ready` or `refused`, and then each request. `fail` ends the writer, with what a request
+ * could not be answered.
+ */
 export function serveWrites(port: WriterPort, options: WriterOptions, fail: (error: unknown) => void): void {
   const reply = (message: Reply) => port.postMessage(message);
   let opened: Opened;

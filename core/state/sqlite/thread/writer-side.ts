@@ -6,7 +6,10 @@ import { onEvent, onMessage } from "../../../listeners/index.ts";
 import { asReply } from "./check-messages.ts";
 import type { Request, WriterOptions } from "./protocol.ts";
 
-/** What the queue uses of a writer. It emits `message` for each reply, `error` for what ends it, and `exit` when it has ended. */
+/**
+ * What the queue uses of a writer. It emits `message` for each reply, `error` for what ends it, and `exit` when it has
+ * ended.
+ */
 export interface WriterSide extends Pick<EventEmitter, "on" | "once" | "off"> {
   postMessage(request: Request): void;
   /** Keeps the process alive until `unref`. */
@@ -20,7 +23,11 @@ const youngMb = 3;
 export function startThread(options: WriterOptions): WriterSide {
   // The extension differs between source and compiled code.
   const file = new URL(`../writer${extname(new URL(import.meta.url).pathname)}`, import.meta.url);
-  return new Worker(file, { workerData: options, name: "state-writer", resourceLimits: { maxYoungGenerationSizeMb: youngMb } });
+  return new Worker(file, {
+    workerData: options,
+    name: "state-writer",
+    resourceLimits: { maxYoungGenerationSizeMb: youngMb },
+  });
 }
 
 /** For a process that may wait for the disk. It saves the start of a thread, which takes longer than most commands. */

@@ -23,5 +23,9 @@ export const conversationRules: readonly Rule[] = [
     needs: [],
     run: (bench) => converses(bench, { thread: true }),
   },
-  { title: "conversation > an answer stays in its group", needs: ["groups"], run: (bench) => converses(bench, { group: true }) },
+  {
+    title: "conversation > an answer stays in its group",
+    needs: ["groups"],
+    run: (bench) => converses(bench, { group: true }),
+  },
 ];

@@ -15,14 +15,24 @@ const functionsOf: Partial<Record<keyof ChannelCapabilities, readonly (keyof Cha
 };
 
 /** What a connection may have besides: the contract tries each where it is listed. */
-const optional: readonly OptionalFunction[] = ["admit", "fetchMedia", "members", "pause", "probe", "resolve", "standBy", "update"];
+const optional: readonly OptionalFunction[] = [
+  "admit",
+  "fetchMedia",
+  "members",
+  "pause",
+  "probe",
+  "resolve",
+  "standBy",
+  "update",
+];
 
 async function listsFunctions({ connection, functions }: Bench): Promise<void> {
   for (const name of optional) {
     const isThere = typeof connection[name] === "function";
     if (isThere && !functions.includes(name))
       throw new Error(`The connection has ${name}(). List it in functions, so that its rules are tested.`);
-    if (!isThere && functions.includes(name)) throw new Error(`functions lists ${name}, but the connection has no ${name}().`);
+    if (!isThere && functions.includes(name))
+      throw new Error(`functions lists ${name}, but the connection has no ${name}().`);
   }
 }
 
@@ -37,22 +47,27 @@ async function refusesWrongOptions({ definition, section, test }: Bench): Promis
   );
   for (const [name, schema] of properties) {
     if (definition.secrets?.includes(name) === true || schema.secret === true || schema.type === undefined) continue;
-    const { problems = [] } = (await readSection(definition, { ...section, [name]: wrongFor(schema) }, test.account.directory)) ?? {};
+    const { problems = [] } =
+      (await readSection(definition, { ...section, [name]: wrongFor(schema) }, test.account.directory)) ?? {};
     if (!problems.some(({ path, severity }) => severity === "error" && path.includes(name)))
       throw new Error(`The option ${name} accepts a value of any type. Give it a specific schema.`);
   }
-  const { problems = [] } = (await readSection(definition, { ...section, optionThatDoesNotExist: 1 }, test.account.directory)) ?? {};
-  if (problems.length === 0) throw new Error("An unknown option is accepted, so a misspelled one would have no effect.");
+  const { problems = [] } =
+    (await readSection(definition, { ...section, optionThatDoesNotExist: 1 }, test.account.directory)) ?? {};
+  if (problems.length === 0)
+    throw new Error("An unknown option is accepted, so a misspelled one would have no effect.");
 }
 
 function declaresSecrets({ options, secrets = [], secretFiles = {} }: ChannelDefinition): void {
   const looksSecret = /(?:token|secret|password|passphrase|api_?key|private_?key)$/i;
   for (const [name, schema] of Object.entries(options.properties)) {
-    if (!looksSecret.test(name) || (isObject(schema) && schema.type !== undefined && schema.type !== "string")) continue;
+    if (!looksSecret.test(name) || (isObject(schema) && schema.type !== undefined && schema.type !== "string"))
+      continue;
     if (isObject(schema) && schema.secret === true) continue;
     if (!secrets.includes(name) && secretFiles[name] === undefined)
       throw new Error(
-        `The option ${name} looks like a secret. Declare it with secretText, or list it in secrets, so that it can be a reference and is never logged.`,
+        `The option ${name} looks like a secret. Declare it with secretText, or list it in secrets, so that ` +
+          "it can be a reference and is never logged.",
       );
   }
 }
@@ -76,5 +91,8 @@ export const declarationRules: readonly Rule[] = [
   },
   { title: "declaration > each function that no capability requires is listed", run: listsFunctions },
   { title: "options > an invalid or unknown option is refused by name", run: refusesWrongOptions },
-  { title: "options > an option that looks like a secret is declared as one", run: async ({ definition }) => declaresSecrets(definition) },
+  {
+    title: "options > an option that looks like a secret is declared as one",
+    run: async ({ definition }) => declaresSecrets(definition),
+  },
 ];

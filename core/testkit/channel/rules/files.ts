@@ -35,14 +35,19 @@ async function isDescribed(bench: Bench): Promise<void> {
   if (media.fileName !== undefined && media.fileName !== note.name)
     throw new Error(`The file ${note.name} has the name ${shown(media.fileName)}.`);
   if (media.size !== undefined && media.size !== note.bytes.length)
-    throw new Error(`The file of ${note.bytes.length} bytes has the size ${media.size}. Set the size in bytes, or omit it.`);
+    throw new Error(
+      `The file of ${note.bytes.length} bytes has the size ${media.size}. Set the size in bytes, or omit it.`,
+    );
 }
 
 async function arrivesWhole(bench: Bench): Promise<void> {
   const file = await fetched(bench, await receive(bench));
-  if (!readFileSync(file.path).equals(note.bytes)) throw new Error("The fetched file has another content than the sent one.");
-  if (file.size !== note.bytes.length) throw new Error(`The file of ${note.bytes.length} bytes was fetched with the size ${file.size}.`);
-  if (!/^[\w.+-]+\/[\w.+-]+/.test(file.mimeType)) throw new Error(`The file was fetched with the type ${shown(file.mimeType)}.`);
+  if (!readFileSync(file.path).equals(note.bytes))
+    throw new Error("The fetched file has another content than the sent one.");
+  if (file.size !== note.bytes.length)
+    throw new Error(`The file of ${note.bytes.length} bytes was fetched with the size ${file.size}.`);
+  if (!/^[\w.+-]+\/[\w.+-]+/.test(file.mimeType))
+    throw new Error(`The file was fetched with the type ${shown(file.mimeType)}.`);
 }
 
 /** The sizes of all files in a directory. */
@@ -55,19 +60,28 @@ function sizesIn(directory: string): readonly number[] {
 async function refused(bench: Bench, fetching: Promise<Fetched>, situation: string): Promise<void> {
   const outcome = await bench.ending(fetching);
   if (outcome === "late") throw new Error(`${situation}, and fetchMedia does not end in time.`);
-  if ("value" in outcome) throw new Error(`${situation}, and fetchMedia resolves. Throw a ChannelError with a detail for the agent.`);
+  if ("value" in outcome)
+    throw new Error(`${situation}, and fetchMedia resolves. Throw a ChannelError with a detail for the agent.`);
   if (!(outcome.error instanceof ChannelError))
-    throw new Error(`${situation}, and fetchMedia throws an error that is not a ChannelError.`, { cause: outcome.error });
+    throw new Error(`${situation}, and fetchMedia throws an error that is not a ChannelError.`, {
+      cause: outcome.error,
+    });
 }
 
 async function keepsLimit(bench: Bench): Promise<void> {
   const media = await receive(bench);
   const { size: _, ...unknown } = media;
   await refused(bench, fetched(bench, media, { maxBytes: 1_000 }), "A file is larger than maxBytes");
-  await refused(bench, fetched(bench, unknown, { maxBytes: 1_000 }), "A file is larger than maxBytes, and the event does not say so");
+  await refused(
+    bench,
+    fetched(bench, unknown, { maxBytes: 1_000 }),
+    "A file is larger than maxBytes, and the event does not say so",
+  );
   const left = sizesIn(bench.test.account.directory).filter((size) => size > 1_000);
   if (left.length > 0)
-    throw new Error(`A file that is too large left ${left[0]} bytes on the disk. Stop at maxBytes, and delete the partial file.`);
+    throw new Error(
+      `A file that is too large left ${left[0]} bytes on the disk. Stop at maxBytes, and delete the partial file.`,
+    );
 }
 
 async function saysLost(bench: Bench): Promise<void> {
@@ -87,7 +101,9 @@ async function staysInside(bench: Bench): Promise<void> {
   const { path } = await fetched(bench, media);
   const folder = `${join(bench.test.account.directory)}${sep}`;
   if (!join(path).startsWith(folder))
-    throw new Error(`A file with the name ../../../outside.txt was stored at ${path}. Never use a sender's file name as a path.`);
+    throw new Error(
+      `A file with the name ../../../outside.txt was stored at ${path}. Never use a sender's file name as a path.`,
+    );
 }
 
 /** A reply with a file, sent. */
@@ -95,7 +111,8 @@ async function sendFile(bench: Bench, text: string, address: Address): Promise<v
   const path = join(bench.test.account.directory, "report.txt");
   writeFileSync(path, note.bytes);
   const media = [{ path, mimeType: "text/plain", fileName: "report.txt", size: note.bytes.length }];
-  for (const part of bench.connection.render(textReply(text, { media }), address)) await bench.connection.send(part, address, never);
+  for (const part of bench.connection.render(textReply(text, { media }), address))
+    await bench.connection.send(part, address, never);
 }
 
 async function sends(bench: Bench): Promise<void> {
@@ -107,7 +124,8 @@ async function sends(bench: Bench): Promise<void> {
     () => "A reply with a file was sent, but the person sees no file.",
   );
   const [file] = files();
-  if (file === undefined || !Buffer.from(file.bytes).equals(note.bytes)) throw new Error("The file arrived with another content.");
+  if (file === undefined || !Buffer.from(file.bytes).equals(note.bytes))
+    throw new Error("The file arrived with another content.");
 }
 
 async function keepsLongCaption(bench: Bench): Promise<void> {
@@ -130,7 +148,12 @@ export const fileRules: readonly Rule[] = [
   { title: "files > a file above the limit is refused", function: "fetchMedia", needs: ["files"], run: keepsLimit },
   { title: "files > a deleted file is refused", function: "fetchMedia", needs: ["files", "lose"], run: saysLost },
   { title: "files > an abort ends the fetch", function: "fetchMedia", needs: ["files"], run: stopsAtAbort },
-  { title: "files > a sender's file name is not used as a path", function: "fetchMedia", needs: ["files"], run: staysInside },
+  {
+    title: "files > a sender's file name is not used as a path",
+    function: "fetchMedia",
+    needs: ["files"],
+    run: staysInside,
+  },
   { title: "files > a file of the bot arrives", capability: "media", needs: ["files"], run: sends },
   { title: "files > a text beside a file may be long", capability: "media", needs: ["files"], run: keepsLongCaption },
 ];

@@ -6,7 +6,8 @@ import type { Rule } from "../rule.ts";
 /** The message of a person that the bot reacts to. */
 async function met(bench: Bench): Promise<{ readonly messageId: string; readonly address: Address }> {
   const { inbound, address } = await bench.meet("Hello");
-  if (inbound.messageId === undefined) throw new Error("The capability reactions is declared, but a message has no messageId to react to.");
+  if (inbound.messageId === undefined)
+    throw new Error("The capability reactions is declared, but a message has no messageId to react to.");
   return { messageId: inbound.messageId, address };
 }
 
@@ -48,7 +49,11 @@ async function failsProperly(bench: Bench, gesture: Promise<void> | undefined, s
 
 async function refusesReaction(bench: Bench): Promise<void> {
   const { address } = await met(bench);
-  await failsProperly(bench, bench.connection.react?.("987654321", "👍", address), "The bot reacts to a message that does not exist");
+  await failsProperly(
+    bench,
+    bench.connection.react?.("987654321", "👍", address),
+    "The bot reacts to a message that does not exist",
+  );
 }
 
 async function types(bench: Bench): Promise<void> {
@@ -68,8 +73,18 @@ async function typesInOutage(bench: Bench): Promise<void> {
 
 export const gestureRules: readonly Rule[] = [
   { title: "reactions > a reaction is set", capability: "reactions", needs: ["reactions"], run: reacts },
-  { title: "reactions > a second reaction replaces the first", capability: "reactions", needs: ["reactions"], run: replacesReaction },
-  { title: "reactions > null removes the reaction", capability: "reactions", needs: ["reactions"], run: removesReaction },
+  {
+    title: "reactions > a second reaction replaces the first",
+    capability: "reactions",
+    needs: ["reactions"],
+    run: replacesReaction,
+  },
+  {
+    title: "reactions > null removes the reaction",
+    capability: "reactions",
+    needs: ["reactions"],
+    run: removesReaction,
+  },
   {
     title: "reactions > a reaction to a missing message fails with a ChannelError",
     capability: "reactions",

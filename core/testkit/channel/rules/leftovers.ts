@@ -59,7 +59,8 @@ async function leavesNothingInMidSend(bench: Bench): Promise<void> {
   await realWait(50);
   bench.test.abort();
   await closed(bench);
-  if ((await sending) === "late") throw new Error("close was called during a send without a response, but the send does not end.");
+  if ((await sending) === "late")
+    throw new Error("close was called during a send without a response, but the send does not end.");
 }
 
 export const leftoverRules: readonly Rule[] = [

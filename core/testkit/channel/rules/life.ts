@@ -14,7 +14,8 @@ export async function closed(bench: Bench): Promise<void> {
 }
 
 async function opensNothingYet(bench: Bench): Promise<void> {
-  if (isThenable(bench.connection)) throw new Error("open returns a promise. Return the connection, and connect in start.");
+  if (isThenable(bench.connection))
+    throw new Error("open returns a promise. Return the connection, and connect in start.");
   const left = watchLeftovers(bench);
   const second = bench.definition.open(bench.test.account as never);
   await realWait(20);
@@ -48,14 +49,18 @@ async function survivesOutage(bench: Bench): Promise<void> {
   const isReported = () => {
     const status = said();
     return (
-      status !== undefined && status.state !== "connecting" && status.state !== "connected" && (status.detail ?? status.code) !== undefined
+      status !== undefined &&
+      status.state !== "connecting" &&
+      status.state !== "connected" &&
+      (status.detail ?? status.code) !== undefined
     );
   };
   const isRejected = () => ended !== undefined && ended !== "late" && "error" in ended;
   await bench.until(
     () => isReported() || isRejected(),
     () =>
-      `The platform is unavailable, but the status is ${said()?.state ?? "none"}. Report waiting with a reason, or let start reject, so that the operator sees it.`,
+      `The platform is unavailable, but the status is ${said()?.state ?? "none"}. Report waiting with a ` +
+      "reason, or let start reject, so that the operator sees it.",
   );
   await closed(bench);
 }
@@ -64,7 +69,8 @@ async function survivesOutage(bench: Bench): Promise<void> {
 function assertRegistered({ code, state }: ChannelStatus, { codes = {} }: ChannelDefinition): void {
   if (code !== undefined && findCode(code, { plugin: codes }) === undefined)
     throw new Error(
-      `The status ${state} has the code ${shown(code)}, which is not registered. Declare it in codes, or use one of the gateway's.`,
+      `The status ${state} has the code ${shown(code)}, which is not registered. Declare it in codes, or ` +
+        "use one of the gateway's.",
     );
 }
 
@@ -85,7 +91,9 @@ async function takesNothingAfterClose(bench: Bench): Promise<void> {
   await bench.platform.write("written after the close");
   await realWait(200);
   if (bench.messages().some(({ inbound }) => inbound.text.includes("written after")))
-    throw new Error("A message that was written after close was received. Resolve close only when receiving has stopped.");
+    throw new Error(
+      "A message that was written after close was received. Resolve close only when receiving has stopped.",
+    );
 }
 
 export const lifeRules: readonly Rule[] = [

@@ -22,7 +22,9 @@ async function keepsUnit(bench: Bench): Promise<void> {
     for (const part of partsOf(bench, textReply(text))) {
       const length = Math.max(part.chars, lengthOf(bench.textOf(part), bench));
       if (length > maxChars)
-        throw new Error(`A part has ${length} ${unit}, but maxChars is ${maxChars}. Split the text in the platform's unit.`);
+        throw new Error(
+          `A part has ${length} ${unit}, but maxChars is ${maxChars}. Split the text in the platform's unit.`,
+        );
     }
   }
 }
@@ -32,7 +34,10 @@ async function countsUnit(bench: Bench): Promise<void> {
     for (const part of partsOf(bench, textReply(text))) {
       const length = lengthOf(bench.textOf(part), bench);
       if (part.chars < length)
-        throw new Error(`A part of ${length} ${bench.fixtures.unit ?? "characters"} has chars ${part.chars}. Count as the platform does.`);
+        throw new Error(
+          `A part of ${length} ${bench.fixtures.unit ?? "characters"} has chars ${part.chars}. Count as the ` +
+            "platform does.",
+        );
     }
   }
 }
@@ -45,7 +50,9 @@ async function sendsLongest(bench: Bench): Promise<void> {
     for (const part of parts) {
       const outcome = await bench.ending(bench.connection.send(part, address, never));
       if (outcome === "late" || "error" in outcome)
-        throw new Error(`The platform rejects a part of ${part.chars}, although maxChars is ${maxChars}: ${shown(outcome)}.`);
+        throw new Error(
+          `The platform rejects a part of ${part.chars}, although maxChars is ${maxChars}: ${shown(outcome)}.`,
+        );
     }
   }
 }

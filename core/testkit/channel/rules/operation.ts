@@ -30,8 +30,10 @@ async function replacesMenu(bench: Bench): Promise<void> {
 async function probe(bench: Bench): Promise<{ readonly ok: boolean; readonly detail: string }> {
   const outcome = await bench.ending(Promise.resolve(bench.connection.probe?.()));
   if (outcome === "late") throw new Error("probe does not end in time.");
-  if ("error" in outcome || outcome.value === undefined) throw new Error("probe does not resolve. Return ok: false and the reason.");
-  if (outcome.value.detail.trim() === "") throw new Error("The detail of a probe is empty. Describe the result in one sentence.");
+  if ("error" in outcome || outcome.value === undefined)
+    throw new Error("probe does not resolve. Return ok: false and the reason.");
+  if (outcome.value.detail.trim() === "")
+    throw new Error("The detail of a probe is empty. Describe the result in one sentence.");
   return outcome.value;
 }
 
@@ -49,7 +51,8 @@ async function probesOutage(bench: Bench): Promise<void> {
 async function resolvesId(bench: Bench): Promise<void> {
   const { address } = await bench.meet("Hello");
   const found = await bench.connection.resolve?.(address.chat);
-  if (found !== address.chat) throw new Error(`resolve turns the chat id ${address.chat} into ${shown(found)}. Return an id unchanged.`);
+  if (found !== address.chat)
+    throw new Error(`resolve turns the chat id ${address.chat} into ${shown(found)}. Return an id unchanged.`);
 }
 
 async function refusesTarget(bench: Bench): Promise<void> {
@@ -61,7 +64,8 @@ async function refusesTarget(bench: Bench): Promise<void> {
 
 async function pauses(bench: Bench): Promise<void> {
   const { address } = await bench.meet("Hello");
-  if ((await bench.ending(Promise.resolve(bench.connection.pause?.()))) === "late") throw new Error("pause does not end in time.");
+  if ((await bench.ending(Promise.resolve(bench.connection.pause?.()))) === "late")
+    throw new Error("pause does not end in time.");
   await bench.platform.write("written after the pause");
   const [part] = bench.render("sent after the pause", address);
   const problem = receiptProblem(await bench.connection.send(part as Part, address, never));
@@ -73,11 +77,14 @@ async function pauses(bench: Bench): Promise<void> {
 
 /** A node stands by first, and starts on the same connection when it takes over. */
 async function startsAfterStandby(bench: Bench): Promise<void> {
-  if ((await bench.ending(Promise.resolve(bench.connection.standBy?.()))) === "late") throw new Error("standBy does not end in time.");
+  if ((await bench.ending(Promise.resolve(bench.connection.standBy?.()))) === "late")
+    throw new Error("standBy does not end in time.");
   await bench.platform.write("written to the node that serves");
   await realWait(150);
   if (bench.messages().length > 0)
-    throw new Error("standBy has fetched a message. Leave that to start, because another node receives for the account meanwhile.");
+    throw new Error(
+      "standBy has fetched a message. Leave that to start, because another node receives for the account meanwhile.",
+    );
   await started(bench);
   await bench.until(
     () => bench.messages().some(({ inbound }) => inbound.text.includes("to the node that serves")),
@@ -89,7 +96,8 @@ async function admits(bench: Bench): Promise<void> {
   const { address } = await bench.meet("Hello");
   const [part] = bench.render("Hello", address);
   const first = await bench.ending(Promise.resolve(bench.connection.admit?.(part as Part, address, never)));
-  if (first === "late" || "error" in first) throw new Error("Nothing was sent before, but admit does not admit a part.");
+  if (first === "late" || "error" in first)
+    throw new Error("Nothing was sent before, but admit does not admit a part.");
   for (let count = 0; count < 200; count += 1) {
     const waiting = bench.connection.admit?.(part as Part, address, AbortSignal.abort());
     const outcome = await bench.ending(Promise.resolve(waiting));
@@ -124,14 +132,30 @@ async function findsStickers(bench: Bench): Promise<void> {
 
 export const operationRules: readonly Rule[] = [
   { title: "menu > start registers the commands", capability: "menu", needs: ["menu"], run: registersMenu },
-  { title: "menu > new commands replace the old ones", capability: "menu", needs: ["menu"], alone: true, run: replacesMenu },
+  {
+    title: "menu > new commands replace the old ones",
+    capability: "menu",
+    needs: ["menu"],
+    alone: true,
+    run: replacesMenu,
+  },
   { title: "probe > finds the platform", function: "probe", needs: [], run: probes },
   { title: "probe > reports an unavailable platform", function: "probe", needs: ["away"], run: probesOutage },
   { title: "resolve > an id resolves to itself", function: "resolve", needs: [], run: resolvesId },
   { title: "resolve > an unknown recipient is refused", function: "resolve", needs: [], run: refusesTarget },
   { title: "pause > stops receiving, and still sends", function: "pause", needs: [], run: pauses },
-  { title: "standBy > fetches nothing, and a start follows it", function: "standBy", needs: [], run: startsAfterStandby },
+  {
+    title: "standBy > fetches nothing, and a start follows it",
+    function: "standBy",
+    needs: [],
+    run: startsAfterStandby,
+  },
   { title: "admit > admits a part, and ends at an abort", function: "admit", needs: [], run: admits },
   { title: "update > sending continues", function: "update", needs: [], run: updates },
-  { title: "stickers > findMedia respects the limit, and each result can be sent", capability: "stickers", needs: [], run: findsStickers },
+  {
+    title: "stickers > findMedia respects the limit, and each result can be sent",
+    capability: "stickers",
+    needs: [],
+    run: findsStickers,
+  },
 ];

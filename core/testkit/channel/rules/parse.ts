@@ -24,9 +24,12 @@ async function isTotal({ parse, fixtures }: Bench): Promise<void> {
     try {
       parsed = parse(raw);
     } catch (error) {
-      throw new Error(`parse throws on ${shown(raw)}: ${reasonOf(error)}. Return undefined for an event that is not a message.`, {
-        cause: error,
-      });
+      throw new Error(
+        `parse throws on ${shown(raw)}: ${reasonOf(error)}. Return undefined for an event that is not a message.`,
+        {
+          cause: error,
+        },
+      );
     }
     const problem = parsed === undefined ? undefined : inboundProblem(parsed);
     if (problem !== undefined) throw new Error(`parse returns an invalid value for ${shown(raw)}: ${problem}.`);
@@ -35,10 +38,13 @@ async function isTotal({ parse, fixtures }: Bench): Promise<void> {
 
 async function readsMessages(bench: Bench): Promise<void> {
   const { fixtures, definition } = bench;
-  if (fixtures.messages.length === 0) throw new Error("The contract requires at least one message in fixtures.messages.");
+  if (fixtures.messages.length === 0)
+    throw new Error("The contract requires at least one message in fixtures.messages.");
   for (const { raw, expect: wanted } of fixtures.messages) expect(messageOf(bench, raw)).toMatchObject(wanted);
   if (definition.capabilities.threads && fixtures.messages.every(({ expect: { chat } }) => chat?.thread === undefined))
-    throw new Error("The capability threads is declared, so fixtures.messages must contain a message whose chat has a thread.");
+    throw new Error(
+      "The capability threads is declared, so fixtures.messages must contain a message whose chat has a thread.",
+    );
 }
 
 async function isPure({ parse, fixtures }: Bench): Promise<void> {
@@ -48,12 +54,15 @@ async function isPure({ parse, fixtures }: Bench): Promise<void> {
     try {
       once = parse(copy);
     } catch (error) {
-      throw new Error(`parse modifies the event: ${reasonOf(error)}. The gateway may parse the same event again.`, { cause: error });
+      throw new Error(`parse modifies the event: ${reasonOf(error)}. The gateway may parse the same event again.`, {
+        cause: error,
+      });
     }
     const again = parse(JSON.parse(JSON.stringify(raw)));
     if (!isDeepStrictEqual(once, again))
       throw new Error(
-        `parse returns ${shown(once)} and then ${shown(again)} for the same event. The result must depend only on the event.`,
+        `parse returns ${shown(once)} and then ${shown(again)} for the same event. The result must depend ` +
+          "only on the event.",
       );
   }
 }
@@ -70,7 +79,10 @@ async function timesAreMilliseconds(bench: Bench): Promise<void> {
   for (const { raw } of bench.fixtures.messages) {
     const { timestamp } = messageOf(bench, raw);
     const isTime = timestamp === 0 || (timestamp >= earliestMs && timestamp < latestMs);
-    if (!isTime) throw new Error(`The timestamp ${timestamp} is not in epoch milliseconds. Convert it, or return 0 if there is none.`);
+    if (!isTime)
+      throw new Error(
+        `The timestamp ${timestamp} is not in epoch milliseconds. Convert it, or return 0 if there is none.`,
+      );
   }
 }
 
@@ -79,7 +91,8 @@ async function ownAreSilent({ parse, fixtures }: Bench): Promise<void> {
     const parsed = parse(structuredClone(raw));
     if (parsed === undefined || isMessage(parsed))
       throw new Error(
-        `parse returns ${shown(parsed)} for an event of the bot itself, ${shown(raw)}. Return null; otherwise the bot would reply to itself.`,
+        `parse returns ${shown(parsed)} for an event of the bot itself, ${shown(raw)}. Return null; ` +
+          "otherwise the bot would reply to itself.",
       );
   }
 }
@@ -90,7 +103,8 @@ async function explainsItsSilence({ parse, fixtures, definition }: Bench): Promi
     if (parsed === undefined || parsed === null || !("silent" in parsed)) continue;
     if (findCode(parsed.silent, { channel: definition.codes ?? {} }) === undefined)
       throw new Error(
-        `parse is silent about ${shown(raw)} for the reason ${parsed.silent}, which is not in the channel's codes: \`why\` could not explain it.`,
+        `parse is silent about ${shown(raw)} for the reason ${parsed.silent}, which is not in the channel's ` +
+          `codes: \`why\` could not explain it.`,
       );
   }
 }
@@ -100,11 +114,13 @@ async function namesAreNoIdentity(bench: Bench): Promise<void> {
     const [one, other] = [messageOf(bench, before), messageOf(bench, after)];
     if (one.sender.id !== other.sender.id)
       throw new Error(
-        `sender.id is ${one.sender.id}, but ${other.sender.id} after a change of name. Use the platform's permanent id, because a name does not identify a sender.`,
+        `sender.id is ${one.sender.id}, but ${other.sender.id} after a change of name. Use the platform's ` +
+          "permanent id, because a name does not identify a sender.",
       );
     if (one.chat.id !== other.chat.id)
       throw new Error(
-        `chat.id is ${one.chat.id}, but ${other.chat.id} after a change of name. Use the person's id in a direct chat, and keep the address to send to in account.store.`,
+        `chat.id is ${one.chat.id}, but ${other.chat.id} after a change of name. Use the person's id in a ` +
+          "direct chat, and keep the address to send to in account.store.",
       );
   }
 }
@@ -114,12 +130,15 @@ async function knowsBots(bench: Bench): Promise<void> {
   for (const raw of bots) {
     if (messageOf(bench, raw).sender.isBot !== true)
       throw new Error(
-        `The message of another bot ${shown(raw)} has a sender without isBot. Set it; otherwise two bots may reply to each other without end.`,
+        `The message of another bot ${shown(raw)} has a sender without isBot. Set it; otherwise two bots ` +
+          "may reply to each other without end.",
       );
   }
   for (const { raw, expect: wanted } of messages) {
     if (messageOf(bench, raw).sender.isBot === true && wanted.sender?.isBot !== true)
-      throw new Error(`The message ${shown(raw)} has the sender of a bot. Set isBot only for bots; otherwise a person gets no reply.`);
+      throw new Error(
+        `The message ${shown(raw)} has the sender of a bot. Set isBot only for bots; otherwise a person gets no reply.`,
+      );
   }
 }
 
@@ -128,7 +147,10 @@ async function namesAreMentions(bench: Bench): Promise<void> {
   for (const raw of [...messages.map((message) => message.raw), ...bots]) {
     const { mention, mentionedByName } = messageOf(bench, raw);
     if (mentionedByName === true && !mention)
-      throw new Error(`The text of ${shown(raw)} names the bot (mentionedByName), but the message has no mention. A name is a mention.`);
+      throw new Error(
+        `The text of ${shown(raw)} names the bot (mentionedByName), but the message has no mention. A name ` +
+          "is a mention.",
+      );
   }
 }
 
@@ -149,7 +171,9 @@ async function takesLargeEvents({ parse, fixtures }: Bench): Promise<void> {
       try {
         parse(event);
       } catch (error) {
-        throw new Error(`parse throws on an event ${what}: ${reasonOf(error)}. Read only the fields that you need.`, { cause: error });
+        throw new Error(`parse throws on an event ${what}: ${reasonOf(error)}. Read only the fields that you need.`, {
+          cause: error,
+        });
       }
     }
   }
@@ -171,7 +195,9 @@ async function keepsPrototypes({ parse, fixtures }: Bench): Promise<void> {
     const isPolluted = prototype.contractPollution !== undefined;
     delete prototype.contractPollution;
     if (isPolluted)
-      throw new Error("An event with the key __proto__ changes the prototype of all objects. Do not merge an event into an object.");
+      throw new Error(
+        "An event with the key __proto__ changes the prototype of all objects. Do not merge an event into an object.",
+      );
   }
 }
 

@@ -75,7 +75,9 @@ async function neverGoesBack(bench: Bench): Promise<void> {
   await realWait(100);
   const progress = bench.able("history")().map(progressOf);
   if (progress.some((one, index) => one < (progress[index - 1] ?? -1)))
-    throw new Error(`A preview showed the words ${shown(progress)} in this order. It must never go back. Make one call at a time.`);
+    throw new Error(
+      `A preview showed the words ${shown(progress)} in this order. It must never go back. Make one call at a time.`,
+    );
 }
 
 async function keepsPace(bench: Bench): Promise<void> {
@@ -86,7 +88,9 @@ async function keepsPace(bench: Bench): Promise<void> {
   await preview.close();
   const calls = bench.able("history")().length;
   if (calls > updates / 2)
-    throw new Error(`${updates} quick updates caused ${calls} calls. The host updates often, so the channel must limit the rate.`);
+    throw new Error(
+      `${updates} quick updates caused ${calls} calls. The host updates often, so the channel must limit the rate.`,
+    );
 }
 
 async function becomesAnswer(bench: Bench): Promise<void> {
@@ -94,7 +98,9 @@ async function becomesAnswer(bench: Bench): Promise<void> {
   preview.update(grown(3));
   const [replaces, ...others] = await preview.close();
   if (replaces === undefined)
-    throw new Error("The person sees a preview, but its close returns no message id, so the message would remain forever.");
+    throw new Error(
+      "The person sees a preview, but its close returns no message id, so the message would remain forever.",
+    );
   const answer = `${grown(9)} and its end.`;
   const [first, ...rest] = bench.render(answer, address);
   if (first === undefined) throw new Error("render returns no part for a text.");
@@ -144,7 +150,8 @@ async function resumes(bench: Bench): Promise<void> {
     () => `A preview that resumes with the messages ${shown(ids)} does not update them.`,
   );
   await second.preview.close();
-  if (bench.platform.read().length !== count) throw new Error("A preview that resumes created a new message. Edit the messages in resume.");
+  if (bench.platform.read().length !== count)
+    throw new Error("A preview that resumes created a new message. Edit the messages in resume.");
 }
 
 async function survivesOutage(bench: Bench): Promise<void> {
@@ -158,17 +165,21 @@ async function survivesOutage(bench: Bench): Promise<void> {
   const outcome = await bench.ending(preview.close());
   if (outcome === "late") throw new Error("The platform is unavailable, and close of a preview does not end in time.");
   if ("error" in outcome)
-    throw new Error("The platform is unavailable, and close of a preview rejects. Resolve with the messages.", { cause: outcome.error });
+    throw new Error("The platform is unavailable, and close of a preview rejects. Resolve with the messages.", {
+      cause: outcome.error,
+    });
   if (!known.every((id) => outcome.value.includes(id)))
     throw new Error(
-      `The platform is unavailable, and close returns ${shown(outcome.value)}, but the messages ${shown(known)} still exist.`,
+      `The platform is unavailable, and close returns ${shown(outcome.value)}, but the messages ` +
+        `${shown(known)} still exist.`,
     );
 }
 
 async function leavesNoTimer(bench: Bench): Promise<void> {
   const { address } = await bench.meet("Hello");
   const own = await bench.timersAtRest();
-  // A few timers more may belong to a library; one for each preview does not. Before, one of the channel's own may have been active throughout.
+  // A few timers more may belong to a library; one for each preview does not. Before, one of the channel's own may have
+  // been active throughout.
   const previews = 5;
   const most = previews - 2;
   for (let count = 0; count < previews; count += 1) {
@@ -189,7 +200,13 @@ async function leavesNoTimer(bench: Bench): Promise<void> {
 export const previewRules: readonly Rule[] = [
   { title: "preview > shows the growing text", capability: "edits", needs: [], run: shows },
   { title: "preview > never shows an older text", capability: "edits", needs: ["history"], run: neverGoesBack },
-  { title: "preview > keeps the platform's pace", capability: "edits", needs: ["history"], alone: true, run: keepsPace },
+  {
+    title: "preview > keeps the platform's pace",
+    capability: "edits",
+    needs: ["history"],
+    alone: true,
+    run: keepsPace,
+  },
   { title: "preview > becomes the answer", capability: "edits", needs: [], run: becomesAnswer },
   { title: "preview > changes nothing after its close", capability: "edits", needs: [], run: endsAtClose },
   { title: "preview > names its messages", capability: "edits", needs: [], run: namesMessages },

@@ -18,8 +18,10 @@ async function takesInOnce(bench: Bench): Promise<void> {
   const [one, other, more] = seen();
   if (one === undefined || other === undefined || more !== undefined || !one.text.includes("first"))
     throw new Error(`Two messages were written, but ${shown(seen().map(({ text }) => text))} was received.`);
-  if (one.id === other.id) throw new Error(`Two messages have the same id, ${one.id}, so the second would be treated as a repetition.`);
-  if (one.lane !== other.lane) throw new Error("Two messages of one chat have different lanes, so they would run in parallel.");
+  if (one.id === other.id)
+    throw new Error(`Two messages have the same id, ${one.id}, so the second would be treated as a repetition.`);
+  if (one.lane !== other.lane)
+    throw new Error("Two messages of one chat have different lanes, so they would run in parallel.");
   const lead = `${definition.id}:default:`;
   if (!one.lane.startsWith(lead))
     throw new Error(`The lane ${one.lane} does not begin with ${lead}. A lane begins with channel and account.`);
@@ -40,7 +42,9 @@ async function keepsIdOfRepetition(bench: Bench): Promise<void> {
   // A channel that recognizes the repetition itself need not submit it.
   const ids = [...new Set(says("Hello").map(({ id }) => id))];
   if (ids.length > 1)
-    throw new Error(`A repeated event has the ids ${ids.join(" and ")}. Use the platform's id, so that the bot replies once.`);
+    throw new Error(
+      `A repeated event has the ids ${ids.join(" and ")}. Use the platform's id, so that the bot replies once.`,
+    );
 }
 
 async function confirmsNothingUnstored(bench: Bench): Promise<void> {
@@ -54,11 +58,14 @@ async function confirmsNothingUnstored(bench: Bench): Promise<void> {
   await platform.write("Hello");
   await bench.until(
     () => test.received.some(({ raw }) => isMessage(bench.parse(raw))),
-    () => "An event that could not be stored was not delivered again. Confirm it to the platform only when receive has resolved.",
+    () =>
+      "An event that could not be stored was not delivered again. Confirm it to the platform only when " +
+      "receive has resolved.",
   );
 }
 
-const settled = "A message was edited, but the edit was not received. Call account.receive for it, and parse it as kind edit.";
+const settled =
+  "A message was edited, but the edit was not received. Call account.receive for it, and parse it as kind edit.";
 
 async function readsEdits(bench: Bench): Promise<void> {
   await bench.meet("Helo");
@@ -72,9 +79,11 @@ async function readsEdits(bench: Bench): Promise<void> {
   const [edit] = edits();
   if (edit?.inbound.messageId !== first?.inbound.messageId)
     throw new Error(
-      `The message has the messageId ${first?.inbound.messageId}, but its edit has ${edit?.inbound.messageId}. An edit keeps the id of its message.`,
+      `The message has the messageId ${first?.inbound.messageId}, but its edit has ` +
+        `${edit?.inbound.messageId}. An edit keeps the id of its message.`,
     );
-  if (edit?.inbound.text.includes("edited") !== true) throw new Error(`The edit has the text ${shown(edit?.inbound.text)}.`);
+  if (edit?.inbound.text.includes("edited") !== true)
+    throw new Error(`The edit has the text ${shown(edit?.inbound.text)}.`);
 }
 
 async function editHasOwnId(bench: Bench): Promise<void> {
@@ -90,8 +99,11 @@ async function editHasOwnId(bench: Bench): Promise<void> {
   if (first?.inbound.kind !== "message" || second === undefined)
     throw new Error("An edit was received before its message. Submit events in the platform's order.");
   if (first.id === second.id)
-    throw new Error(`A message and its edit have the same id, ${first.id}, so the edit would be treated as a repetition.`);
-  if (first.lane !== second.lane) throw new Error("A message and its edit have different lanes, so they would run in parallel.");
+    throw new Error(
+      `A message and its edit have the same id, ${first.id}, so the edit would be treated as a repetition.`,
+    );
+  if (first.lane !== second.lane)
+    throw new Error("A message and its edit have different lanes, so they would run in parallel.");
 }
 
 async function threadHasLane(bench: Bench): Promise<void> {
@@ -119,7 +131,9 @@ async function seesThroughForgery(bench: Bench): Promise<void> {
     const { sender, chat, text } = inbound;
     if (sender.id !== person.sender.id || chat.id !== person.chat.id)
       throw new Error(
-        `${person.sender.id} wrote ${shown(text)}, which became a message of ${sender.id} in the chat ${chat.id}. Take sender and chat from what the platform vouches for, never from what the person writes.`,
+        `${person.sender.id} wrote ${shown(text)}, which became a message of ${sender.id} in the chat ` +
+          `${chat.id}. Take sender and chat from what the platform vouches for, never from what the person ` +
+          "writes.",
       );
   }
 }
@@ -127,8 +141,16 @@ async function seesThroughForgery(bench: Bench): Promise<void> {
 export const receiveRules: readonly Rule[] = [
   { title: "receive > each message once, in its order, in the lane of its chat", needs: [], run: takesInOnce },
   { title: "receive > a repetition has the id of the first", needs: ["repeat"], run: keepsIdOfRepetition },
-  { title: "receive > a forged event stays one of its sender, in their chat", needs: ["forge"], run: seesThroughForgery },
-  { title: "receive > an event that could not be stored is not confirmed", needs: ["unconfirmed"], run: confirmsNothingUnstored },
+  {
+    title: "receive > a forged event stays one of its sender, in their chat",
+    needs: ["forge"],
+    run: seesThroughForgery,
+  },
+  {
+    title: "receive > an event that could not be stored is not confirmed",
+    needs: ["unconfirmed"],
+    run: confirmsNothingUnstored,
+  },
   { title: "receive > an edit keeps the id of its message", needs: ["edit"], run: readsEdits },
   { title: "receive > an edit is a separate event after its message", needs: ["edit"], run: editHasOwnId },
   { title: "receive > a thread has a lane of its own", capability: "threads", needs: [], run: threadHasLane },

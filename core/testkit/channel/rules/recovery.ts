@@ -31,7 +31,11 @@ async function reconnects(bench: Bench): Promise<void> {
   // Some attempts to connect fail.
   await realWait(200);
   await bench.fail("back");
-  await receivesAgain(bench, "after the outage", "The platform is available again, but no message was received. Reconnect automatically.");
+  await receivesAgain(
+    bench,
+    "after the outage",
+    "The platform is available again, but no message was received. Reconnect automatically.",
+  );
   await bench.until(
     () => state() === "connected",
     () => `The platform is available again, but the status is ${state()}. Report connected.`,
@@ -66,7 +70,8 @@ async function noticesSilence(bench: Bench): Promise<void> {
     await realWait(5);
   }
   throw new Error(
-    "The platform has answered nothing for ten minutes, but the status is still connected. Ask it something from time to time, and give every call a time limit.",
+    "The platform has answered nothing for ten minutes, but the status is still connected. Ask it something " +
+      "from time to time, and give every call a time limit.",
   );
 }
 
@@ -99,7 +104,8 @@ async function arrivesAfterWait(bench: Bench): Promise<void> {
     () => "The platform asked for a wait of two seconds, but the reply did not arrive afterwards.",
   );
   await host.advance(10_000);
-  if (answers(bench) !== 1) throw new Error(`After a wait that the platform asked for, the reply arrived ${answers(bench)} times.`);
+  if (answers(bench) !== 1)
+    throw new Error(`After a wait that the platform asked for, the reply arrived ${answers(bench)} times.`);
 }
 
 async function arrivesAfterOutage(bench: Bench): Promise<void> {
@@ -129,8 +135,8 @@ async function arrivesAfterOutage(bench: Bench): Promise<void> {
 }
 
 /**
- * The channel in a process that dies over its first send: `reaches` says whether the platform had the message by then. Everything that
- * the next process does is the channel's own.
+ * The channel in a process that dies over its first send: `reaches` says whether the platform had the message by then.
+ * Everything that the next process does is the channel's own.
  */
 function dyingOverSend(
   definition: ChannelDefinition,
@@ -146,7 +152,10 @@ function dyingOverSend(
     },
   });
   return {
-    definition: { ...definition, open: (account) => (died ? definition.open(account) : dying(definition.open(account))) },
+    definition: {
+      ...definition,
+      open: (account) => (died ? definition.open(account) : dying(definition.open(account))),
+    },
     died: () => died,
   };
 }
@@ -173,17 +182,20 @@ async function countsRepetition(bench: Bench): Promise<void> {
   const count = answers(bench);
   if (count < 1 || count > 2)
     throw new Error(
-      `The process was killed after the platform had accepted the message, which arrived ${count} times. At most two are allowed.`,
+      `The process was killed after the platform had accepted the message, which arrived ${count} times. At ` +
+        "most two are allowed.",
     );
   const isTraced = host.ended().some(({ decisions }) => decisions.some(({ code }) => code === "possibly_repeated"));
-  if (count === 2 && !isTraced) throw new Error(`The message arrived twice, but the trace does not say so: ${shown(host.ended())}.`);
+  if (count === 2 && !isTraced)
+    throw new Error(`The message arrived twice, but the trace does not say so: ${shown(host.ended())}.`);
 }
 
 async function repeatsLost(bench: Bench): Promise<void> {
   await using _host = await killed(bench, false);
   if (answers(bench) !== 1)
     throw new Error(
-      `The process was killed before the platform had the message, which arrived ${answers(bench)} times. Another process must be able to send a part.`,
+      `The process was killed before the platform had the message, which arrived ${answers(bench)} times. ` +
+        "Another process must be able to send a part.",
     );
 }
 
@@ -192,7 +204,12 @@ export const recoveryRules: readonly Rule[] = [
   { title: "recovery > the account reconnects after a reset", needs: ["reset"], alone: true, run: returnsAfterReset },
   { title: "recovery > a platform that falls silent is noticed", needs: ["silent"], alone: true, run: noticesSilence },
   { title: "recovery > an answer arrives once after a wait", needs: ["limit"], alone: true, run: arrivesAfterWait },
-  { title: "recovery > an answer arrives once after an outage", needs: ["away", "back"], alone: true, run: arrivesAfterOutage },
+  {
+    title: "recovery > an answer arrives once after an outage",
+    needs: ["away", "back"],
+    alone: true,
+    run: arrivesAfterOutage,
+  },
   {
     title: "recovery > a process killed after the platform's acceptance repeats at most once",
     needs: ["lasting"],

@@ -37,7 +37,11 @@ function words(count: number): string {
 
 function longTexts({ capabilities: { maxChars } }: Bench["definition"]): readonly string[] {
   const around = [maxChars - 1, maxChars, maxChars + 1, maxChars * 2, maxChars * 2 + 1];
-  return [...around.map((length) => "x".repeat(length)), words(Math.ceil(maxChars / 2)), words(maxChars).replaceAll("9 ", "9\n\n")];
+  return [
+    ...around.map((length) => "x".repeat(length)),
+    words(Math.ceil(maxChars / 2)),
+    words(maxChars).replaceAll("9 ", "9\n\n"),
+  ];
 }
 
 async function keepsLimits(bench: Bench): Promise<void> {
@@ -47,9 +51,11 @@ async function keepsLimits(bench: Bench): Promise<void> {
       const length = [...bench.textOf(part)].length;
       if (part.chars > maxChars || length > maxChars)
         throw new Error(
-          `A text of ${text.length} characters becomes a part of ${Math.max(part.chars, length)}, but maxChars is ${maxChars}. Split the text.`,
+          `A text of ${text.length} characters becomes a part of ${Math.max(part.chars, length)}, but ` +
+            `maxChars is ${maxChars}. Split the text.`,
         );
-      if (part.chars < length) throw new Error(`A part of ${length} characters has chars ${part.chars}. Count chars as the platform does.`);
+      if (part.chars < length)
+        throw new Error(`A part of ${length} characters has chars ${part.chars}. Count chars as the platform does.`);
     }
   }
 }
@@ -59,7 +65,8 @@ async function losesNothing(bench: Bench): Promise<void> {
     const shownText = withoutSpace(joined(bench, partsOf(bench, textReply(text))));
     if (shownText !== withoutSpace(text))
       throw new Error(
-        `The parts of a text of ${text.length} characters show ${shownText.length}, or show them in another order. Each character must appear once, in order.`,
+        `The parts of a text of ${text.length} characters show ${shownText.length}, or show them in another ` +
+          "order. Each character must appear once, in order.",
       );
   }
 }
@@ -122,7 +129,9 @@ async function takesHostileTexts(bench: Bench): Promise<void> {
 async function isPure(bench: Bench): Promise<void> {
   const reply = textReply(`${words(400)} **bold** \`code\``);
   if (!isDeepStrictEqual(partsOf(bench, reply), partsOf(bench, reply)))
-    throw new Error("render returns different parts for the same reply. The result must depend only on the reply and the address.");
+    throw new Error(
+      "render returns different parts for the same reply. The result must depend only on the reply and the address.",
+    );
 }
 
 async function partsAreJson(bench: Bench): Promise<void> {
@@ -130,14 +139,16 @@ async function partsAreJson(bench: Bench): Promise<void> {
     const parts = partsOf(bench, textReply(text));
     if (!isDeepStrictEqual(JSON.parse(JSON.stringify(parts)), parts))
       throw new Error(
-        `Parts are stored in the outbox as JSON, which changes this value: ${shown(parts)}. Omit undefined values and class instances.`,
+        `Parts are stored in the outbox as JSON, which changes this value: ${shown(parts)}. Omit undefined ` +
+          "values and class instances.",
       );
   }
 }
 
 async function sendsNothingEmpty(bench: Bench): Promise<void> {
   const [part] = partsOf(bench, textReply(""));
-  if (part !== undefined) throw new Error(`An empty reply becomes the part ${shown(part)}, but platforms refuse empty messages.`);
+  if (part !== undefined)
+    throw new Error(`An empty reply becomes the part ${shown(part)}, but platforms refuse empty messages.`);
 }
 
 async function hasButtons(bench: Bench): Promise<void> {

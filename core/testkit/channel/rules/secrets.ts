@@ -6,7 +6,11 @@ import { prepare } from "./send.ts";
 
 /** Fails where one of the account's secrets is in a text, plain, in a URL or in base64. */
 function assertAbsent({ secrets }: Bench, text: string, where: string): void {
-  const forms = secrets.flatMap((secret) => [secret, encodeURIComponent(secret), Buffer.from(secret).toString("base64")]);
+  const forms = secrets.flatMap((secret) => [
+    secret,
+    encodeURIComponent(secret),
+    Buffer.from(secret).toString("base64"),
+  ]);
   if (forms.some((form) => text.includes(form)))
     throw new Error(`A secret of the options is in ${where}. Omit URLs and headers with credentials.`);
 }
@@ -17,7 +21,8 @@ async function hidesInOutage(bench: Bench): Promise<void> {
   const send = await prepare(bench, "Hello");
   await bench.fail("away");
   const outcome = await bench.ending(send());
-  const probe = bench.connection.probe === undefined ? undefined : await bench.ending(Promise.resolve(bench.connection.probe()));
+  const probe =
+    bench.connection.probe === undefined ? undefined : await bench.ending(Promise.resolve(bench.connection.probe()));
   assertAbsent(bench, `${reports(bench)}\n${renderFields([outcome, probe])}`, "the log, in a status or in an error");
 }
 

@@ -18,10 +18,14 @@ export async function prepare(bench: Bench, text: string): Promise<() => Promise
 async function errorOf(bench: Bench, send: () => Promise<Receipt>, situation: string): Promise<ChannelError> {
   const outcome = await bench.ending(send());
   if (outcome === "late") throw new Error(`${situation}, and send does not end in time.`);
-  if ("value" in outcome) throw new Error(`${situation}, and send resolves with ${shown(outcome.value)}. It must reject.`);
+  if ("value" in outcome)
+    throw new Error(`${situation}, and send resolves with ${shown(outcome.value)}. It must reject.`);
   const { error } = outcome;
   if (error instanceof ChannelError) return error;
-  throw new Error(`${situation}, and send throws an error that is not a ChannelError, so its outcome would be unknown.`, { cause: error });
+  throw new Error(
+    `${situation}, and send throws an error that is not a ChannelError, so its outcome would be unknown.`,
+    { cause: error },
+  );
 }
 
 /** A known outcome, as a promise. */
@@ -50,13 +54,15 @@ async function arrives(bench: Bench): Promise<void> {
 async function ordered(bench: Bench): Promise<void> {
   const { address } = await bench.meet("Hello");
   const texts = Array.from({ length: 5 }, (_, index) => `message number ${index}`);
-  for (const text of texts) for (const part of bench.render(text, address)) await bench.connection.send(part, address, never);
+  for (const text of texts)
+    for (const part of bench.render(text, address)) await bench.connection.send(part, address, never);
   const seen = () => bench.platform.read().filter((text) => text.includes("message number"));
   await bench.until(
     () => seen().length >= texts.length,
     () => `The person sees ${seen().length} of ${texts.length} messages.`,
   );
-  if (seen().some((text, index) => !text.includes(texts[index] ?? ""))) throw new Error(`The messages arrived as ${shown(seen())}.`);
+  if (seen().some((text, index) => !text.includes(texts[index] ?? "")))
+    throw new Error(`The messages arrived as ${shown(seen())}.`);
 }
 
 async function takesHostileTexts(bench: Bench): Promise<void> {
@@ -87,7 +93,8 @@ async function stopsWhileItHangs(bench: Bench): Promise<void> {
   controller.abort();
   if ((await bench.ending(sending)) === "late")
     throw new Error(
-      "The platform does not respond and the signal was aborted, but send does not end in time. Pass the signal to the request.",
+      "The platform does not respond and the signal was aborted, but send does not end in time. Pass the " +
+        "signal to the request.",
     );
 }
 
@@ -97,7 +104,8 @@ async function saysAway(bench: Bench): Promise<void> {
   const { fate, retryable, reason } = await errorOf(bench, send, "The platform is away");
   if (fate === "not-sent" && !retryable)
     throw new Error(
-      `The platform is unavailable, and send reports ${reason}, not retryable, so the reply would be lost. Make the error retryable.`,
+      `The platform is unavailable, and send reports ${reason}, not retryable, so the reply would be lost. ` +
+        "Make the error retryable.",
     );
 }
 
@@ -107,7 +115,8 @@ async function doubtsCut(bench: Bench): Promise<void> {
   const { fate } = await errorOf(bench, send, "The connection broke after the message was accepted");
   if (fate !== "unknown")
     throw new Error(
-      "The connection broke after the message was accepted, but send reports not-sent, so it would be sent a second time. Report unknown.",
+      "The connection broke after the message was accepted, but send reports not-sent, so it would be sent " +
+        "a second time. Report unknown.",
     );
 }
 
@@ -118,10 +127,12 @@ async function waitsForLimit(bench: Bench): Promise<void> {
   // A channel may also do the waiting itself.
   if (outcome !== "late" && "value" in outcome) return;
   const { fate, retryable, retryAfterMs } = await errorOf(bench, () => again(outcome), "The platform asks for a wait");
-  if (fate !== "not-sent" || !retryable) throw new Error("The platform asks for a wait. The error must be not-sent and retryable.");
+  if (fate !== "not-sent" || !retryable)
+    throw new Error("The platform asks for a wait. The error must be not-sent and retryable.");
   if (retryAfterMs === undefined || retryAfterMs < 2_000)
     throw new Error(
-      `The platform asks for a wait of 2 s, but retryAfterMs is ${retryAfterMs}. Set it to the platform's time in milliseconds.`,
+      `The platform asks for a wait of 2 s, but retryAfterMs is ${retryAfterMs}. Set it to the platform's ` +
+        "time in milliseconds.",
     );
 }
 
@@ -133,7 +144,8 @@ async function refusal(bench: Bench): Promise<ChannelError> {
   // The channel may need a moment to notice the outage.
   for (const from = performance.now(); error === undefined && performance.now() - from < 5_000; await realWait(20)) {
     const outcome = await bench.ending(send());
-    if (outcome === "late" || "error" in outcome) error = await errorOf(bench, () => again(outcome), "The platform refuses every message");
+    if (outcome === "late" || "error" in outcome)
+      error = await errorOf(bench, () => again(outcome), "The platform refuses every message");
   }
   if (error === undefined) throw new Error("The platform refuses every message, but send resolves. It must reject.");
   return error;
@@ -144,14 +156,18 @@ async function namesKnownReason(bench: Bench): Promise<void> {
   const { reason } = await refusal(bench);
   if (findCode(reason, { plugin: bench.definition.codes ?? {} }) === undefined)
     throw new Error(
-      `The error of send has the reason ${shown(reason)}, which is not registered. Declare it in codes, or use one of the gateway's.`,
+      `The error of send has the reason ${shown(reason)}, which is not registered. Declare it in codes, or ` +
+        "use one of the gateway's.",
     );
 }
 
 async function givesUpRefused(bench: Bench): Promise<void> {
   const error = await refusal(bench);
   if (error.retryable || error.fate !== "not-sent")
-    throw new Error("The refusal is permanent. The error must be not-sent and not retryable; otherwise the gateway retries for a day.");
+    throw new Error(
+      "The refusal is permanent. The error must be not-sent and not retryable; otherwise the gateway " +
+        "retries for a day.",
+    );
 }
 
 /** Whether the person sees a message with this text, once everything that is under way has arrived. */
@@ -165,9 +181,19 @@ async function tellsFateOfAbort(bench: Bench): Promise<void> {
   const outcome = await bench.ending(send());
   const isThere = await arrived(bench, "The send was aborted before it began");
   if (outcome !== "late" && "value" in outcome && !isThere)
-    throw new Error("The signal was aborted and nothing was sent, but send resolves. It must reject; otherwise the reply is lost.");
-  if (outcome !== "late" && "error" in outcome && outcome.error instanceof ChannelError && outcome.error.fate === "not-sent" && isThere)
-    throw new Error("The signal was aborted and the message arrived, but send reports not-sent, so it would be sent a second time.");
+    throw new Error(
+      "The signal was aborted and nothing was sent, but send resolves. It must reject; otherwise the reply is lost.",
+    );
+  if (
+    outcome !== "late" &&
+    "error" in outcome &&
+    outcome.error instanceof ChannelError &&
+    outcome.error.fate === "not-sent" &&
+    isThere
+  )
+    throw new Error(
+      "The signal was aborted and the message arrived, but send reports not-sent, so it would be sent a second time.",
+    );
 }
 
 async function prepareWith(bench: Bench, text: string, signal: AbortSignal): Promise<() => Promise<Receipt>> {
@@ -187,7 +213,8 @@ async function doubtsAbort(bench: Bench): Promise<void> {
   if (outcome === "late" || "value" in outcome) return;
   if (outcome.error instanceof ChannelError && outcome.error.fate === "not-sent")
     throw new Error(
-      "A send was aborted after its request had gone out, but reports not-sent. The platform may have accepted it, so report unknown.",
+      "A send was aborted after its request had gone out, but reports not-sent. The platform may have " +
+        "accepted it, so report unknown.",
     );
 }
 
@@ -196,14 +223,20 @@ async function keepsNoListener(bench: Bench): Promise<void> {
   const { signal } = new AbortController();
   const sends = 12;
   for (let count = 0; count < sends; count += 1)
-    for (const part of bench.render(`message number ${count}`, address)) await bench.connection.send(part, address, signal);
+    for (const part of bench.render(`message number ${count}`, address))
+      await bench.connection.send(part, address, signal);
   await bench.until(
     () => getEventListeners(signal, "abort").length < sends,
-    () => `After ${sends} sends, their signal has ${getEventListeners(signal, "abort").length} listeners. Remove each when its send ends.`,
+    () =>
+      `After ${sends} sends, their signal has ${getEventListeners(signal, "abort").length} listeners. ` +
+      "Remove each when its send ends.",
   );
 }
 
-/** What a webhook may name as a recipient. Where it is written into a command of the platform, a part of it may be read as a command. */
+/**
+ * What a webhook may name as a recipient. Where it is written into a command of the platform, a part of it may be read
+ * as a command.
+ */
 const misleading: readonly ((chat: string) => string)[] = [
   (chat) => `${chat},${chat}`,
   (chat) => `${chat} ${chat}`,
@@ -222,7 +255,8 @@ async function reachesOneChat(bench: Bench): Promise<void> {
     const seen = bench.platform.read().slice(before);
     if (seen.length > 0)
       throw new Error(
-        `A message to ${shown(chat)}, which is not a chat, reached the person as ${shown(seen)}. Throw chat_not_found for an id that the platform cannot have.`,
+        `A message to ${shown(chat)}, which is not a chat, reached the person as ${shown(seen)}. Throw ` +
+          "chat_not_found for an id that the platform cannot have.",
       );
   }
   await bench.send("the last one", address);
@@ -231,7 +265,8 @@ async function reachesOneChat(bench: Bench): Promise<void> {
     () => "A message does not arrive after sends to chats that do not exist.",
   );
   const seen = bench.platform.read().slice(before);
-  if (seen.length > 1) throw new Error(`Messages to recipients that do not exist reached the person as ${shown(seen)}.`);
+  if (seen.length > 1)
+    throw new Error(`Messages to recipients that do not exist reached the person as ${shown(seen)}.`);
 }
 
 export const sendRules: readonly Rule[] = [
@@ -240,7 +275,11 @@ export const sendRules: readonly Rule[] = [
   { title: "send > an id that is not a chat reaches no person", needs: [], run: reachesOneChat },
   { title: "send > every text is accepted", needs: [], run: takesHostileTexts },
   { title: "send > an abort ends the send", needs: [], run: stopsAtAbort },
-  { title: "send > an abort ends the send while the platform does not respond", needs: ["hang"], run: stopsWhileItHangs },
+  {
+    title: "send > an abort ends the send while the platform does not respond",
+    needs: ["hang"],
+    run: stopsWhileItHangs,
+  },
   { title: "send > an outage is retryable", needs: ["away"], run: saysAway },
   { title: "send > a broken connection has an unknown outcome", needs: ["cut"], run: doubtsCut },
   { title: "send > the platform's wait is reported", needs: ["limit"], run: waitsForLimit },

@@ -10,7 +10,8 @@ const question = "one two three four five six seven eight nine ten";
 
 async function streamsInOrder(bench: EngineBench): Promise<void> {
   const { text, error } = await bench.run(bench.turn(question));
-  if (text.trim() !== question) throw new Error(`The server sent "${question}", but the engine yields "${text}".`, { cause: error });
+  if (text.trim() !== question)
+    throw new Error(`The server sent "${question}", but the engine yields "${text}".`, { cause: error });
 }
 
 async function streamsAtOnce(bench: EngineBench): Promise<void> {
@@ -38,7 +39,10 @@ async function takesBack(bench: EngineBench): Promise<void> {
   const { text } = await bench.run(bench.turn(question));
   const [word = ""] = question.split(" ");
   if (text.split(word).length > 2)
-    throw new Error(`The server breaks off after "${word}", and the reply is "${text}". Yield restart before the text of another request.`);
+    throw new Error(
+      `The server breaks off after "${word}", and the reply is "${text}". Yield restart before the text of ` +
+        "another request.",
+    );
 }
 
 async function closesAtAbort(bench: EngineBench): Promise<void> {
@@ -68,13 +72,17 @@ async function sendsHistory(bench: EngineBench): Promise<void> {
   await bench.run(bench.turn("second question", { instructions: "Speak like a sailor.", messages }));
   const [request = ""] = bench.server.requests();
   const places = ["Speak like a sailor.", ...messages.map(({ text }) => text)].map((text) => request.indexOf(text));
-  if (places.some((place) => place < 0)) throw new Error("The request lacks the instructions or a message of the turn.");
+  if (places.some((place) => place < 0))
+    throw new Error("The request lacks the instructions or a message of the turn.");
   if (places.slice(1).some((place, index) => index > 0 && place < (places[index] as number)))
     throw new Error("The request contains the messages of the turn in another order. Send the oldest first.");
 }
 
 /** A tool that notes what it is called with. */
-function createTool(answer: (args: Json, signal: AbortSignal) => Promise<Json>): { readonly tool: EngineTool; readonly calls: Json[] } {
+function createTool(answer: (args: Json, signal: AbortSignal) => Promise<Json>): {
+  readonly tool: EngineTool;
+  readonly calls: Json[];
+} {
   const calls: Json[] = [];
   const parameters = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
   return {
@@ -99,7 +107,10 @@ async function askTool(
   const { tool, calls } = createTool(answer);
   if (bench.server.callTool === undefined) throw new Error("server.can lists tools, but the server has no callTool().");
   bench.server.callTool("weather", { city: "Oslo" });
-  const run = await bench.run(bench.turn("How is the weather?", { tools: [tool] }), signal === undefined ? {} : { signal });
+  const run = await bench.run(
+    bench.turn("How is the weather?", { tools: [tool] }),
+    signal === undefined ? {} : { signal },
+  );
   return { ...run, calls };
 }
 
@@ -125,7 +136,9 @@ async function survivesTools(bench: EngineBench): Promise<void> {
     throw new Error("The tool is broken.");
   });
   if (error !== undefined || text.trim() === "")
-    throw new Error(`A failed tool ended the turn. Return the error to the model and continue. ${String(error)}`, { cause: error });
+    throw new Error(`A failed tool ended the turn. Return the error to the model and continue. ${String(error)}`, {
+      cause: error,
+    });
 }
 
 async function abortsTools(bench: EngineBench): Promise<void> {
@@ -143,7 +156,8 @@ async function abortsTools(bench: EngineBench): Promise<void> {
       }),
     stop.signal,
   );
-  if (!reached) throw new Error("A turn was aborted while a tool ran, but the tool's signal was not. Pass the signal on.");
+  if (!reached)
+    throw new Error("A turn was aborted while a tool ran, but the tool's signal was not. Pass the signal on.");
 }
 
 /** What the operator reads of a failure, as a code; any of them is right. */
@@ -169,9 +183,12 @@ async function failure(bench: EngineBench, kind: Exclude<ModelFailure, "hang">):
   if (error === undefined || events.some(({ type }) => type === "done"))
     throw new Error(`The server fails (${kind}), but the turn ends with done. Throw an EngineError.`);
   if (!(error instanceof EngineError))
-    throw new Error(`The server fails (${kind}), and the engine throws an error that is not an EngineError: ${String(error)}.`, {
-      cause: error,
-    });
+    throw new Error(
+      `The server fails (${kind}), and the engine throws an error that is not an EngineError: ${String(error)}.`,
+      {
+        cause: error,
+      },
+    );
   return error;
 }
 
@@ -194,7 +211,8 @@ function named(kind: Exclude<ModelFailure, "hang">): EngineRule {
 async function hidesKey(bench: EngineBench): Promise<void> {
   const error = await failure(bench, "unauthorized");
   const keys = Object.values(bench.server.turn.providers).flatMap(({ apiKey = [] }) => apiKey);
-  if (keys.length === 0) throw new Error("The providers of the server have no apiKey. Set one, so that the test can detect leaks.");
+  if (keys.length === 0)
+    throw new Error("The providers of the server have no apiKey. Set one, so that the test can detect leaks.");
   const said = [error.message, error.hint, ...bench.logged, renderFields({ ...error, cause: undefined })].join("\n");
   if (keys.some((key) => said.includes(key)))
     throw new Error("The key of a provider is in an error or in the log. Remove it from the server's texts.");

@@ -20,13 +20,17 @@ async function endsOnce({ run, turn }: EngineBench): Promise<void> {
   const ends = events.filter(({ type }) => type === "done").length;
   if (error !== undefined) throw new Error(`A turn fails: ${String(error)}.`, { cause: error });
   if (ends !== 1 || events.at(-1)?.type !== "done")
-    throw new Error(`A turn has ${ends} done events, and its last event is ${events.at(-1)?.type}. End with one done event.`);
+    throw new Error(
+      `A turn has ${ends} done events, and its last event is ${events.at(-1)?.type}. End with one done event.`,
+    );
 }
 
 async function says(bench: EngineBench): Promise<void> {
   const { text, events } = await answered(bench, "Hello, how are you?");
   if (text.trim() === "")
-    throw new Error(`A turn has no text, only ${events.map(({ type }) => type).join(", ")}. Throw an EngineError if there is no reply.`);
+    throw new Error(
+      `A turn has no text, only ${events.map(({ type }) => type).join(", ")}. ` + "Throw an EngineError if it failed.",
+    );
 }
 
 async function changesNothing(bench: EngineBench): Promise<void> {
@@ -38,7 +42,8 @@ async function keepsApart(bench: EngineBench): Promise<void> {
   const texts = Array.from({ length: 5 }, (_, index) => `question number ${index} of several`);
   const alone = await answered(bench, texts[0] as string);
   const runs = await Promise.all(texts.map((text) => answered(bench, text)));
-  if (runs[0]?.text !== alone.text) throw new Error("A turn replies differently while others run. Several turns run at once.");
+  if (runs[0]?.text !== alone.text)
+    throw new Error("A turn replies differently while others run. Several turns run at once.");
   if (new Set(runs.map(({ text }) => text)).size === 1 && alone.text.includes("number 0"))
     throw new Error("Simultaneous turns have the same reply. Keep the state of a turn inside the turn.");
 }
@@ -47,9 +52,13 @@ async function takesAnyText(bench: EngineBench): Promise<void> {
   for (const text of ["", " ", "\u0000", "\ud83d", "x".repeat(100_000), "<b>&amp;", "{{ template }}"]) {
     const { error } = await bench.run(bench.turn(text));
     if (error !== undefined && !(error instanceof EngineError))
-      throw new Error(`For a text of ${text.length} characters, the engine throws an error that is not an EngineError: ${String(error)}.`, {
-        cause: error,
-      });
+      throw new Error(
+        `For a text of ${text.length} characters, the engine throws an error that is not an EngineError: ` +
+          `${String(error)}.`,
+        {
+          cause: error,
+        },
+      );
   }
 }
 
@@ -80,7 +89,11 @@ async function leavesNothing(bench: EngineBench): Promise<void> {
   await answered(bench, "Hello");
   const left = watchLeftovers(bench);
   await answered(bench, "Hello again");
-  await untilNothingIsLeft(bench, left, (words) => `After a turn, ${words} remain. Close every connection, and stop every timer.`);
+  await untilNothingIsLeft(
+    bench,
+    left,
+    (words) => `After a turn, ${words} remain. Close every connection, and stop every timer.`,
+  );
 }
 
 /** The reader leaves in the middle, as at `/stop`. */
@@ -92,7 +105,11 @@ async function leavesNothingBehindReader(bench: EngineBench): Promise<void> {
     [Symbol.asyncIterator]();
   await stream.next();
   await Promise.race([stream.return?.(), realWait(2_000)]);
-  await untilNothingIsLeft(bench, left, (words) => `The reader left a turn early, and ${words} remain. Clean up in finally.`);
+  await untilNothingIsLeft(
+    bench,
+    left,
+    (words) => `The reader left a turn early, and ${words} remain. Clean up in finally.`,
+  );
 }
 
 async function keepsNoListener(bench: EngineBench): Promise<void> {
@@ -101,7 +118,9 @@ async function keepsNoListener(bench: EngineBench): Promise<void> {
   for (let count = 0; count < turns; count += 1) await bench.run(bench.turn("Hello"), { signal });
   await bench.until(
     () => getEventListeners(signal, "abort").length < turns,
-    () => `After ${turns} turns, their signal has ${getEventListeners(signal, "abort").length} listeners. Remove each when its turn ends.`,
+    () =>
+      `After ${turns} turns, their signal has ${getEventListeners(signal, "abort").length} listeners. ` +
+      "Remove each when its turn ends.",
   );
 }
 

@@ -25,8 +25,7 @@ export function openAccess(call: CliCall, { at }: { readonly at: string }, setti
   const preset = call.preset("gmail");
   const credentials = createCredentials(settings, { secret: preset.secret, store, at });
   const isService = settings.serviceAccount !== undefined;
-  const tokensFor = (scope: string, subject?: string) =>
-    createTokens(credentials, { scope, ...(subject === undefined ? {} : { subject }), now, signal });
+  const tokensFor = (scope: string, subject?: string) => createTokens(credentials, { scope, subject, now, signal });
   const mailTokens = tokensFor(readScope, isService ? settings.account : undefined);
   // An emulator has no tokens, and must not receive Google's.
   const noticeTokens = settings.emulator ? withoutToken : isService ? tokensFor(pubsubScope) : mailTokens;
@@ -40,7 +39,9 @@ export function openAccess(call: CliCall, { at }: { readonly at: string }, setti
     },
     async newestSubject(label) {
       const get = (path: string) => callApi(mailTokens, `${user}${path}`, { doing: "read the mailbox", signal });
-      const { messages = [] } = (await get(`messages?${new URLSearchParams({ labelIds: label, maxResults: "1" })}`)) as {
+      const { messages = [] } = (await get(
+        `messages?${new URLSearchParams({ labelIds: label, maxResults: "1" })}`,
+      )) as {
         readonly messages?: readonly { readonly id: string }[];
       };
       const [newest] = messages;

@@ -24,16 +24,22 @@ export interface MailboxPlace {
 /** The section itself if it is about this mailbox, otherwise one of its accounts. */
 export async function placeOf(call: CliCall): Promise<MailboxPlace> {
   const given = await textOrAsk(call, "account", { question: "Mail address of the mailbox" });
-  if (!/^[^\s@"\\[\]]+@[^\s@"\\[\]]+$/.test(given)) throw new UsageError(`--account is the mail address of the mailbox, not "${given}".`);
+  if (!/^[^\s@"\\[\]]+@[^\s@"\\[\]]+$/.test(given))
+    throw new UsageError(`--account is the mail address of the mailbox, not "${given}".`);
   const section = ((await call.preset("gmail").settings()) ?? {}) as GmailSection;
-  const isIt = (value: Json | undefined): value is string => typeof value === "string" && value.toLowerCase() === given.toLowerCase();
+  const isIt = (value: Json | undefined): value is string =>
+    typeof value === "string" && value.toLowerCase() === given.toLowerCase();
   const { apiRoot, pubsubRoot } = section;
-  const roots: GmailSection = { ...(apiRoot !== undefined && { apiRoot }), ...(pubsubRoot !== undefined && { pubsubRoot }) };
-  if (isIt(section.account)) return { address: section.account, name: section.account, path: [], at: "", existing: section, roots };
+  const roots: GmailSection = {
+    ...(apiRoot !== undefined && { apiRoot }),
+    ...(pubsubRoot !== undefined && { pubsubRoot }),
+  };
+  if (isIt(section.account))
+    return { address: section.account, name: section.account, path: [], at: "", existing: section, roots };
   const accounts = (section.accounts ?? {}) as Readonly<Record<string, GmailSection>>;
   const [name, existing] = Object.entries(accounts).find(([id, one]) => isIt(one.account) || isIt(id)) ?? [given];
   const address = isIt(existing?.account) ? existing.account : given;
-  return { address, name, path: ["accounts", name], at: `accounts.${name}.`, roots, ...(existing === undefined ? {} : { existing }) };
+  return { address, name, path: ["accounts", name], at: `accounts.${name}.`, roots, existing };
 }
 
 export interface WantedGmail extends MailboxPlace {
@@ -58,7 +64,8 @@ export function wantedGmail(call: CliCall, place: MailboxPlace): WantedGmail {
   const credentials = serviceAccount === undefined ? file("credentials", "credentials") : existing.credentials;
   if (credentials === undefined && serviceAccount === undefined)
     throw new UsageError(
-      "--credentials is missing: the JSON of an OAuth client of the type Desktop app, from https://console.cloud.google.com/apis/credentials.",
+      "--credentials is missing: the JSON of an OAuth client of the type Desktop app, from " +
+        "https://console.cloud.google.com/apis/credentials.",
     );
   const mode = (textOf(call, "mode") ?? existing.mode ?? "poll") as GmailSettings["mode"];
   const label = textOf(call, "label") ?? existing.label ?? "INBOX";
@@ -85,10 +92,13 @@ function pushOf(call: CliCall, existing: GmailSection): { readonly endpoint: str
   const email = textOf(call, "push-service-account") ?? now.serviceAccount;
   if (endpoint === undefined || !/^https:\/\/[^/\s]/.test(endpoint))
     throw new UsageError(
-      "--push-endpoint is missing: the public address of the gateway with https, and /plugins/mail/gmail/ with the name of the account.",
+      "--push-endpoint is missing: the public address of the gateway with https, and /plugins/mail/gmail/ " +
+        "with the name of the account.",
     );
   if (email === undefined)
-    throw new UsageError("--push-service-account is missing: the mail address of the service account that Google posts as.");
+    throw new UsageError(
+      "--push-service-account is missing: the mail address of the service account that Google posts as.",
+    );
   return { endpoint, email };
 }
 
@@ -98,13 +108,24 @@ export async function settingsOf(
   { path, existing = {}, roots }: MailboxPlace,
   wanted: GmailSection,
 ): Promise<GmailSettings> {
-  const defaults = { enabled: true, maxBytes: 20_000, maxCatchUp: 50, maxPerHour: 60, requireAuth: false, includeOwn: false };
+  const defaults = {
+    enabled: true,
+    maxBytes: 20_000,
+    maxCatchUp: 50,
+    maxPerHour: 60,
+    requireAuth: false,
+    includeOwn: false,
+  };
   const one = { ...defaults, ...existing, ...wanted, enabled: true };
   const [settings] = [
     ...gmailMailboxesIn((path.length === 0 ? one : { ...roots, accounts: { [path[1] ?? ""]: one } }) as Json).values(),
   ].slice(-1);
   if (settings === undefined)
-    throw new SourceError("setup", "The mailbox has no credentials.", `\`${call.program} webhooks gmail setup\` adds them.`);
+    throw new SourceError(
+      "setup",
+      "The mailbox has no credentials.",
+      `\`${call.program} webhooks gmail setup\` adds them.`,
+    );
   return settings.settings;
 }
 

@@ -36,7 +36,9 @@ export async function checkGmail(
   });
   const label = await steps.step("label", "Looking for the label", async () => {
     const labels = await access.api.labels();
-    const found = labels.find(({ id, name }) => id === settings.label || name.toLowerCase() === settings.label.toLowerCase());
+    const found = labels.find(
+      ({ id, name }) => id === settings.label || name.toLowerCase() === settings.label.toLowerCase(),
+    );
     if (found === undefined) {
       const names = labels.map(({ name }) => name).slice(0, mostNames);
       throw new SourceError(
@@ -50,8 +52,11 @@ export async function checkGmail(
   let newest: string | undefined;
   await steps.step("newest mail", "Reading the newest mail", async () => {
     newest = await access.newestSubject(label);
-    return well(newest === undefined ? `${settings.label} has no mail yet.` : `The newest mail of ${settings.label} can be read.`);
+    return well(
+      newest === undefined ? `${settings.label} has no mail yet.` : `The newest mail of ${settings.label} can be read.`,
+    );
   });
   // Proof for the person at the terminal; redirected output may end up in a log.
-  if (newest !== undefined && call.terminal !== undefined) call.say(`        its subject:    ${oneLine(newest) || "(empty)"}`);
+  if (newest !== undefined && call.terminal !== undefined)
+    call.say(`        its subject:    ${oneLine(newest) || "(empty)"}`);
 }

@@ -38,8 +38,11 @@ export interface SubscriptionSettings {
 }
 
 export function createCloud({ roots }: Pick<GmailSettings, "roots">, tokens: Tokens, signal: AbortSignal): Cloud {
-  const ask = (path: string, doing: string, more: { readonly method?: "GET" | "POST" | "PUT" | "DELETE"; readonly json?: object } = {}) =>
-    callApi(tokens, `${roots.pubsub}/v1/${path}`, { doing, signal, ...more });
+  const ask = (
+    path: string,
+    doing: string,
+    more: { readonly method?: "GET" | "POST" | "PUT" | "DELETE"; readonly json?: object } = {},
+  ) => callApi(tokens, `${roots.pubsub}/v1/${path}`, { doing, signal, ...more });
 
   /** `undefined` if it does not exist. */
   async function look(path: string, doing: string): Promise<Readonly<Record<string, unknown>> | undefined> {
@@ -61,7 +64,8 @@ export function createCloud({ roots }: Pick<GmailSettings, "roots">, tokens: Tok
     }
   }
 
-  const policyOf = (topic: string) => look(`${topic}:getIamPolicy`, "read the permissions of the topic") as Promise<Policy | undefined>;
+  const policyOf = (topic: string) =>
+    look(`${topic}:getIamPolicy`, "read the permissions of the topic") as Promise<Policy | undefined>;
 
   return {
     hasTopic: async (topic) => (await look(topic, "read the topic")) !== undefined,
@@ -95,9 +99,20 @@ export function createCloud({ roots }: Pick<GmailSettings, "roots">, tokens: Tok
       const pushConfig =
         push === undefined
           ? {}
-          : { pushConfig: { pushEndpoint: push.endpoint, oidcToken: { serviceAccountEmail: push.email, audience: push.endpoint } } };
+          : {
+              pushConfig: {
+                pushEndpoint: push.endpoint,
+                oidcToken: { serviceAccountEmail: push.email, audience: push.endpoint },
+              },
+            };
       // Without an expiration policy the subscription ends after 31 days without mail.
-      const settings = { topic, ackDeadlineSeconds: 60, messageRetentionDuration: "86400s", expirationPolicy: {}, ...pushConfig };
+      const settings = {
+        topic,
+        ackDeadlineSeconds: 60,
+        messageRetentionDuration: "86400s",
+        expirationPolicy: {},
+        ...pushConfig,
+      };
       return make(subscription, settings, "create the subscription");
     },
     async remove(name) {
@@ -123,7 +138,9 @@ function refusedPublisher(error: unknown): unknown {
   if (status === undefined || status >= 500 || status === 401 || status === 429) return error;
   return new SourceError(
     "setup",
-    `Google does not allow Gmail to publish to the topic (${status}): probably a policy of the organisation, iam.allowedPolicyMemberDomains.`,
-    "An administrator can allow gmail-api-push@system.gserviceaccount.com. Until then the mailbox is polled, which needs no topic.",
+    `Google does not allow Gmail to publish to the topic (${status}): probably a policy of the ` +
+      "organisation, iam.allowedPolicyMemberDomains.",
+    "An administrator can allow gmail-api-push@system.gserviceaccount.com. Until then the mailbox is " +
+      "polled, which needs no topic.",
   );
 }

@@ -1,4 +1,7 @@
-/** The user's permission to read a mailbox: OAuth for desktop apps, with PKCE and a redirect to this machine (RFC 7636, RFC 8252). */
+/**
+ * The user's permission to read a mailbox: OAuth for desktop apps, with PKCE and a redirect to this machine (RFC 7636,
+ * RFC 8252).
+ */
 import { spawn } from "node:child_process";
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -22,7 +25,11 @@ const again = "Run the command again, and leave every box ticked.";
 export async function askPermission(
   call: Pick<CliCall, "terminal" | "signal" | "progress">,
   client: OAuthClient,
-  { address, scopes, opensBrowser }: { readonly address: string; readonly scopes: readonly string[]; readonly opensBrowser: boolean },
+  {
+    address,
+    scopes,
+    opensBrowser,
+  }: { readonly address: string; readonly scopes: readonly string[]; readonly opensBrowser: boolean },
 ): Promise<Permission> {
   const state = randomBytes(24).toString("base64url");
   const verifier = randomBytes(48).toString("base64url");
@@ -46,8 +53,11 @@ export async function askPermission(
     const doing = `Open this address in a browser and allow it: ${url.href}`;
     const isHeadless = call.terminal !== undefined && !opensBrowser;
     if (opensBrowser) openBrowser(url.href);
-    const pasted = isHeadless ? call.terminal.ask(`${doing}\nThen paste the address that the browser was redirected to`) : undefined;
-    const answer = pasted === undefined ? call.progress(doing, landed(landing.answer, call.signal)) : pasted.then(answerIn);
+    const pasted = isHeadless
+      ? call.terminal.ask(`${doing}\nThen paste the address that the browser was redirected to`)
+      : undefined;
+    const answer =
+      pasted === undefined ? call.progress(doing, landed(landing.answer, call.signal)) : pasted.then(answerIn);
     const code = codeIn(await answer, state);
     return await exchange(client, { code, verifier, redirectUri: landing.redirectUri, scopes, signal: call.signal });
   } finally {
@@ -83,7 +93,9 @@ async function openLanding(
 async function landed(answer: Promise<URLSearchParams>, signal: AbortSignal): Promise<URLSearchParams> {
   const ended = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
   const late = new Promise<never>((_, reject) => {
-    ended.addEventListener("abort", () => reject(new SourceError("setup", "The permission was not granted.", again)), { once: true });
+    ended.addEventListener("abort", () => reject(new SourceError("setup", "The permission was not granted.", again)), {
+      once: true,
+    });
   });
   return await Promise.race([answer, late]);
 }
@@ -148,7 +160,11 @@ async function exchange(
   if (status !== 200 || typeof access_token !== "string")
     throw new SourceError("setup", `Google did not accept the permission (${status}).`, "Run the command again.");
   if (typeof refresh_token !== "string")
-    throw new SourceError("setup", "Google sent no refresh token.", "Check that the OAuth client is of the type Desktop app.");
+    throw new SourceError(
+      "setup",
+      "Google sent no refresh token.",
+      "Check that the OAuth client is of the type Desktop app.",
+    );
   const granted = String(scope ?? "").split(" ");
   const missing = scopes.filter((one) => !granted.includes(one));
   if (missing.length > 0) throw new SourceError("setup", `A permission was left out: ${missing.join(", ")}.`, again);

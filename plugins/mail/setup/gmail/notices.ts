@@ -65,7 +65,8 @@ export async function prepareNotices(
     if (topicFound === "made") await removeAgain(call, steps, { cloud, address, topic });
     return undefined;
   }
-  const push = pushEndpoint === undefined ? {} : { push: { endpoint: pushEndpoint, email: settings.push?.serviceAccount ?? "" } };
+  const push =
+    pushEndpoint === undefined ? {} : { push: { endpoint: pushEndpoint, email: settings.push?.serviceAccount ?? "" } };
   const subscriptionFound = await ensured(steps, {
     ...{ step: "subscription", doing: "Checking the subscription" },
     ...{ well: `${subscription} exists, and never expires.`, missing: `create ${subscription}` },
@@ -73,12 +74,15 @@ export async function prepareNotices(
     make: () => cloud.makeSubscription(subscription, { topic, ...push }),
   });
   if (subscriptionFound === "made") await noteMade(call, address, { subscription });
-  const wasAnnounced = wanted.existing?.mode === mode && [topicFound, publisher, subscriptionFound].every((one) => one === "there");
+  const wasAnnounced =
+    wanted.existing?.mode === mode && [topicFound, publisher, subscriptionFound].every((one) => one === "there");
   await steps.step("announcement", "Asking Gmail to announce mail", async () => {
     if (steps.dryRun && wasAnnounced) return kept("The gateway renews it.");
     if (steps.dryRun) return { outcome: "would", detail: "ask Gmail to announce mail to the topic", value: undefined };
     const labels = await api.labels();
-    const label = labels.find(({ id, name }) => id === settings.label || name.toLowerCase() === settings.label.toLowerCase());
+    const label = labels.find(
+      ({ id, name }) => id === settings.label || name.toLowerCase() === settings.label.toLowerCase(),
+    );
     const { expiration } = await api.watch(topic, label?.id ?? settings.label);
     const detail = `Until ${new Date(Number(expiration)).toISOString().slice(0, 10)}; the gateway renews it.`;
     return wasAnnounced ? kept(detail) : done(detail);
@@ -105,8 +109,10 @@ async function found({ dryRun }: Steps, { well, missing, isThere, make }: Piece)
   return (await make()) ? { ...done(well), value: "made" } : { ...kept(well), value: "there" };
 }
 
-const ensured = (steps: Steps, { step, doing, ...piece }: Piece & { readonly step: string; readonly doing: string }): Promise<Found> =>
-  steps.step(step, doing, () => found(steps, piece));
+const ensured = (
+  steps: Steps,
+  { step, doing, ...piece }: Piece & { readonly step: string; readonly doing: string },
+): Promise<Found> => steps.step(step, doing, () => found(steps, piece));
 
 /** A polled mailbox needs no topic. */
 async function removeAgain(
@@ -135,16 +141,23 @@ export function namesOf(call: CliCall, { at, wanted }: WantedGmail): Names {
     const name = typeof value === "string" ? value : defaultName;
     if (name.includes("/")) return name;
     const project = wanted.project ?? projectOf(call, at, wanted);
-    if (project === undefined) throw new UsageError("--project is missing: the Google Cloud project of the topic and the subscription.");
+    if (project === undefined)
+      throw new UsageError("--project is missing: the Google Cloud project of the topic and the subscription.");
     return `projects/${project}/${kind}/${name}`;
   };
   return { topic: whole("topics", wanted.topic), subscription: whole("subscriptions", wanted.subscription) };
 }
 
 /** Gmail publishes only to a topic in the project of the OAuth client. */
-function projectOf(call: CliCall, at: string, { credentials, serviceAccount }: WantedGmail["wanted"]): string | undefined {
+function projectOf(
+  call: CliCall,
+  at: string,
+  { credentials, serviceAccount }: WantedGmail["wanted"],
+): string | undefined {
   const preset = call.preset("gmail");
   if (serviceAccount === undefined) return readClientFile(preset.secret(credentials, `${at}credentials`)).project;
-  const { project_id } = JSON.parse(preset.secret(serviceAccount, `${at}serviceAccount`)) as { readonly project_id?: string };
+  const { project_id } = JSON.parse(preset.secret(serviceAccount, `${at}serviceAccount`)) as {
+    readonly project_id?: string;
+  };
   return project_id;
 }

@@ -13,13 +13,20 @@ import { type OAuthClient, readClientFile } from "./client.ts";
 import { askPermission } from "./consent.ts";
 
 /** `false` if a dry run has found that there is none yet. */
-export async function givePermission(call: CliCall, steps: Steps, wanted: WantedGmail, settings: GmailSettings): Promise<boolean> {
+export async function givePermission(
+  call: CliCall,
+  steps: Steps,
+  wanted: WantedGmail,
+  settings: GmailSettings,
+): Promise<boolean> {
   const isService = settings.serviceAccount !== undefined;
   const client = isService ? undefined : await readClient(call, steps, wanted);
   if (client === undefined || settings.refreshToken !== undefined) {
     await steps.step("permission", "Asking for an access token", async () => {
       await openAccess(call, wanted, settings).mailTokens.token();
-      return wanted.existed ? kept("It is valid.") : done(isService ? "The service account may read the mailbox." : "It is valid.");
+      return wanted.existed
+        ? kept("It is valid.")
+        : done(isService ? "The service account may read the mailbox." : "It is valid.");
     });
     return true;
   }
@@ -37,7 +44,10 @@ export async function givePermission(call: CliCall, steps: Steps, wanted: Wanted
 async function readClient(call: CliCall, steps: Steps, { at, wanted, existed }: WantedGmail): Promise<OAuthClient> {
   return await steps.step("credentials", "Reading the credentials", async () => {
     const client = readClientFile(call.preset("gmail").secret(wanted.credentials, `${at}credentials`));
-    const detail = `The OAuth client${client.project === undefined ? "" : ` of the project ${client.project}`} can be read.`;
+    const detail =
+      "The OAuth " +
+      `client${client.project === undefined ? "" : ` of the project ${client.project}`} can be ` +
+      "read.";
     return { ...(existed ? kept(detail) : done(detail)), value: client };
   });
 }
@@ -47,7 +57,12 @@ interface Asked {
   readonly scopes: readonly string[];
 }
 
-async function isPermitted(call: CliCall, wanted: WantedGmail, settings: GmailSettings, { client, scopes }: Asked): Promise<boolean> {
+async function isPermitted(
+  call: CliCall,
+  wanted: WantedGmail,
+  settings: GmailSettings,
+  { client, scopes }: Asked,
+): Promise<boolean> {
   const grant = await readGrant(call.store, wanted.address);
   if (grant === undefined || grant.clientId !== client.clientId) return false;
   if (!scopes.every((scope) => grant.scopes?.includes(scope) === true)) return false;
@@ -60,9 +75,18 @@ async function isPermitted(call: CliCall, wanted: WantedGmail, settings: GmailSe
   }
 }
 
-async function ask(call: CliCall, { address }: WantedGmail, { roots }: GmailSettings, { client, scopes }: Asked): Promise<void> {
+async function ask(
+  call: CliCall,
+  { address }: WantedGmail,
+  { roots }: GmailSettings,
+  { client, scopes }: Asked,
+): Promise<void> {
   const opensBrowser = call.terminal !== undefined && !isSet(call, "no-browser");
-  const { refreshToken, accessToken, scopes: granted } = await askPermission(call, client, { address, scopes, opensBrowser });
+  const {
+    refreshToken,
+    accessToken,
+    scopes: granted,
+  } = await askPermission(call, client, { address, scopes, opensBrowser });
   const tokens = { token: async () => accessToken };
   const url = `${roots.gmail}/gmail/v1/users/me/profile`;
   const { emailAddress } = (await callApi(tokens, url, { doing: "open the mailbox", signal: call.signal })) as {

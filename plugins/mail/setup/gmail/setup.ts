@@ -48,7 +48,11 @@ async function noticesOf(
   return (await prepareNotices(call, steps, parts)) ?? { mode: "poll" };
 }
 
-async function writeMailbox(call: CliCall, steps: Steps, wanted: WantedGmail & { readonly undo: () => Promise<void> }): Promise<void> {
+async function writeMailbox(
+  call: CliCall,
+  steps: Steps,
+  wanted: WantedGmail & { readonly undo: () => Promise<void> },
+): Promise<void> {
   const preset = call.preset("gmail");
   const { path, at, existing, undo } = wanted;
   const changes = changesIn(wanted);
@@ -61,7 +65,9 @@ async function writeMailbox(call: CliCall, steps: Steps, wanted: WantedGmail & {
     try {
       if (existing === undefined) await preset.set(path, changes);
       // Credentials are written last, because the mailbox is watched once they are set.
-      else for (const [key, value] of Object.entries(changes).sort(credentialsLast)) await preset.set([...path, key], value);
+      else
+        for (const [key, value] of Object.entries(changes).sort(credentialsLast))
+          await preset.set([...path, key], value);
     } catch (error) {
       await undo();
       throw error;
@@ -70,7 +76,8 @@ async function writeMailbox(call: CliCall, steps: Steps, wanted: WantedGmail & {
 }
 
 const isCredential = (key: string) => Number(key === "credentials" || key === "serviceAccount");
-const credentialsLast = ([one]: readonly [string, Json], [other]: readonly [string, Json]) => isCredential(one) - isCredential(other);
+const credentialsLast = ([one]: readonly [string, Json], [other]: readonly [string, Json]) =>
+  isCredential(one) - isCredential(other);
 
 async function nextLines(call: CliCall, { dryRun }: Steps): Promise<readonly string[]> {
   if (dryRun) return ["This was a dry run: nothing was changed."];

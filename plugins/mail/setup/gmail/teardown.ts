@@ -17,18 +17,22 @@ export const teardownGmail = (call: CliCall): Promise<CliAnswer> =>
     const place = await placeOf(call);
     const names = { source: "gmail", account: place.address };
     return runSteps(call, { dryRun: isSet(call, "dry-run"), failed: names }, async (steps) => {
-      // Notices first: they need the credentials of the configuration. The mailbox is removed here even if Google refuses.
+      // Notices first: they need the credentials of the configuration. The mailbox is removed here even if Google
+      // refuses.
       const noticesEnded = await removeNotices(call, steps, place);
       await removeSettings(call, steps, place);
       // A mailbox that is still watched would ask its owner for a new login.
       const ends = [noticesEnded, await returnPermission(call, steps, place)];
       await forgetMailbox(call, steps, { source: "gmail", account: place.name });
       const ok = !ends.includes(false);
-      return steps.answer(names, [ok ? ending(steps) : "Everything else was done. Fix the failed steps above."], { ok });
+      return steps.answer(names, [ok ? ending(steps) : "Everything else was done. Fix the failed steps above."], {
+        ok,
+      });
     });
   });
 
-const ending = ({ dryRun }: Steps) => (dryRun ? "This was a dry run: nothing was changed." : "The mailbox itself was not changed.");
+const ending = ({ dryRun }: Steps) =>
+  dryRun ? "This was a dry run: nothing was changed." : "The mailbox itself was not changed.";
 
 /** `false` if something is left at Google. */
 async function removeNotices(call: CliCall, steps: Steps, place: MailboxPlace): Promise<boolean> {
@@ -50,7 +54,8 @@ async function removeNotices(call: CliCall, steps: Steps, place: MailboxPlace): 
     });
   const isStopped = !isAnnounced || (await attempt("stop the announcements of Gmail", ({ stop }) => stop())) === true;
   let left = 0;
-  for (const name of all) if ((await attempt(`delete ${name}`, ({ cloud }) => cloud.remove(name))) === undefined) left += 1;
+  for (const name of all)
+    if ((await attempt(`delete ${name}`, ({ cloud }) => cloud.remove(name))) === undefined) left += 1;
   // What could not be deleted remains recorded as ours.
   if (!steps.dryRun && left === 0) await call.store.delete(madePlace(address));
   return isStopped && left === 0;
@@ -62,11 +67,15 @@ async function removeSettings(call: CliCall, steps: Steps, { path, at, existing 
     await steps.step("configuration", "Looking", async () => kept("The mailbox is not configured."));
     return;
   }
-  await steps.change("configuration", `remove the mailbox from hooks.gmail${at === "" ? "" : `.${at.slice(0, -1)}`}`, async () => {
-    if (path.length > 0) await preset.set(path, undefined);
-    // The section also contains settings that do not belong to the mailbox.
-    else for (const key of owned) await preset.set([key], undefined);
-  });
+  await steps.change(
+    "configuration",
+    `remove the mailbox from hooks.gmail${at === "" ? "" : `.${at.slice(0, -1)}`}`,
+    async () => {
+      if (path.length > 0) await preset.set(path, undefined);
+      // The section also contains settings that do not belong to the mailbox.
+      else for (const key of owned) await preset.set([key], undefined);
+    },
+  );
 }
 
 /** `false` if Google has not revoked it; it stays stored for another attempt. */
@@ -88,7 +97,10 @@ async function returnPermission(call: CliCall, steps: Steps, { address }: Mailbo
 
 const byHand = "Run teardown again, or remove the permission at https://myaccount.google.com/permissions.";
 
-async function revoke({ signal }: CliCall, { refreshToken, revokeUri = "https://oauth2.googleapis.com/revoke" }: Grant): Promise<void> {
+async function revoke(
+  { signal }: CliCall,
+  { refreshToken, revokeUri = "https://oauth2.googleapis.com/revoke" }: Grant,
+): Promise<void> {
   const answer = await send(revokeUri, {
     method: "POST",
     headers: { "content-type": "application/x-www-form-urlencoded" },

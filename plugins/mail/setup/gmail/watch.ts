@@ -38,6 +38,10 @@ export const runGmail = (call: CliCall): Promise<CliAnswer> =>
     const watched = await settingsOf(call, place, {});
     // Push notifications go to a gateway, so the mailbox is polled here.
     const settings = watched.mode === "push" ? { ...watched, mode: "poll" as const, pollSeconds: 30 } : watched;
-    const source = createGmailSource(place.name, settings, { host: call, secret: call.preset("gmail").secret, at: place.at });
+    const source = createGmailSource(place.name, settings, {
+      host: call,
+      secret: call.preset("gmail").secret,
+      at: place.at,
+    });
     return runMailbox(call, { source: "gmail", account: place.name }, settings, source);
   });

@@ -1,5 +1,6 @@
 /**
- * The target of `webhooks imap setup`: the settings of the account, from its options, the existing settings, the provider and questions.
+ * The target of `webhooks imap setup`: the settings of the account, from its options, the existing settings, the
+ * provider and questions.
  */
 import { resolve } from "node:path";
 import type { CliCall, Json } from "service-gateway/sdk";
@@ -38,13 +39,20 @@ export async function wantedAccount(
     user: asked,
   }: { readonly account: string; readonly existing: Existing | undefined; readonly user: string | undefined },
 ): Promise<WantedAccount> {
-  const user = asked ?? existing?.user ?? (await textOrAsk(call, "user", { question: "User name, mostly the mail address" }));
+  const user =
+    asked ?? existing?.user ?? (await textOrAsk(call, "user", { question: "User name, mostly the mail address" }));
   const given = textOf(call, "host") ?? existing?.host;
   const provider = providerOf(user, given);
-  const host = given ?? provider?.host ?? (await textOrAsk(call, "host", { question: "Name of the IMAP server", missing: noHost(user) }));
+  const host =
+    given ??
+    provider?.host ??
+    (await textOrAsk(call, "host", { question: "Name of the IMAP server", missing: noHost(user) }));
   const tls = tlsOf(call, existing?.tls) ?? provider?.tls ?? true;
   const port =
-    numberOf(call, "port", { from: 1, to: 65_535 }) ?? existing?.port ?? (provider?.host === host ? provider.port : undefined) ?? 993;
+    numberOf(call, "port", { from: 1, to: 65_535 }) ??
+    existing?.port ??
+    (provider?.host === host ? provider.port : undefined) ??
+    993;
   const folders = listOf(call, "folder") ?? existing?.folders ?? ["INBOX"];
   if (folders.length > maxFolders) throw new UsageError(`--folder may be given at most ${maxFolders} times.`);
   const pollSeconds = numberOf(call, "poll-seconds", { from: 5, to: 86_400 });
@@ -52,10 +60,10 @@ export async function wantedAccount(
   return {
     account,
     settings: { host, port, tls, user, folders },
-    ...(existing === undefined ? {} : { existing }),
-    ...(provider === undefined ? {} : { provider }),
-    ...(pollSeconds === undefined ? {} : { pollSeconds }),
-    ...(sinceMs === undefined ? {} : { sinceMs }),
+    existing,
+    provider,
+    pollSeconds,
+    sinceMs,
   };
 }
 
@@ -98,9 +106,13 @@ function tlsOf(call: CliCall, existing: ImapSettings["tls"] | undefined): ImapSe
 }
 
 /** `undefined` if the mailbox logs in by OAuth. */
-export async function passwordOf(call: CliCall, { account, existing, provider }: WantedAccount): Promise<Password | undefined> {
+export async function passwordOf(
+  call: CliCall,
+  { account, existing, provider }: WantedAccount,
+): Promise<Password | undefined> {
   const [variable, file] = [textOf(call, "password-env"), textOf(call, "password-file")];
-  if (variable !== undefined && file !== undefined) throw new UsageError("Give --password-env or --password-file, not both.");
+  if (variable !== undefined && file !== undefined)
+    throw new UsageError("Give --password-env or --password-file, not both.");
   if (variable !== undefined) return { reference: { env: variable } };
   if (file !== undefined) return { reference: { file: resolve(file) } };
   const isNew = isSet(call, "new-password");
@@ -108,7 +120,9 @@ export async function passwordOf(call: CliCall, { account, existing, provider }:
   if (existing?.oauth !== undefined && !isNew) return undefined;
   if (call.terminal === undefined) {
     const wish = provider === undefined ? "" : ` ${provider.wants}`;
-    throw new UsageError(`--password-env or --password-file is missing: without a terminal no password can be typed.${wish}`);
+    throw new UsageError(
+      `--password-env or --password-file is missing: without a terminal no password can be typed.${wish}`,
+    );
   }
   const typed = await call.terminal.password("Password of the mailbox (it is not shown)");
   if (typed === "") throw new UsageError("The password is empty.");

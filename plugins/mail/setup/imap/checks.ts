@@ -1,5 +1,6 @@
 /**
- * Checks whether a mailbox can be read with its settings: server, login, folders and the newest mail. It changes nothing in the mailbox.
+ * Checks whether a mailbox can be read with its settings: server, login, folders and the newest mail. It changes
+ * nothing in the mailbox.
  */
 import { connect as connectPlain } from "node:net";
 import type { ImapFlow } from "imapflow";
@@ -63,10 +64,13 @@ export async function checkMailbox(
     });
     await steps.step("newest mail", "Reading the newest mail", async () => {
       newest = await newestSubject(client, host);
-      return well(newest === undefined ? `${folders[0]} has no mail yet.` : `The newest mail of ${folders[0]} can be read.`);
+      return well(
+        newest === undefined ? `${folders[0]} has no mail yet.` : `The newest mail of ${folders[0]} can be read.`,
+      );
     });
     // Proof for the person at the terminal; redirected output may end up in a log.
-    if (newest !== undefined && call.terminal !== undefined) call.say(`        its subject:    ${newest === "" ? "(empty)" : newest}`);
+    if (newest !== undefined && call.terminal !== undefined)
+      call.say(`        its subject:    ${newest === "" ? "(empty)" : newest}`);
   } finally {
     client.close();
   }
@@ -75,11 +79,16 @@ export async function checkMailbox(
 
 type Login = { readonly client: ImapFlow } | { readonly fault: SourceError };
 
-async function logIn(settings: WantedAccount["settings"], { login, read }: ReturnType<typeof imapAccess>): Promise<Login> {
+async function logIn(
+  settings: WantedAccount["settings"],
+  { login, read }: ReturnType<typeof imapAccess>,
+): Promise<Login> {
   const { host, tls } = settings;
   try {
     const encryption = encryptionOf(tls, { host, read });
-    return { client: await login.with((credentials) => connect(settings as ImapSettings, { credentials, encryption })) };
+    return {
+      client: await login.with((credentials) => connect(settings as ImapSettings, { credentials, encryption })),
+    };
   } catch (error) {
     return { fault: faultOf(error, host) };
   }
@@ -94,14 +103,24 @@ function reach({ host, port }: Pick<ImapSettings, "host" | "port">): Promise<voi
     const fail = (error: unknown) => {
       socket.destroy();
       const { message, fix } = faultOf(error, host);
-      reject(new SourceError("setup", message, fix.startsWith("It is tried") ? "Check --host, --port and the network." : fix));
+      reject(
+        new SourceError(
+          "setup",
+          message,
+          fix.startsWith("It is tried") ? "Check --host, --port and the network." : fix,
+        ),
+      );
     };
     const connected = () => {
       socket.destroy();
       resolve();
     };
     onEvent(socket, "connect", { source: host, handle: connected, once: true });
-    onEvent(socket, "timeout", { source: host, handle: () => fail(new Error(`no answer within ${reachMs / 1_000} s`)), once: true });
+    onEvent(socket, "timeout", {
+      source: host,
+      handle: () => fail(new Error(`no answer within ${reachMs / 1_000} s`)),
+      once: true,
+    });
     onEvent<readonly [unknown]>(socket, "error", { source: host, handle: fail });
   });
 }
@@ -123,7 +142,11 @@ async function openFolder(client: ImapFlow, folder: string, host: string): Promi
   } catch (error) {
     if (!client.usable) throw faultOf(error, host);
     const names = (await client.list()).map(({ path }) => path).slice(0, mostNames);
-    throw new SourceError("setup", `The folder ${folder} cannot be opened.`, `There are: ${names.join(", ")}. Choose one with --folder.`);
+    throw new SourceError(
+      "setup",
+      `The folder ${folder} cannot be opened.`,
+      `There are: ${names.join(", ")}. Choose one with --folder.`,
+    );
   }
 }
 

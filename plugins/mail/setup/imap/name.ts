@@ -14,7 +14,7 @@ interface Named {
 /** By `--account`. Without it, the mailbox with this user, or a new one named after the local part of the address. */
 export async function namedMailbox(call: CliCall, accounts: Accounts): Promise<Named> {
   const given = textOf(call, "user");
-  if (textOf(call, "account") !== undefined) return { account: await accountOf(call), ...(given === undefined ? {} : { user: given }) };
+  if (textOf(call, "account") !== undefined) return { account: await accountOf(call), user: given };
   const user = await textOrAsk(call, "user", {
     question: "User name, mostly the mail address",
     missing: "--user is missing: the user name of the mailbox, mostly the mail address.",

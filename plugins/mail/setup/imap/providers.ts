@@ -15,14 +15,17 @@ const gmail: Provider = {
   name: "Gmail",
   host: "imap.gmail.com",
   wants:
-    "Google requires an app password: turn on 2-Step Verification, then create one at https://myaccount.google.com/apppasswords. Without one, use the setup of gmail.",
+    "Google requires an app password: turn on 2-Step Verification, then create one at " +
+    "https://myaccount.google.com/apppasswords. Without one, use the setup of gmail.",
 };
 const outlook: Provider = {
   name: "Outlook",
   host: "outlook.office365.com",
   refusesPasswords: true,
   wants:
-    "Microsoft does not accept passwords from programs: basic authentication for IMAP is off. Register an application with Microsoft and set oauth of the mailbox by hand, or let a rule in Outlook forward the mail to a mailbox of another provider.",
+    "Microsoft does not accept passwords from programs: basic authentication for IMAP is off. Register an " +
+    "application with Microsoft and set oauth of the mailbox by hand, or let a rule in Outlook forward the " +
+    "mail to a mailbox of another provider.",
 };
 const fastmail: Provider = {
   name: "Fastmail",
@@ -43,30 +46,40 @@ const gmx = (host: string): Provider => ({
   name: "GMX",
   host,
   wants:
-    "GMX admits programs only after you have allowed it: Settings, POP3/IMAP. With two-factor authentication it requires an application-specific password.",
+    "GMX admits programs only after you have allowed it: Settings, POP3/IMAP. With two-factor " +
+    "authentication it requires an application-specific password.",
 });
 const webDe: Provider = {
   name: "WEB.DE",
   host: "imap.web.de",
   wants:
-    "WEB.DE admits programs only after you have allowed it: settings, POP3/IMAP. With two-factor authentication it requires an application-specific password.",
+    "WEB.DE admits programs only after you have allowed it: settings, POP3/IMAP. With two-factor " +
+    "authentication it requires an application-specific password.",
 };
 const proton: Provider = {
   name: "Proton",
   host: "127.0.0.1",
   port: 1143,
   tls: "starttls",
-  wants: "Proton Mail is read through Proton Mail Bridge on this machine. Use the password that Bridge shows for the mailbox.",
+  wants:
+    "Proton Mail is read through Proton Mail Bridge on this machine. Use the password that Bridge shows for " +
+    "the mailbox.",
 };
 
 const byDomain: ReadonlyMap<string, Provider> = new Map(
   (
     [
       [gmail, ["gmail.com", "googlemail.com"]],
-      [outlook, ["outlook.com", "outlook.de", "hotmail.com", "hotmail.de", "hotmail.co.uk", "live.com", "live.de", "msn.com"]],
+      [
+        outlook,
+        ["outlook.com", "outlook.de", "hotmail.com", "hotmail.de", "hotmail.co.uk", "live.com", "live.de", "msn.com"],
+      ],
       [fastmail, ["fastmail.com", "fastmail.fm"]],
       [icloud, ["icloud.com", "me.com", "mac.com"]],
-      [yahoo, ["yahoo.com", "yahoo.de", "yahoo.co.uk", "yahoo.fr", "yahoo.it", "yahoo.es", "ymail.com", "rocketmail.com"]],
+      [
+        yahoo,
+        ["yahoo.com", "yahoo.de", "yahoo.co.uk", "yahoo.fr", "yahoo.it", "yahoo.es", "ymail.com", "rocketmail.com"],
+      ],
       [gmx("imap.gmx.net"), ["gmx.de", "gmx.net", "gmx.at", "gmx.ch"]],
       [gmx("imap.gmx.com"), ["gmx.com"]],
       [webDe, ["web.de"]],

@@ -22,7 +22,8 @@ async function accountsIn(preset: Preset): Promise<Accounts> {
   return section?.accounts ?? {};
 }
 
-const accountIn = (accounts: Accounts, account: string) => (Object.hasOwn(accounts, account) ? accounts[account] : undefined);
+const accountIn = (accounts: Accounts, account: string) =>
+  Object.hasOwn(accounts, account) ? accounts[account] : undefined;
 
 export const setupImap = (call: CliCall): Promise<CliAnswer> =>
   answered(async () => {
@@ -51,7 +52,8 @@ async function checkProvider(steps: Steps, { provider, existing }: WantedAccount
   if (provider === undefined) return;
   await steps.step("provider", "Checking the provider", async () => {
     const { name, wants, refusesPasswords = false } = provider;
-    if (refusesPasswords && existing?.oauth === undefined) throw new SourceError("setup", `${name} is not set up with a password.`, wants);
+    if (refusesPasswords && existing?.oauth === undefined)
+      throw new SourceError("setup", `${name} is not set up with a password.`, wants);
     return existing === undefined ? done(`${name}. ${wants}`) : kept(`${name}.`);
   });
 }
@@ -62,7 +64,8 @@ async function accessWith(
   { account, existing }: WantedAccount,
   password: Password | undefined,
 ): Promise<ReturnType<typeof imapAccess>> {
-  if (password === undefined) return imapAccess(call, account, existing?.oauth === undefined ? {} : { oauth: existing.oauth });
+  if (password === undefined)
+    return imapAccess(call, account, existing?.oauth === undefined ? {} : { oauth: existing.oauth });
   const { reference, typed } = password;
   // A typed password is not in its file yet, so it is its own reference here.
   if (typed !== undefined) return imapAccess(call, account, { password: typed });
@@ -70,8 +73,13 @@ async function accessWith(
     call.preset("imap").secret(reference, `accounts.${account}.password`);
     const { env } = reference as { readonly env?: string };
     const place =
-      env === undefined ? "It can be read." : `The variable ${env} contains it. The gateway needs this variable in its environment too.`;
-    return { ...(existing === undefined ? done(place) : kept(place)), value: imapAccess(call, account, { password: reference }) };
+      env === undefined
+        ? "It can be read."
+        : `The variable ${env} contains it. The gateway needs this variable in its environment too.`;
+    return {
+      ...(existing === undefined ? done(place) : kept(place)),
+      value: imapAccess(call, account, { password: reference }),
+    };
   });
 }
 
@@ -120,12 +128,19 @@ async function writeAccount(
   await steps.change("configuration", existed ? `set ${keys} of ${at}` : `write ${at} with ${keys}`, write);
 }
 
-async function nextLines(call: CliCall, { dryRun }: Steps, { isNew }: { readonly isNew: boolean }): Promise<readonly string[]> {
+async function nextLines(
+  call: CliCall,
+  { dryRun }: Steps,
+  { isNew }: { readonly isNew: boolean },
+): Promise<readonly string[]> {
   if (dryRun) return ["This was a dry run: nothing was changed."];
   const status = `\`${call.program} webhooks imap status\` shows the state of the mailbox.`;
   if ((await call.gateway()) === undefined)
     return [`No gateway is running; the next start reads the mailbox: ${call.program} gateway`, status];
-  return [isNew ? "The running gateway starts to read the mailbox within seconds." : "The running gateway applies this.", status];
+  return [
+    isNew ? "The running gateway starts to read the mailbox within seconds." : "The running gateway applies this.",
+    status,
+  ];
 }
 
 export const teardownImap = (call: CliCall): Promise<CliAnswer> =>
@@ -140,12 +155,16 @@ export const teardownImap = (call: CliCall): Promise<CliAnswer> =>
       else await steps.change("configuration", `remove ${at}`, () => preset.set(["accounts", account], undefined));
       await removePassword(call, steps, account);
       await forgetMailbox(call, steps, names);
-      return steps.answer(names, steps.dryRun ? ["This was a dry run: nothing was changed."] : ["The mailbox itself was not changed."]);
+      return steps.answer(
+        names,
+        steps.dryRun ? ["This was a dry run: nothing was changed."] : ["The mailbox itself was not changed."],
+      );
     });
   });
 
 async function removePassword(call: CliCall, steps: Steps, account: string): Promise<void> {
   const file = await call.secretFiles.path(passwordFile(account));
-  if (existsSync(file)) await steps.change("password", `remove ${file}`, () => call.secretFiles.remove(passwordFile(account)));
+  if (existsSync(file))
+    await steps.change("password", `remove ${file}`, () => call.secretFiles.remove(passwordFile(account)));
   else await steps.step("password", "Looking", async () => kept("The setup created no password file."));
 }

@@ -9,7 +9,9 @@ import { showStatus } from "../status.ts";
 import { imapAccess } from "./access.ts";
 
 interface Section {
-  readonly accounts?: Readonly<Record<string, { readonly enabled?: boolean; readonly host?: string; readonly user?: string }>>;
+  readonly accounts?: Readonly<
+    Record<string, { readonly enabled?: boolean; readonly host?: string; readonly user?: string }>
+  >;
 }
 
 export async function statusOfImap(call: CliCall): Promise<CliAnswer> {
@@ -29,7 +31,9 @@ export const runImap = (call: CliCall): Promise<CliAnswer> =>
     const section = (await preset.settings()) as Section | undefined;
     const known = section?.accounts ?? {};
     // Includes a mailbox that no gateway should watch.
-    const all = { accounts: Object.fromEntries(Object.entries(known).map(([name, one]) => [name, { ...one, enabled: true }])) };
+    const all = {
+      accounts: Object.fromEntries(Object.entries(known).map(([name, one]) => [name, { ...one, enabled: true }])),
+    };
     const settings = imapMailboxesIn(all).get(account);
     if (settings === undefined)
       throw new SourceError(

@@ -26,13 +26,20 @@ const pressLifetime = 900;
 const getChat: Method = (call) => {
   const room = personByName(call) ?? findRoom(call);
   if (room.chat.type !== "private") requireMember(call, room);
-  return { ...room.chat, accent_color_id: 0, max_reaction_count: 11, ...(room.chat.type === "private" ? {} : { permissions: {} }) };
+  return {
+    ...room.chat,
+    accent_color_id: 0,
+    max_reaction_count: 11,
+    ...(room.chat.type === "private" ? {} : { permissions: {} }),
+  };
 };
 
 /** The direct chat of a user who has written to the bot, by username. Other users are not revealed. */
 function personByName({ params, core, bot }: Call): Room | undefined {
   const name = textOf(params, "chat_id")?.toLowerCase();
-  const person = [...core.world.people.values()].find(({ username }) => username !== undefined && `@${username.toLowerCase()}` === name);
+  const person = [...core.world.people.values()].find(
+    ({ username }) => username !== undefined && `@${username.toLowerCase()}` === name,
+  );
   const room = person && core.world.rooms.get(`${bot.user.id}:${person.id}`);
   return room?.started === true ? room : undefined;
 }
@@ -53,7 +60,8 @@ const getChatMember: Method = (call) => {
 
 function memberOf(user: unknown, status: MemberStatus): Readonly<Record<string, unknown>> {
   if (status === "creator") return { user, status, is_anonymous: false };
-  if (status === "administrator") return { user, status, can_be_edited: false, can_manage_chat: true, can_delete_messages: true };
+  if (status === "administrator")
+    return { user, status, can_be_edited: false, can_manage_chat: true, can_delete_messages: true };
   if (status === "restricted") return { user, status, is_member: true, can_send_messages: false, until_date: 0 };
   return status === "kicked" ? { user, status, until_date: 0 } : { user, status };
 }
@@ -73,8 +81,9 @@ const sendChatAction: Method = (call) => {
   if (!actions.has(action)) throw badRequest("wrong parameter action in request");
   const thread = numberOf(call.params, "message_thread_id");
   // Unlike a message, an action may use the id of the General topic.
-  if (thread !== undefined && room.chat.is_forum === true && !room.topics.has(thread)) throw badRequest("message thread not found");
-  call.core.emit({ type: "action", room: room.key, from: call.bot.user, action, ...(thread === undefined ? {} : { thread }) });
+  if (thread !== undefined && room.chat.is_forum === true && !room.topics.has(thread))
+    throw badRequest("message thread not found");
+  call.core.emit({ type: "action", room: room.key, from: call.bot.user, action, thread });
   return true;
 };
 
@@ -92,14 +101,20 @@ const setMessageReaction: Method = (call) => {
 };
 
 function readReaction(value: unknown): Reaction {
-  if (!isRecord(value) || value.type !== "emoji" || typeof value.emoji !== "string") throw badRequest("REACTION_INVALID");
+  if (!isRecord(value) || value.type !== "emoji" || typeof value.emoji !== "string")
+    throw badRequest("REACTION_INVALID");
   const emoji = knownReaction(value.emoji);
   if (emoji === undefined) throw badRequest("REACTION_INVALID");
   return { type: "emoji", emoji };
 }
 
 /** Sets the reactions of one user. Returns the previous ones. */
-export function setReactions(room: Room, messageId: number, userId: number, reactions: readonly Reaction[]): readonly Reaction[] {
+export function setReactions(
+  room: Room,
+  messageId: number,
+  userId: number,
+  reactions: readonly Reaction[],
+): readonly Reaction[] {
   const all = room.reactions.get(messageId) ?? new Map<number, readonly Reaction[]>();
   const before = all.get(userId) ?? [];
   if (reactions.length === 0) all.delete(userId);
@@ -126,7 +141,7 @@ const answerCallbackQuery: Method = (call) => {
     callbackId: id,
     alert: flagOf(call.params, "show_alert"),
     ...(text === "" ? {} : { text }),
-    ...(url === undefined ? {} : { url }),
+    url,
   });
   return true;
 };

@@ -25,7 +25,9 @@ const getMe: Method = (call) => ({
 
 const getUpdates: Method = (call) => {
   if (webhookOf(call).active()) {
-    throw conflict("can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first");
+    throw conflict(
+      "can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first",
+    );
   }
   const feed = feedOf(call);
   feed.allow(allowedKinds(jsonOf(call.params, "allowed_updates", "allowed updates")));
@@ -44,13 +46,16 @@ const setWebhook: Method = (call) => {
   const connections = numberOf(call.params, "max_connections");
   const kinds = allowedKinds(jsonOf(call.params, "allowed_updates", "allowed updates"));
   if (url !== "") {
-    if (secret !== undefined && !/^[A-Za-z0-9_-]{1,256}$/.test(secret)) throw badRequest("secret token contains unallowed characters");
+    if (secret !== undefined && !/^[A-Za-z0-9_-]{1,256}$/.test(secret))
+      throw badRequest("secret token contains unallowed characters");
     checkTarget(url);
   }
   feed.allow(kinds);
   if (flagOf(call.params, "drop_pending_updates")) feed.clear();
   feed.interrupt("setWebhook");
-  webhookOf(call).set(url === "" ? undefined : { url, secret, maxConnections: Math.min(Math.max(connections ?? 40, 1), 100) });
+  webhookOf(call).set(
+    url === "" ? undefined : { url, secret, maxConnections: Math.min(Math.max(connections ?? 40, 1), 100) },
+  );
   return true;
 };
 
@@ -62,7 +67,8 @@ function checkTarget(target: string): void {
   } catch {
     throw badRequest("bad webhook: invalid URL specified");
   }
-  if (url.protocol !== "https:" && url.protocol !== "http:") throw badRequest("bad webhook: An HTTPS URL must be provided for webhook");
+  if (url.protocol !== "https:" && url.protocol !== "http:")
+    throw badRequest("bad webhook: An HTTPS URL must be provided for webhook");
   if (!["127.0.0.1", "localhost", "[::1]"].includes(url.hostname)) {
     throw badRequest("bad webhook: the playground reaches loopback addresses only");
   }

@@ -12,8 +12,7 @@ export interface NamedMethod {
 }
 
 export const methods: ReadonlyMap<string, NamedMethod> = new Map(
-  Object.entries({ ...feedMethods, ...messageMethods, ...mediaMethods, ...chatMethods, ...menuMethods }).map(([name, run]) => [
-    name.toLowerCase(),
-    { name, run },
-  ]),
+  Object.entries({ ...feedMethods, ...messageMethods, ...mediaMethods, ...chatMethods, ...menuMethods }).map(
+    ([name, run]) => [name.toLowerCase(), { name, run }],
+  ),
 );

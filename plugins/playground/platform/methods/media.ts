@@ -57,7 +57,8 @@ function keep(call: Call, kind: MediaKind, upload: Upload): KeptFile {
   const file = call.core.files.add(kind, upload);
   if (file.width === undefined || file.height === undefined) throw badRequest("IMAGE_PROCESS_FAILED");
   const { width, height } = file;
-  if (width + height > 10_000 || width > height * 20 || height > width * 20) throw badRequest("PHOTO_INVALID_DIMENSIONS");
+  if (width + height > 10_000 || width > height * 20 || height > width * 20)
+    throw badRequest("PHOTO_INVALID_DIMENSIONS");
   return file;
 }
 
@@ -81,7 +82,10 @@ export function mediaFields(kind: MediaKind, file: KeptFile, extra: RawParams = 
   }
   const named = { ...size, file_name: file.fileName, mime_type: file.mimeType };
   const duration = { duration: numberOf(extra, "duration") ?? 0 };
-  const frame = { width: numberOf(extra, "width") ?? file.width ?? 320, height: numberOf(extra, "height") ?? file.height ?? 240 };
+  const frame = {
+    width: numberOf(extra, "width") ?? file.width ?? 320,
+    height: numberOf(extra, "height") ?? file.height ?? 240,
+  };
   const shapes: Readonly<Record<Exclude<MediaKind, "photo">, StoredFile>> = {
     document: named,
     video: { ...named, ...frame, ...duration },
@@ -112,7 +116,8 @@ function stickerOf(size: StoredFile, file: KeptFile, extra: RawParams): StoredFi
 /** The kind to show. Voice messages must have a format that clients can play inline; others become files. */
 function shownAs(kind: MediaKind, file: KeptFile): MediaKind {
   if (kind !== "voice") return kind;
-  return /^audio\/(?:ogg|opus|mpeg|mp3|mp4|m4a|x-m4a|aac)$/.test(file.mimeType) || /\.(?:ogg|oga|opus|mp3|m4a)$/i.test(file.fileName)
+  return /^audio\/(?:ogg|opus|mpeg|mp3|mp4|m4a|x-m4a|aac)$/.test(file.mimeType) ||
+    /\.(?:ogg|oga|opus|mp3|m4a)$/i.test(file.fileName)
     ? "voice"
     : "document";
 }

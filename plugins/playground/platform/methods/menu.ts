@@ -4,7 +4,12 @@ import { badRequest } from "../errors.ts";
 import { isRecord, jsonOf, type RawParams, textOf } from "../params.ts";
 import type { BotCommand } from "../wire.ts";
 
-const plainScopes: ReadonlySet<string> = new Set(["default", "all_private_chats", "all_group_chats", "all_chat_administrators"]);
+const plainScopes: ReadonlySet<string> = new Set([
+  "default",
+  "all_private_chats",
+  "all_group_chats",
+  "all_chat_administrators",
+]);
 const chatScopes: ReadonlySet<string> = new Set(["chat", "chat_administrators", "chat_member"]);
 const maxMenus = 1000;
 
@@ -13,7 +18,8 @@ function menuKey(params: RawParams): string {
   const scope = jsonOf(params, "scope", "BotCommandScope") ?? { type: "default" };
   const language = textOf(params, "language_code") ?? "";
   if (language !== "" && !/^[a-z]{2}$/.test(language)) throw badRequest("invalid language code specified");
-  if (!isRecord(scope) || typeof scope.type !== "string") throw badRequest("can't parse BotCommandScope: expected an Object");
+  if (!isRecord(scope) || typeof scope.type !== "string")
+    throw badRequest("can't parse BotCommandScope: expected an Object");
   if (plainScopes.has(scope.type)) return `${scope.type}:${language}`;
   if (!chatScopes.has(scope.type)) throw badRequest("can't parse BotCommandScope: unsupported type specified");
   return `${scope.type}:${textOf(scope, "chat_id") ?? ""}:${textOf(scope, "user_id") ?? ""}:${language}`;

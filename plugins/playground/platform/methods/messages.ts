@@ -49,7 +49,8 @@ const editMessageText: Method = (call) => {
 
 const editMessageCaption: Method = (call) => {
   const { room, message } = ownMessage(call);
-  if (message.text !== undefined || message.sticker !== undefined) throw badRequest("there is no caption in the message to edit");
+  if (message.text !== undefined || message.sticker !== undefined)
+    throw badRequest("there is no caption in the message to edit");
   const caption = captionText(call, call.params);
   return applyEdit(call, room, message, { caption: caption?.text, caption_entities: caption?.entities });
 };
@@ -72,7 +73,8 @@ function applyEdit(call: Call, room: Room, message: Message, change: Partial<Edi
   const compared = ["text", "entities", "caption", "caption_entities", "reply_markup"] as const;
   if (compared.every((name) => same(next[name], message[name]))) {
     throw badRequest(
-      "message is not modified: specified new message content and reply markup are exactly the same as a current content " +
+      "message is not modified: specified new message content and reply markup are exactly the same as a " +
+        "current content " +
         "and reply markup of the message",
     );
   }
@@ -90,7 +92,8 @@ function ownMessage(call: Call): { readonly room: Room; readonly message: Messag
   if (id === undefined) throw badRequest("message identifier is not specified");
   const message = room.messages.get(id);
   if (message === undefined) throw badRequest("message to edit not found");
-  if (message.from.id !== call.bot.user.id || message.forum_topic_created !== undefined) throw badRequest("message can't be edited");
+  if (message.from.id !== call.bot.user.id || message.forum_topic_created !== undefined)
+    throw badRequest("message can't be edited");
   return { room, message };
 }
 
@@ -120,7 +123,8 @@ const deleteMessage: Method = (call) => {
 const deleteMessages: Method = (call) => {
   const room = findRoom(call);
   const ids = jsonOf(call.params, "message_ids", "message identifiers");
-  if (!Array.isArray(ids) || ids.length < 1 || ids.length > 100) throw badRequest("message identifiers are not specified");
+  if (!Array.isArray(ids) || ids.length < 1 || ids.length > 100)
+    throw badRequest("message identifiers are not specified");
   for (const id of ids) {
     const message = room.messages.get(Number(id));
     if (message !== undefined && canDelete(call, room, message)) remove(call, room, message.message_id);

@@ -34,7 +34,8 @@ export function createMembership(core: Core, { botOf, enter }: Places): Membersh
     setMember(chatId, userId, status) {
       const room = world.group(chatId);
       const user = world.userOf(userId);
-      if (room === undefined || user === undefined) throw new Error(`there is no chat ${chatId} or no user ${userId} in the playground`);
+      if (room === undefined || user === undefined)
+        throw new Error(`there is no chat ${chatId} or no user ${userId} in the playground`);
       const before = room.members.get(userId) ?? "left";
       room.members.set(userId, status);
       const from = world.userOf([...room.members].find(([, role]) => role === "creator")?.[0] ?? userId);

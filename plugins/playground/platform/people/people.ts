@@ -10,6 +10,7 @@ export interface People extends Writing, Gestures, Membership {}
 export function createPeople(core: Core): People {
   const places = createPlaces(core);
   const membership = createMembership(core, places);
-  const unblock = (personId: number, bot: string | undefined) => membership.block(personId, false, bot === undefined ? {} : { bot });
+  const unblock = (personId: number, bot: string | undefined) =>
+    membership.block(personId, false, bot === undefined ? {} : { bot });
   return { ...createWriting(core, places, unblock), ...createGestures(core, places), ...membership };
 }

@@ -25,7 +25,8 @@ export function createPlaces({ world }: Core): Places {
     const room = chatId > 0 ? world.direct(botOf(bot), personId) : world.group(chatId);
     if (room === undefined) throw new Error(`there is no chat ${chatId} in the playground`);
     const status = room.members.get(personId);
-    if (status === undefined || status === "left" || status === "kicked") throw new Error(`person ${personId} is not in chat ${chatId}`);
+    if (status === undefined || status === "left" || status === "kicked")
+      throw new Error(`person ${personId} is not in chat ${chatId}`);
     return { person, room };
   }
 

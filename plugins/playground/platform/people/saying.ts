@@ -31,13 +31,19 @@ export interface SayOptions {
   readonly bot?: string;
 }
 
-/** The topic and the quoted message. In a topic, the platform represents a message without a reply as a reply to the topic's beginning. */
+/**
+ * The topic and the quoted message. In a topic, the platform represents a message without a reply as a reply to the
+ * topic's beginning.
+ */
 export function whereOf(room: Room, options: SayOptions): Partial<Message> {
   const reply = options.replyTo === undefined ? undefined : room.messages.get(options.replyTo);
-  if (options.replyTo !== undefined && reply === undefined) throw new Error(`there is no message ${options.replyTo} to answer`);
+  if (options.replyTo !== undefined && reply === undefined)
+    throw new Error(`there is no message ${options.replyTo} to answer`);
   const position = options.quote === undefined ? -1 : (reply?.text ?? reply?.caption ?? "").indexOf(options.quote);
   const quote =
-    options.quote === undefined || position === -1 ? {} : { quote: { text: options.quote, position, is_manual: true as const } };
+    options.quote === undefined || position === -1
+      ? {}
+      : { quote: { text: options.quote, position, is_manual: true as const } };
   const answered = reply === undefined ? {} : { reply_to_message: withoutReply(reply), ...quote };
   if (room.chat.is_forum !== true) return { ...replyThread(room, reply), ...answered };
   const thread = options.thread ?? reply?.message_thread_id ?? 1;
@@ -58,7 +64,7 @@ export function contentOf(core: Core, text: string, options: SayOptions): Partia
   const forward = options.forwardOrigin === undefined ? {} : { forward_origin: options.forwardOrigin };
   if (options.media === undefined) return { text: shown, ...(entities.length === 0 ? {} : { entities }), ...forward };
   const { kind, duration, emoji, ...upload } = options.media;
-  const extra = { ...(duration === undefined ? {} : { duration }), ...(emoji === undefined ? {} : { emoji }) };
+  const extra = { duration, emoji };
   return {
     ...mediaFields(kind, core.files.add(kind, upload), extra),
     ...(shown === "" ? {} : { caption: shown }),

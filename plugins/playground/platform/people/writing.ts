@@ -12,7 +12,12 @@ import { contentOf, type SayOptions, type SentMedia, whereOf } from "./saying.ts
 export interface Writing {
   say(personId: number, chatId: number, text: string, options?: SayOptions): Message;
   /** Sends any other content, in the form in which the platform would store it. */
-  send(personId: number, chatId: number, fields: Partial<Message>, options?: Pick<SayOptions, "bot" | "thread" | "replyTo">): Message;
+  send(
+    personId: number,
+    chatId: number,
+    fields: Partial<Message>,
+    options?: Pick<SayOptions, "bot" | "thread" | "replyTo">,
+  ): Message;
   /** Sends an album as an app does: messages with consecutive ids, and the caption on the first. */
   album(
     personId: number,
@@ -24,7 +29,13 @@ export interface Writing {
   paste(personId: number, chatId: number, text: string, options?: SayOptions): readonly Message[];
   edit(personId: number, chatId: number, messageId: number, text: string, options?: { readonly bot?: string }): Message;
   /** Changes a message in any other way: another file, a live location that moved, a link preview. */
-  change(personId: number, chatId: number, messageId: number, fields: Partial<Message>, options?: { readonly bot?: string }): Message;
+  change(
+    personId: number,
+    chatId: number,
+    messageId: number,
+    fields: Partial<Message>,
+    options?: { readonly bot?: string },
+  ): Message;
   remove(personId: number, chatId: number, messageId: number, options?: { readonly bot?: string }): void;
   /** Publishes a post in a channel; posts name no author. */
   post(channelId: number, text: string): Message;
@@ -58,7 +69,8 @@ export function createWriting(
       const { person, room } = enter(personId, chatId, options.bot);
       const trimmed = text.trim();
       if (trimmed === "" && options.media === undefined) throw new Error("a message needs a text or a file");
-      if (trimmed.length > maxText) throw new Error(`a message has at most ${maxText} characters; clients split longer ones`);
+      if (trimmed.length > maxText)
+        throw new Error(`a message has at most ${maxText} characters; clients split longer ones`);
       const fields = { ...whereOf(room, options), ...contentOf(core, trimmed, options) };
       room.started = true;
       if (room.blocked) unblock(personId, options.bot);
@@ -70,7 +82,12 @@ export function createWriting(
       return send(room, person, { ...whereOf(room, options), ...fields });
     },
     album(personId, chatId, files, options = {}) {
-      return sendAlbum({ say: (text, more) => writing.say(personId, chatId, text, more), album: core.newId(), files, options });
+      return sendAlbum({
+        say: (text, more) => writing.say(personId, chatId, text, more),
+        album: core.newId(),
+        files,
+        options,
+      });
     },
     paste(personId, chatId, text, options = {}) {
       return pasteText({ say: (part, more) => writing.say(personId, chatId, part, more), text, options });
@@ -99,7 +116,8 @@ export function createWriting(
     remove(personId, chatId, messageId, options = {}) {
       const { room } = enter(personId, chatId, options.bot);
       const message = messageIn(room, messageId);
-      if (message.from.id !== personId && room.bot === undefined) throw new Error("only own messages can be deleted in a group");
+      if (message.from.id !== personId && room.bot === undefined)
+        throw new Error("only own messages can be deleted in a group");
       room.messages.delete(messageId);
       room.reactions.delete(messageId);
       core.emit({ type: "delete", room: room.key, messageId });
@@ -108,7 +126,8 @@ export function createWriting(
       const room = world.group(channelId);
       const owner = [...(room?.members ?? [])].find(([, status]) => status === "creator")?.[0];
       const person = owner === undefined ? undefined : world.people.get(owner);
-      if (room?.chat.type !== "channel" || person === undefined) throw new Error(`there is no channel ${channelId} in the playground`);
+      if (room?.chat.type !== "channel" || person === undefined)
+        throw new Error(`there is no channel ${channelId} in the playground`);
       const { text: shown, entities } = detectEntities({ text, entities: [] });
       const content = { text: shown, ...(entities.length === 0 ? {} : { entities }), sender_chat: room.chat };
       const message = post(core, room, serviceMessage(core, room, person, content));

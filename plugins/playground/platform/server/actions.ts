@@ -50,7 +50,13 @@ interface Where {
 }
 
 /** Sends a message. Several files form an album, with the text on the first. */
-function say(core: Core, act: People, action: Action, files: readonly Upload[], { person, chat, bot }: Where): readonly unknown[] {
+function say(
+  core: Core,
+  act: People,
+  action: Action,
+  files: readonly Upload[],
+  { person, chat, bot }: Where,
+): readonly unknown[] {
   const text = action.text === undefined ? "" : textIn(action, "text");
   const options: SayOptions = {
     ...bot,
@@ -58,7 +64,8 @@ function say(core: Core, act: People, action: Action, files: readonly Upload[], 
     ...(action.thread === undefined ? {} : { thread: numberIn(action, "thread") }),
   };
   // A text that is too long for one message is split like in a person's app.
-  if (files.length === 0) return text.length > 4096 ? act.paste(person, chat, text, options) : [act.say(person, chat, text, options)];
+  if (files.length === 0)
+    return text.length > 4096 ? act.paste(person, chat, text, options) : [act.say(person, chat, text, options)];
   if (files.length > maxFiles) throw new Error(`at most ${maxFiles} files at once`);
   const album = files.length > 1 ? { album: `album-${core.newId()}` } : {};
   return files.map((file, index) => {

@@ -25,7 +25,10 @@ export function readBody(request: IncomingMessage, limit: number): Promise<Buffe
       } else chunks.push(chunk);
     };
     onMessage(request, "data", { source, check: asBytes, handle: take });
-    onEvent(request, "end", { source, handle: () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)) });
+    onEvent(request, "end", {
+      source,
+      handle: () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)),
+    });
     onEvent(request, "error", { source, handle: reject });
     // A client that disconnects while sending its body is not an error.
     onEvent(request, "close", { source, handle: () => request.complete || reject(new Error("the client left")) });

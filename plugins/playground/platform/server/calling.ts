@@ -106,8 +106,12 @@ function faulty(fault: Mishap): Outcome | undefined {
 function failure(error: unknown): Outcome {
   const known = error instanceof ApiError ? error : new ApiError(500, "Internal Server Error");
   const { code, message: description, parameters } = known;
-  const body = JSON.stringify({ ok: false, error_code: code, description, ...(parameters === undefined ? {} : { parameters }) });
-  return { status: code, body, description: error instanceof ApiError ? description : `${description}: ${String(error)}` };
+  const body = JSON.stringify({ ok: false, error_code: code, description, parameters });
+  return {
+    status: code,
+    body,
+    description: error instanceof ApiError ? description : `${description}: ${String(error)}`,
+  };
 }
 
 function answer(response: ServerResponse, { status, body }: Outcome): void {
@@ -164,7 +168,13 @@ function bounded({ raw, files }: Params): Readonly<Record<string, unknown>> {
   const long = Object.values(raw).some((value) => typeof value === "string" && value.length > maxRecordedText);
   const uploads = Object.entries(files);
   if (!long && uploads.length === 0) return raw;
-  const shown = Object.entries(raw).map(([name, value]) => [name, typeof value === "string" ? value.slice(0, maxRecordedText) : value]);
-  const sent = uploads.map(([name, upload]) => [name, `${upload.fileName} (${upload.mimeType}, ${upload.bytes.length} bytes)`]);
+  const shown = Object.entries(raw).map(([name, value]) => [
+    name,
+    typeof value === "string" ? value.slice(0, maxRecordedText) : value,
+  ]);
+  const sent = uploads.map(([name, upload]) => [
+    name,
+    `${upload.fileName} (${upload.mimeType}, ${upload.bytes.length} bytes)`,
+  ]);
   return Object.fromEntries([...shown, ...sent]);
 }

@@ -27,7 +27,11 @@ export interface Asked {
 
 export interface CallLog {
   /** Recorded calls, oldest first. */
-  list(filter?: { readonly method?: string; readonly since?: number; readonly limit?: number }): readonly RecordedCall[];
+  list(filter?: {
+    readonly method?: string;
+    readonly since?: number;
+    readonly limit?: number;
+  }): readonly RecordedCall[];
   /** Turns recording on or off, because it takes a little time in benchmarks. */
   record(on: boolean): void;
   clear(): void;
@@ -35,7 +39,9 @@ export interface CallLog {
 
 const capacity = 10_000;
 
-export function createCallLog(on: boolean): CallLog & { add(call: Omit<RecordedCall, "seq">): number; readonly recording: () => boolean } {
+export function createCallLog(
+  on: boolean,
+): CallLog & { add(call: Omit<RecordedCall, "seq">): number; readonly recording: () => boolean } {
   let ring: RecordedCall[] = [];
   let recording = on;
   let seq = 0;
@@ -50,7 +56,9 @@ export function createCallLog(on: boolean): CallLog & { add(call: Omit<RecordedC
     list({ method, since = 0, limit = capacity } = {}) {
       const start = seq % capacity;
       const ordered = ring.length < capacity ? ring : [...ring.slice(start), ...ring.slice(0, start)];
-      return ordered.filter((call) => call.seq >= since && (method === undefined || call.method === method)).slice(-limit);
+      return ordered
+        .filter((call) => call.seq >= since && (method === undefined || call.method === method))
+        .slice(-limit);
     },
     record(next) {
       recording = next;

@@ -53,7 +53,11 @@ export function createEventStream(on: (listener: (event: PlatformEvent) => void)
         response.writeHead(503).end();
         return;
       }
-      response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store", "x-content-type-options": "nosniff" });
+      response.writeHead(200, {
+        "content-type": "text/event-stream",
+        "cache-control": "no-store",
+        "x-content-type-options": "nosniff",
+      });
       response.write("retry: 1000\n\n");
       if (pages.size === 0) {
         stop = on(hear);

@@ -1,15 +1,25 @@
 /** Injected faults that simulate an unreliable network and a busy platform. */
 import type { RawParams } from "../params.ts";
 
-export const faultKinds = ["drop", "delay", "status", "reset-before", "reset-after", "garbage", "flood", "refuse"] as const;
+export const faultKinds = [
+  "drop",
+  "delay",
+  "status",
+  "reset-before",
+  "reset-after",
+  "garbage",
+  "flood",
+  "refuse",
+] as const;
 export type FaultKind = (typeof faultKinds)[number];
 
 /** The fault for one call. */
 export interface Mishap {
   /**
-   * `drop`: no answer, no effect. `delay`: answered after `ms`. `status`: a 5xx answer, no effect. `reset-before`: the connection breaks
-   * before the call has an effect. `reset-after`: the call takes effect, then the connection breaks. `garbage`: an HTML page instead of
-   * JSON, no effect. `flood`: 429 with `retryAfter` seconds. `refuse`: `status` (default 400) with `description`, no effect.
+   * `drop`: no answer, no effect. `delay`: answered after `ms`. `status`: a 5xx answer, no effect. `reset-before`: the
+   * connection breaks before the call has an effect. `reset-after`: the call takes effect, then the connection breaks.
+   * `garbage`: an HTML page instead of JSON, no effect. `flood`: 429 with `retryAfter` seconds. `refuse`: `status`
+   * (default 400) with `description`, no effect.
    */
   readonly kind: FaultKind;
   /** A delay in milliseconds, which every kind may have. */
@@ -58,7 +68,9 @@ export function createFaults(): Faults {
       chance = next;
     },
     take(method, params = {}) {
-      const hit = active.find(({ fault }) => fault.method === "*" || fault.method.toLowerCase() === method.toLowerCase());
+      const hit = active.find(
+        ({ fault }) => fault.method === "*" || fault.method.toLowerCase() === method.toLowerCase(),
+      );
       if (hit === undefined) return chance?.(method, params);
       hit.left -= 1;
       if (hit.left <= 0) active = active.filter((entry) => entry !== hit);
@@ -70,7 +82,8 @@ export function createFaults(): Faults {
 /** Validates a fault that was sent over HTTP. */
 export function parseFault(value: Readonly<Record<string, unknown>>): Fault {
   const { method = "*", times = 1, kind, ms, status, retryAfter, description } = value;
-  if (typeof method !== "string" || !/^(?:\*|[A-Za-z]{1,64})$/.test(method)) throw new Error("method: a method's name or *");
+  if (typeof method !== "string" || !/^(?:\*|[A-Za-z]{1,64})$/.test(method))
+    throw new Error("method: a method's name or *");
   if (!faultKinds.includes(kind as FaultKind)) throw new Error(`kind: one of ${faultKinds.join(", ")}`);
   const number = (name: string, given: unknown, least: number, most: number): Record<string, number> => {
     if (given === undefined) return {};

@@ -47,7 +47,8 @@ const pageFiles: Readonly<Record<string, { readonly file: string; readonly type:
   ...entries(["page", "room", "drawer"], "css", "text/css; charset=utf-8"),
 };
 const policy =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src 'self' blob:; connect-src 'self'; " +
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src 'self' blob:; " +
+  "connect-src 'self'; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const safeHeaders = {
   "content-security-policy": policy,
@@ -88,7 +89,12 @@ export function createPageApi({ core, act, faults, calls, on, approve }: PageApi
     return { calls: calls.list({ since, limit }) };
   }
 
-  async function handle(path: string, query: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function handle(
+    path: string,
+    query: string,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
     const method = request.method ?? "GET";
     const reason = refusal(method, request.headers);
     if (reason !== undefined) return sendJson(response, 403, { error: reason });
@@ -96,9 +102,12 @@ export function createPageApi({ core, act, faults, calls, on, approve }: PageApi
       const page = pageFiles[path];
       if (page !== undefined) return sendPage(response, page);
       if (path === "/_playground/events") return stream.open(request, response);
-      if (path.startsWith("/_playground/files/")) return sendFile(core, path.slice("/_playground/files/".length), response);
+      if (path.startsWith("/_playground/files/"))
+        return sendFile(core, path.slice("/_playground/files/".length), response);
       const result = look(path, query);
-      return result === undefined ? sendJson(response, 404, { error: `there is nothing at ${path}` }) : sendJson(response, 200, result);
+      return result === undefined
+        ? sendJson(response, 404, { error: `there is nothing at ${path}` })
+        : sendJson(response, 200, result);
     }
     try {
       const body = await readBody(request, maxBodyBytes);
@@ -118,7 +127,10 @@ function sendJson(response: ServerResponse, status: number, value: unknown): voi
   response.end(JSON.stringify(value));
 }
 
-async function sendPage(response: ServerResponse, page: { readonly file: string; readonly type: string }): Promise<void> {
+async function sendPage(
+  response: ServerResponse,
+  page: { readonly file: string; readonly type: string },
+): Promise<void> {
   const bytes = await readFile(join(pageDirectory, page.file));
   response.writeHead(200, { ...safeHeaders, "content-type": page.type });
   response.end(bytes);

@@ -33,12 +33,15 @@ function roomState(room: Room): unknown {
   return {
     key: room.key,
     chat: room.chat,
-    ...(room.bot === undefined ? {} : { bot: room.bot }),
+    bot: room.bot,
     members: Object.fromEntries(room.members),
     blocked: room.blocked,
     topics: [...room.topics.values()],
     messages: [...room.messages.values()].slice(-shownMessages),
     approved: [...room.approved],
-    reactions: [...room.reactions].map(([id, all]) => [id, [...all].map(([userId, list]) => [userId, list.map((one) => one.emoji)])]),
+    reactions: [...room.reactions].map(([id, all]) => [
+      id,
+      [...all].map(([userId, list]) => [userId, list.map((one) => one.emoji)]),
+    ]),
   };
 }

@@ -31,7 +31,10 @@ test("the price list is loaded on demand; a model in neither place or behind a c
   expect(prices.of("vendor/gpt-4o-mini", tokens)).toEqual(unknown);
   await prices.load();
   const { usd, source } = prices.of("vendor/gpt-4o-mini", tokens);
-  expect({ usd: usd?.toFixed(4), source }).toEqual({ usd: expect.stringMatching(/^0\.1[5-9]/), source: "genai-prices" });
+  expect({ usd: usd?.toFixed(4), source }).toEqual({
+    usd: expect.stringMatching(/^0\.1[5-9]/),
+    source: "genai-prices",
+  });
   expect(prices.of("claude/claude-sonnet-4-5", tokens).source).toBe("genai-prices");
   for (const model of ["vendor/no-such-model", "proxy/gpt-4o-mini", "other/gpt-4o-mini", "own"])
     expect(prices.of(model, tokens)).toEqual(unknown);

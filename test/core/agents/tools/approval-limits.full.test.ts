@@ -21,9 +21,13 @@ describe("a stranger in many groups", () => {
       );
     await until(() => expect(ended).toHaveLength(57));
     expect(questions(lab)).toHaveLength(3);
-    const limited = lab.host.ended().filter(({ decisions }) => decisions.some(({ code }) => code === "approval_limited"));
+    const limited = lab.host
+      .ended()
+      .filter(({ decisions }) => decisions.some(({ code }) => code === "approval_limited"));
     expect(limited).toHaveLength(57);
-    expect(lab.host.outbox().filter(({ text }) => text.includes("3 questions of this requester already wait"))).toHaveLength(57);
+    expect(
+      lab.host.outbox().filter(({ text }) => text.includes("3 questions of this requester already wait")),
+    ).toHaveLength(57);
 
     await lab.host.restart({ killed: true });
     await lab.host.say("write", inGroup("group-after"));

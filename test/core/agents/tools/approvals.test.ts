@@ -1,5 +1,12 @@
 /** A tool that asks first: who is asked, who may answer, and what happens without an answer. */
-import { definePlugin, type EngineTurn, type Inbound, type Json, type PluginDefinition, Type } from "service-gateway/sdk";
+import {
+  definePlugin,
+  type EngineTurn,
+  type Inbound,
+  type Json,
+  type PluginDefinition,
+  Type,
+} from "service-gateway/sdk";
 import { createTestHost, type TestHost, type TestHostOptions } from "service-gateway/testkit";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { type ApprovalsOptions, createApprovals } from "../../../../core/agents/tools/approvals.ts";
@@ -78,7 +85,8 @@ function fakeApprovals({ hasWeakId = false, edits = false } = {}) {
   } as unknown as ApprovalsOptions["store"];
   const approvals = createApprovals({
     store,
-    say: async ({ text, buttons = [] }) => String(said.push([text, ...buttons.flat().map((button) => button.text)].join("\n"))),
+    say: async ({ text, buttons = [] }) =>
+      String(said.push([text, ...buttons.flat().map((button) => button.text)].join("\n"))),
     isOwner: async () => true,
     hasWeakId: async () => hasWeakId,
     owners: async () => ["owner"],
@@ -88,7 +96,13 @@ function fakeApprovals({ hasWeakId = false, edits = false } = {}) {
     now: () => clock.now,
   });
   const to = { channel: "loopback", account: "default", chat: "owner" };
-  const inbound = { ...to, id: "event", kind: "message", authority: "channel", sender: { id: "owner" } } as unknown as Inbound;
+  const inbound = {
+    ...to,
+    id: "event",
+    kind: "message",
+    authority: "channel",
+    sender: { id: "owner" },
+  } as unknown as Inbound;
   const turn = { agentId: "main", sessionKey: "session", inbound, to };
   const tool = { tool: "burn", plugin: "lab", definition: "burns", args: {} };
   return {
@@ -98,11 +112,20 @@ function fakeApprovals({ hasWeakId = false, edits = false } = {}) {
     said,
     finished,
     turn,
-    call: { ...tool, agentId: "main", requester: "owner", key: "event:call:1", hasAsked: () => true, turn, questions: { count: 0 } },
+    call: {
+      ...tool,
+      agentId: "main",
+      requester: "owner",
+      key: "event:call:1",
+      hasAsked: () => true,
+      turn,
+      questions: { count: 0 },
+    },
   };
 }
 
-const texts = (host: TestHost, chat: string) => host.outbox().flatMap((message) => (message.chat === chat ? [message.text] : []));
+const texts = (host: TestHost, chat: string) =>
+  host.outbox().flatMap((message) => (message.chat === chat ? [message.text] : []));
 
 /** Resolves with the code of the last request in the chat, once there are `count`. */
 async function codeIn(host: TestHost, chat: string, count = 1): Promise<string> {
@@ -124,7 +147,11 @@ test("an owner allows one call with a button, and the tool runs with exactly the
   expect(runs).toEqual(["the letters"]);
   expect(texts(host, "owner").at(-1)).toBe('["the letters is ashes"]');
   expect(await host.why(eventId)).toContainEqual(
-    expect.objectContaining({ station: "turn", code: "approval_allowed", detail: expect.stringContaining("allowed by owner (owner)") }),
+    expect.objectContaining({
+      station: "turn",
+      code: "approval_allowed",
+      detail: expect.stringContaining("allowed by owner (owner)"),
+    }),
   );
 });
 
@@ -157,7 +184,9 @@ test("a guest's call is put to the owner in the owner's own chat, and the guest 
   const { host, runs } = await lab();
   const turn = host.say("the house", { from: "guest", group: true, mention: true });
   const code = await codeIn(host, "owner");
-  await until(() => expect(texts(host, "group")).toEqual(["I have asked for permission to use `burn`, and wait for the answer."]));
+  await until(() =>
+    expect(texts(host, "group")).toEqual(["I have asked for permission to use `burn`, and wait for the answer."]),
+  );
   const { outcome, reason } = await host.say(`/approve ${code}`, { from: "guest" });
   expect({ outcome, reason }).toEqual({ outcome: "refused", reason: "owner_required" });
   expect(runs).toEqual([]);
@@ -212,7 +241,9 @@ test("a grant until /new covers the tool as described: a changed description ask
   const ask = (key: string, definition: string) =>
     approvals.ask({ ...call, key, definition, signal: new AbortController().signal }).then(({ detail }) => detail);
   const answer = async (count: number, verdict: "session" | "deny") => {
-    const code = await until(() => /`\/approve ([A-Z2-9]{8})`/.exec(said[count] ?? "")?.[1] ?? expect.fail("not asked yet"));
+    const code = await until(
+      () => /`\/approve ([A-Z2-9]{8})`/.exec(said[count] ?? "")?.[1] ?? expect.fail("not asked yet"),
+    );
     await approvals.answer(code, verdict, turn.inbound);
   };
   const first = ask("1", "adds numbers");
@@ -285,7 +316,8 @@ test("a gateway killed during the wait asks only once, and the rerun turn finds 
 test("a turn that rewords its call after each kill has only one request that can be approved", async () => {
   let times = 0;
   const { host, runs } = await lab({
-    answer: (turn, signal) => callBurn({ ...turn, inbound: { ...turn.inbound, text: `the letters, ${++times}` } }, signal),
+    answer: (turn, signal) =>
+      callBurn({ ...turn, inbound: { ...turn.inbound, text: `the letters, ${++times}` } }, signal),
   });
   const turn = host.say("burn them", { from: "guest", group: true, mention: true });
   // More kills than a requester may have open questions.
@@ -296,7 +328,9 @@ test("a turn that rewords its call after each kill has only one request that can
   const last = await codeIn(host, "owner", 5);
   const first = /`\/approve ([A-Z2-9]{8})`/.exec(texts(host, "owner")[0] ?? "")?.[1];
   await host.say(`/approve ${first}`);
-  expect(texts(host, "owner").at(-1)).toBe("That request is over: the turn was interrupted, and asked again in other words.");
+  expect(texts(host, "owner").at(-1)).toBe(
+    "That request is over: the turn was interrupted, and asked again in other words.",
+  );
   await host.say(`/approve ${last}`);
   expect((await turn).outcome).toBe("answered");
   expect(runs).toEqual(["the letters, 5"]);
@@ -405,7 +439,10 @@ test("a turn that is stopped while waiting for approval frees its slot", async (
 });
 
 test("the configuration can require approval for tools that do not request it", async () => {
-  const { host, runs } = await lab({ needsApproval: false, config: { agents: { defaults: { tools: { approve: ["b*n"] } } } } });
+  const { host, runs } = await lab({
+    needsApproval: false,
+    config: { agents: { defaults: { tools: { approve: ["b*n"] } } } },
+  });
   const turn = host.say("the letters");
   await codeIn(host, "owner");
   await host.press("Allow once");
@@ -414,11 +451,15 @@ test("the configuration can require approval for tools that do not request it", 
 });
 
 test("a webhook's turn is denied at once unless the configuration names a chat for approval requests", async () => {
-  const settings = (approveAt?: string) => ({ config: { agents: { defaults: { tools: approveAt === undefined ? {} : { approveAt } } } } });
+  const settings = (approveAt?: string) => ({
+    config: { agents: { defaults: { tools: approveAt === undefined ? {} : { approveAt } } } },
+  });
   const request = { message: "the letters", deliver: false };
   const denied = await lab(settings());
   const [end] = (await denied.host.deliver("agent", request)).ended;
-  expect(await denied.host.why(end?.eventId ?? "")).toContainEqual(expect.objectContaining({ code: "approval_unasked" }));
+  expect(await denied.host.why(end?.eventId ?? "")).toContainEqual(
+    expect.objectContaining({ code: "approval_unasked" }),
+  );
   const asked = await lab(settings("loopback:owner"));
   const delivering = asked.host.deliver("agent", request);
   await codeIn(asked.host, "owner");

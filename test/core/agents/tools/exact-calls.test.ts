@@ -21,15 +21,27 @@ function cloningStore() {
 test("a recorded call keeps all digits of its arguments and its result", async () => {
   const records = createCallRecords({ store: cloningStore() as never, now: () => 0 });
   const call = { name: "note", plugin: "lab", ordinal: 1, at: 0 };
-  await records.write("event", { ...call, args: exact('{"id":9007199254740993}'), result: exact('{"next":9007199254740995,"at":1}') });
+  await records.write("event", {
+    ...call,
+    args: exact('{"id":9007199254740993}'),
+    result: exact('{"next":9007199254740995,"at":1}'),
+  });
   await records.write("event", { ...call, ordinal: 2, args: { id: 1 } });
   const [first, second] = await records.of("event");
-  expect(JSON.stringify([first?.args, first?.result])).toBe('[{"id":9007199254740993},{"next":9007199254740995,"at":1}]');
+  expect(JSON.stringify([first?.args, first?.result])).toBe(
+    '[{"id":9007199254740993},{"next":9007199254740995,"at":1}]',
+  );
   expect(second).toEqual({ ...call, ordinal: 2, args: { id: 1 } });
 });
 
 test("calls that differ in the last digit are different calls, also for approval", async () => {
-  const given = { event: "event", visit: new Visit(), store: cloningStore() as never, now: () => 0, onEarlier: () => {} };
+  const given = {
+    event: "event",
+    visit: new Visit(),
+    store: cloningStore() as never,
+    now: () => 0,
+    onEarlier: () => {},
+  };
   const calls = createTurnCalls({ ...given, isAsked: async () => false });
   const key = (text: string) => calls.approvalKey("note", exact(text)).replace(/:\d+$/, "");
   expect(key('{"id":9007199254740993}')).not.toBe(key('{"id":9007199254740992}'));

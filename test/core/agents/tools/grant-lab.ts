@@ -1,11 +1,15 @@
-/** A gateway with a tool that asks first, everyone and everything that can cause its call, and a second channel with two accounts. */
+/**
+ * A gateway with a tool that asks first, everyone and everything that can cause its call, and a second channel with two
+ * accounts.
+ */
 import { definePlugin, type EngineTurn, type Json, type PluginHost, Type } from "service-gateway/sdk";
 import { type ChannelAccount, type ChannelInbound, defineChannel } from "service-gateway/sdk/channel";
 import { createTestHost, type TestHost, type TestHostOptions } from "service-gateway/testkit";
 import { expect, onTestFinished, vi } from "vitest";
 import schedule from "../../../../plugins/schedule/index.ts";
 
-export const until = <Result>(check: () => Result): Promise<Result> => vi.waitFor(check, { timeout: 20_000, interval: 5 });
+export const until = <Result>(check: () => Result): Promise<Result> =>
+  vi.waitFor(check, { timeout: 20_000, interval: 5 });
 
 interface Sent {
   readonly channel: string;
@@ -34,7 +38,15 @@ function createTin() {
     host: "*",
     options: Type.Object({}),
     capabilities: {
-      ...{ maxChars: 20_000, markup: "rich", edits: false, threads: true, reactions: false, media: false, buttons: true },
+      ...{
+        maxChars: 20_000,
+        markup: "rich",
+        edits: false,
+        threads: true,
+        reactions: false,
+        media: false,
+        buttons: true,
+      },
       ...{ typing: false, menu: false },
     },
     open(account) {
@@ -44,10 +56,18 @@ function createTin() {
           account.status({ state: "connected", identity: { id: account.id, username: account.id } });
         },
         parse: (raw) => raw as unknown as ChannelInbound,
-        render: ({ text, buttons }) => [{ kind: "text", chars: text.length, body: { text, buttons } as unknown as Json }],
+        render: ({ text, buttons }) => [
+          { kind: "text", chars: text.length, body: { text, buttons } as unknown as Json },
+        ],
         async send({ body }, { chat }) {
           const { text, buttons } = body as unknown as { text: string; buttons: { text: string }[][] };
-          sent.push({ channel: "tin", account: account.id, chat, text, buttons: buttons.flat().map((button) => button.text) });
+          sent.push({
+            channel: "tin",
+            account: account.id,
+            chat,
+            text,
+            buttons: buttons.flat().map((button) => button.text),
+          });
           return { messageId: `tin-${sent.length}` };
         },
         async close() {},
@@ -59,12 +79,20 @@ function createTin() {
     if (opened === undefined) throw new Error(`tin:${account} is not open.`);
     updates += 1;
     const inbound: ChannelInbound = {
-      ...{ kind: "message", chat: { id: from, kind: "direct" }, text, media: [], mention: true, timestamp: opened.now() },
+      ...{
+        kind: "message",
+        chat: { id: from, kind: "direct" },
+        text,
+        media: [],
+        mention: true,
+        timestamp: opened.now(),
+      },
       sender: { id: from, name: from, ...(bot === true && { isBot: true }) },
       messageId: `in-${updates}`,
       ...(forwarded === true && { forward: { from: "Somebody" } }),
     };
-    return (await opened.receive(inbound as unknown as Json, { id: `tin-${updates}`, lane: `tin:${account}:${from}` })).eventId;
+    return (await opened.receive(inbound as unknown as Json, { id: `tin-${updates}`, lane: `tin:${account}:${from}` }))
+      .eventId;
   }
   return { plugin, sent, say };
 }
@@ -90,7 +118,9 @@ export interface GrantLab {
   runs(): number;
   /** A plugin hands in a webhook, as a mailbox does. */
   handIn(): Promise<unknown>;
-  /** What happens with the call that this causes. An owner denies it if they are asked. `asked once` offers no grant. */
+  /**
+   * What happens with the call that this causes. An owner denies it if they are asked. `asked once` offers no grant.
+   */
   outcome(cause: () => Promise<unknown>): Promise<"ran" | "asked" | "asked once">;
   /** Causes a call, and an owner allows it until /new. */
   grant(cause: () => Promise<unknown>): Promise<void>;
@@ -132,14 +162,36 @@ export async function openGrantLab({ config = {}, ...options }: TestHostOptions 
       channels: { tin: { dmPolicy: "open", allowFrom: ["*", "robot"], accounts: { one: {}, two: {} } } },
       schedules: { night: { every: "12h", message: "write", session: "main" } },
       ...sections,
-      agents: { defaults: { timezone: "UTC", heartbeat: { every: "0" }, tools: { approveAt: "loopback:owner" } }, ...agents },
+      agents: {
+        defaults: { timezone: "UTC", heartbeat: { every: "0" }, tools: { approveAt: "loopback:owner" } },
+        ...agents,
+      },
       hooks: {
         allowRequestSessionKey: true,
         allowedSessionKeyPrefixes: ["agent:", "hook:"],
         mappings: [
-          { id: "fixed", match: { path: "fixed" }, messageTemplate: "{{ text }}", sessionKey: "agent:main:main", ...late },
-          { id: "issues", match: { path: "issues" }, name: "{{ who }}", messageTemplate: "{{ text }}", sessionKey: "hook:issues", ...late },
-          { id: "letter", match: { path: "letter" }, messageTemplate: "{{ text }}", sessionKey: "agent:main:main", ...late },
+          {
+            id: "fixed",
+            match: { path: "fixed" },
+            messageTemplate: "{{ text }}",
+            sessionKey: "agent:main:main",
+            ...late,
+          },
+          {
+            id: "issues",
+            match: { path: "issues" },
+            name: "{{ who }}",
+            messageTemplate: "{{ text }}",
+            sessionKey: "hook:issues",
+            ...late,
+          },
+          {
+            id: "letter",
+            match: { path: "letter" },
+            messageTemplate: "{{ text }}",
+            sessionKey: "agent:main:main",
+            ...late,
+          },
         ],
         ...hooks,
       },
@@ -149,7 +201,12 @@ export async function openGrantLab({ config = {}, ...options }: TestHostOptions 
 
   const questions = () =>
     [
-      ...host.outbox().map(({ text, chat, buttons }) => ({ at: "loopback", chat, text, buttons: buttons.flat().map((one) => one.text) })),
+      ...host.outbox().map(({ text, chat, buttons }) => ({
+        at: "loopback",
+        chat,
+        text,
+        buttons: buttons.flat().map((one) => one.text),
+      })),
       ...tin.sent.map(({ account, chat, text, buttons }) => ({ at: account, chat, text, buttons })),
     ].filter(({ text }) => text.includes("asks to use `burn`"));
   const codeOf = ({ text }: { readonly text: string }) => /`\/approve ([A-Z2-9]{8})`/.exec(text)?.[1] ?? "";

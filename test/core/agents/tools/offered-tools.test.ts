@@ -1,4 +1,7 @@
-/** Tools of plugins, as an agent has them: offered by the configuration, checked, limited in time and size, and told by `why`. */
+/**
+ * Tools of plugins, as an agent has them: offered by the configuration, checked, limited in time and size, and told by
+ * `why`.
+ */
 import { definePlugin, type EngineTurn, type Json, type PluginHost, Type } from "service-gateway/sdk";
 import { createTestHost, type TestHost, type TestHostOptions } from "service-gateway/testkit";
 import { expect, onTestFinished, test } from "vitest";
@@ -35,11 +38,16 @@ const dice = {
 
 test("a tool is called with validated arguments and their defaults", async () => {
   const host = await hostWith(({ tool }) =>
-    tool({ ...dice, run: ({ args, turn, key }) => ({ rolled: args.count, agent: turn.agentId, keyed: key.length > 20 }) }),
+    tool({
+      ...dice,
+      run: ({ args, turn, key }) => ({ rolled: args.count, agent: turn.agentId, keyed: key.length > 20 }),
+    }),
   );
   expect(await ask(host, "names")).toContain("roll_dice");
   expect(await ask(host, "roll_dice {}")).toBe('{"rolled":1,"agent":"main","keyed":true}');
-  expect(await ask(host, 'roll_dice {"count":"six"}')).toMatch(/"ok":false.*arguments\.count is .*"code":"invalid_arguments"/);
+  expect(await ask(host, 'roll_dice {"count":"six"}')).toMatch(
+    /"ok":false.*arguments\.count is .*"code":"invalid_arguments"/,
+  );
 });
 
 test("the configuration decides which tools an agent has, including the gateway's own", async () => {
@@ -47,7 +55,9 @@ test("the configuration decides which tools an agent has, including the gateway'
     for (const name of ["lab_heat", "lab_cool", "other"]) tool({ ...dice, name, run: () => "done" });
   };
   const agents = (settings: object) => ({ config: { agents: { defaults: { tools: settings } } } });
-  expect(await ask(await hostWith(tools, agents({ allow: ["lab_*", "send"] })), "names")).toBe("send lab_heat lab_cool");
+  expect(await ask(await hostWith(tools, agents({ allow: ["lab_*", "send"] })), "names")).toBe(
+    "send lab_heat lab_cool",
+  );
   expect(await ask(await hostWith(tools, agents({ allow: ["lab_*"], deny: ["*_heat"] })), "names")).toBe("lab_cool");
   expect(await ask(await hostWith(tools, agents({ allow: [] })), "names")).toBe("");
 });
@@ -55,7 +65,10 @@ test("the configuration decides which tools an agent has, including the gateway'
 test("a listed agent has its own tool list or the defaults; a tool can name its agents", async () => {
   const host = await hostWith(({ tool }) => tool({ ...dice, agents: ["nurse"], run: () => "done" }), {
     config: {
-      agents: { defaults: { tools: { allow: ["roll_dice", "send"] } }, list: [{ id: "main" }, { id: "nurse", tools: { deny: ["send"] } }] },
+      agents: {
+        defaults: { tools: { allow: ["roll_dice", "send"] } },
+        list: [{ id: "main" }, { id: "nurse", tools: { deny: ["send"] } }],
+      },
       bindings: [{ agentId: "nurse", match: { channel: "loopback", peer: { kind: "direct", id: "owner" } } }],
     },
   });
@@ -86,14 +99,22 @@ test("the model reads what a tool threw or that it answered too late, and `why` 
   expect(await ask(host, "broken")).toBe('{"ok":false,"error":"the dice are under the table","code":"tool_failed"}');
   const { eventId } = await host.say("slow", { from: "owner" });
   expect(host.outbox().at(-1)?.text).toMatch(/did not answer within 0\.02 s.*tool_timeout/);
-  expect(await host.why(eventId)).toContainEqual(expect.objectContaining({ station: "turn", plugin: "lab", code: "tool_timeout" }));
+  expect(await host.why(eventId)).toContainEqual(
+    expect.objectContaining({ station: "turn", plugin: "lab", code: "tool_timeout" }),
+  );
 });
 
 test("an overlong result is cut in the middle, and files beyond the limits are omitted with a note", async () => {
   const file = { mimeType: "image/png", data: "AAAA" };
-  expect(shownResult(`begin${"x".repeat(60_000)}end`)).toMatch(/^begin[x]{24995}\n\[10008 characters left out\]\n[x]{24997}end$/);
+  expect(shownResult(`begin${"x".repeat(60_000)}end`)).toMatch(
+    /^begin[x]{24995}\n\[10008 characters left out\]\n[x]{24997}end$/,
+  );
   const host = await hostWith(({ tool }) => {
-    tool({ ...dice, name: "album", run: () => ({ text: "Six pictures.", media: Array.from({ length: 6 }, () => file) }) });
+    tool({
+      ...dice,
+      name: "album",
+      run: () => ({ text: "Six pictures.", media: Array.from({ length: 6 }, () => file) }),
+    });
   });
   expect(JSON.parse(await ask(host, "album"))).toEqual({
     text: "Six pictures.\n[2 of 6 files left out: at most 4 of 5 MB each are shown]",
@@ -104,7 +125,10 @@ test("an overlong result is cut in the middle, and files beyond the limits are o
 test("of two tools with the same name, the second is left out, which is logged", async () => {
   const host = await hostWith(({ tool, toolSource }) => {
     tool({ ...dice, run: () => "first" });
-    toolSource({ id: "attic", offer: () => ({ tools: [{ ...dice, parameters: { type: "object" }, run: () => "second" }] }) });
+    toolSource({
+      id: "attic",
+      offer: () => ({ tools: [{ ...dice, parameters: { type: "object" }, run: () => "second" }] }),
+    });
   });
   expect(await ask(host, "roll_dice")).toBe('"first"');
 });
@@ -116,7 +140,13 @@ test("/tools shows people which tools need approval and omits what only a model 
       id: "attic",
       offer: () => ({
         tools: [
-          { ...dice, name: "fetch", parameters: { type: "object" }, needsApproval: async () => "It may change something.", run: () => "" },
+          {
+            ...dice,
+            name: "fetch",
+            parameters: { type: "object" },
+            needsApproval: async () => "It may change something.",
+            run: () => "",
+          },
           { ...dice, name: "look", parameters: { type: "object" }, needsApproval: () => false, run: () => "" },
         ],
         context: ["The sender is in the attic."],
@@ -125,7 +155,9 @@ test("/tools shows people which tools need approval and omits what only a model 
   });
   expect(await ask(host, "instructions")).toContain("The sender is in the attic.");
   const listed = await ask(host, "/tools");
-  expect(listed).toMatch(/- `roll_dice` \(asks an owner first\): .*\n- `fetch` \(asks an owner first\): .*\n- `look`: /);
+  expect(listed).toMatch(
+    /- `roll_dice` \(asks an owner first\): .*\n- `fetch` \(asks an owner first\): .*\n- `look`: /,
+  );
   expect(listed).not.toContain("The sender is in the attic.");
 });
 
@@ -147,7 +179,9 @@ test("a source reports what is missing and refuses a turn that requires it", asy
   const { outcome, reason, eventId } = await host.say("names", { from: "owner" });
   expect({ outcome, reason }).toEqual({ outcome: "failed", reason: "tool_source_down" });
   expect(await ask(host, "/tools")).toBe("The attic is locked, and it is required.");
-  expect(await host.why(eventId)).toContainEqual(expect.objectContaining({ code: "tool_source_down", hint: "Find the key." }));
+  expect(await host.why(eventId)).toContainEqual(
+    expect.objectContaining({ code: "tool_source_down", hint: "Find the key." }),
+  );
 });
 
 test("a source that throws costs the turn its tools, not its reply", async () => {
@@ -167,7 +201,10 @@ test("the next turn sees which tools were called, in brief and without files", a
     ({ tool }) =>
       tool({
         ...dice,
-        run: ({ args }) => ({ text: `rolled ${args.count} `.repeat(40), media: [{ mimeType: "image/png", data: "AAAA" }] }),
+        run: ({ args }) => ({
+          text: `rolled ${args.count} `.repeat(40),
+          media: [{ mimeType: "image/png", data: "AAAA" }],
+        }),
       }),
     {
       answer: async (turn, signal) =>

@@ -15,4 +15,8 @@ const channel = createPostbox((_, account) => {
   return {};
 });
 
-export const broken: Broken = { channel, caughtBy: "presses > a press is acknowledged once", says: /acknowledged it 2 times/ };
+export const broken: Broken = {
+  channel,
+  caughtBy: "presses > a press is acknowledged once",
+  says: /acknowledged it 2 times/,
+};

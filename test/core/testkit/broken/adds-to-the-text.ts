@@ -9,4 +9,8 @@ const channel = createPostbox(({ send }) => ({
   },
 }));
 
-export const broken: Broken = { channel, caughtBy: "limits > the platform accepts the longest part", says: /rejects a part of 200/ };
+export const broken: Broken = {
+  channel,
+  caughtBy: "limits > the platform accepts the longest part",
+  says: /rejects a part of 200/,
+};

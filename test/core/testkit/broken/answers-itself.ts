@@ -10,4 +10,8 @@ const channel = createPostbox(({ parse }) => ({
   },
 }));
 
-export const broken: Broken = { channel, caughtBy: "parse > events of the bot itself are silent", says: /the bot would reply to itself/ };
+export const broken: Broken = {
+  channel,
+  caughtBy: "parse > events of the bot itself are silent",
+  says: /the bot would reply to itself/,
+};

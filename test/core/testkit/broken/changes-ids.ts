@@ -4,4 +4,8 @@ import type { Broken } from "./index.ts";
 
 const channel = createPostbox(({ resolve }) => ({ resolve: async (target) => `postbox:${await resolve(target)}` }));
 
-export const broken: Broken = { channel, caughtBy: "resolve > an id resolves to itself", says: /Return an id unchanged/ };
+export const broken: Broken = {
+  channel,
+  caughtBy: "resolve > an id resolves to itself",
+  says: /Return an id unchanged/,
+};

@@ -8,7 +8,8 @@ const channel = createPostbox(({ close }, { options: { url, token }, receive }) 
   async function handIn(): Promise<void> {
     await delay(20);
     const response = await fetch(`${url}/events?after=0&token=${token}`);
-    for (const event of (await response.json()) as readonly Json[]) await receive(event, { id: "late", lane: "postbox:default:7:" });
+    for (const event of (await response.json()) as readonly Json[])
+      await receive(event, { id: "late", lane: "postbox:default:7:" });
   }
   return {
     async close() {

@@ -16,4 +16,8 @@ const channel = createPostbox(({ preview, probe }) => ({
   },
 }));
 
-export const broken: Broken = { channel, caughtBy: "preview > can be closed during an outage", says: /close of a preview rejects/ };
+export const broken: Broken = {
+  channel,
+  caughtBy: "preview > can be closed during an outage",
+  says: /close of a preview rejects/,
+};

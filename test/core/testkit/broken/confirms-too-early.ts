@@ -6,7 +6,8 @@ const channel = createPostbox((_, account) => {
   const { receive } = account;
   // As a channel does that does not wait for what receive resolves with.
   Object.assign(account, {
-    receive: (...event: Parameters<typeof receive>) => receive(...event).catch(() => ({ eventId: "", duplicate: false })),
+    receive: (...event: Parameters<typeof receive>) =>
+      receive(...event).catch(() => ({ eventId: "", duplicate: false })),
   });
   return {};
 });

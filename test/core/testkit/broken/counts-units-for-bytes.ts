@@ -4,7 +4,10 @@ import type { Broken } from "./index.ts";
 
 const channel = createPostbox(({ render }) => ({
   render: (reply, address) =>
-    render(reply, address).map((part) => ({ ...part, chars: Buffer.byteLength((part.body as unknown as { readonly text: string }).text) })),
+    render(reply, address).map((part) => ({
+      ...part,
+      chars: Buffer.byteLength((part.body as unknown as { readonly text: string }).text),
+    })),
 }));
 
 export const broken: Broken = {

@@ -9,8 +9,16 @@ const channel = createPostbox(({ render }) => ({
     if (media.length > 0) return render(reply, address);
     const escaped = text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
     const pieces = escaped.match(/[\s\S]{1,100}/gu) ?? [];
-    return pieces.map((piece) => ({ kind: "text", chars: piece.length, body: { text: piece, buttons } as unknown as Json }));
+    return pieces.map((piece) => ({
+      kind: "text",
+      chars: piece.length,
+      body: { text: piece, buttons } as unknown as Json,
+    }));
   },
 }));
 
-export const broken: Broken = { channel, caughtBy: "render > never splits an entity", says: /Split the text before you escape/ };
+export const broken: Broken = {
+  channel,
+  caughtBy: "render > never splits an entity",
+  says: /Split the text before you escape/,
+};

@@ -10,4 +10,8 @@ const channel = createPostbox(({ send }) => ({
   },
 }));
 
-export const broken: Broken = { channel, caughtBy: "files > a file of the bot arrives", says: /the person sees no file/ };
+export const broken: Broken = {
+  channel,
+  caughtBy: "files > a file of the bot arrives",
+  says: /the person sees no file/,
+};

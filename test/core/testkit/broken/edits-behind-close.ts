@@ -27,4 +27,8 @@ const channel = createPostbox(({ preview }) => ({
   },
 }));
 
-export const broken: Broken = { channel, caughtBy: "preview > becomes the answer", says: /The reply replaced its preview/ };
+export const broken: Broken = {
+  channel,
+  caughtBy: "preview > becomes the answer",
+  says: /The reply replaced its preview/,
+};

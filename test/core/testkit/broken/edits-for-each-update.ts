@@ -28,4 +28,8 @@ const channel = createPostbox(({ render, send }) => ({
   },
 }));
 
-export const broken: Broken = { channel, caughtBy: "preview > keeps the platform's pace", says: /the channel must limit the rate/ };
+export const broken: Broken = {
+  channel,
+  caughtBy: "preview > keeps the platform's pace",
+  says: /the channel must limit the rate/,
+};

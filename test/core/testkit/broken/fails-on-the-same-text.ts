@@ -8,7 +8,8 @@ const channel = createPostbox(({ send }) => {
   return {
     async send(part, address, signal) {
       const text = JSON.stringify(part.body);
-      if (part.replaces !== undefined && texts.get(part.replaces) === text) throw new ChannelError("message_not_modified");
+      if (part.replaces !== undefined && texts.get(part.replaces) === text)
+        throw new ChannelError("message_not_modified");
       const receipt = await send(part, address, signal);
       texts.set(receipt.messageId, text);
       return receipt;
@@ -16,4 +17,8 @@ const channel = createPostbox(({ send }) => {
   };
 });
 
-export const broken: Broken = { channel, caughtBy: "edits > the same text again resolves", says: /changes nothing does not resolve/ };
+export const broken: Broken = {
+  channel,
+  caughtBy: "edits > the same text again resolves",
+  says: /changes nothing does not resolve/,
+};

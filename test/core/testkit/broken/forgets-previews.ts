@@ -2,6 +2,12 @@
 import { createPostbox } from "../postbox/channel.ts";
 import type { Broken } from "./index.ts";
 
-const channel = createPostbox(({ preview }) => ({ preview: (address, how) => preview(address, { ...how, resume: [] }) }));
+const channel = createPostbox(({ preview }) => ({
+  preview: (address, how) => preview(address, { ...how, resume: [] }),
+}));
 
-export const broken: Broken = { channel, caughtBy: "preview > resumes after a killed process", says: /created a new message/ };
+export const broken: Broken = {
+  channel,
+  caughtBy: "preview > resumes after a killed process",
+  says: /created a new message/,
+};

@@ -15,4 +15,8 @@ const channel = createPostbox(({ send }) => ({
   },
 }));
 
-export const broken: Broken = { channel, caughtBy: "send > the platform's wait is reported", says: /retryAfterMs is 2\./ };
+export const broken: Broken = {
+  channel,
+  caughtBy: "send > the platform's wait is reported",
+  says: /retryAfterMs is 2\./,
+};

@@ -3,7 +3,8 @@ import { createPostbox } from "../postbox/channel.ts";
 import type { Broken } from "./index.ts";
 
 const channel = createPostbox(({ send }) => ({
-  send: (part, address, signal) => send(part.replaces === undefined ? part : { ...part, inPlace: true }, address, signal),
+  send: (part, address, signal) =>
+    send(part.replaces === undefined ? part : { ...part, inPlace: true }, address, signal),
 }));
 
 export const broken: Broken = {

@@ -10,4 +10,8 @@ const channel = createPostbox(({ parse }) => ({
   },
 }));
 
-export const broken: Broken = { channel, caughtBy: "groups > a message has the group as its chat", says: /a chat of the kind direct/ };
+export const broken: Broken = {
+  channel,
+  caughtBy: "groups > a message has the group as its chat",
+  says: /a chat of the kind direct/,
+};

@@ -10,4 +10,8 @@ const channel = createPostbox(({ parse }) => ({
   },
 }));
 
-export const broken: Broken = { channel, caughtBy: "groups > only a text that names the bot says so", says: /has no mentionedByName/ };
+export const broken: Broken = {
+  channel,
+  caughtBy: "groups > only a text that names the bot says so",
+  says: /has no mentionedByName/,
+};

@@ -7,10 +7,16 @@ const channel = createPostbox((_, account) => {
   Object.assign(account, {
     async check(raw: Parameters<typeof check>[0]) {
       const verdict = await check(raw);
-      return (raw as { readonly text?: string }).text === "of-an-old-message" ? await new Promise<never>(() => {}) : verdict;
+      return (raw as { readonly text?: string }).text === "of-an-old-message"
+        ? await new Promise<never>(() => {})
+        : verdict;
     },
   });
   return {};
 });
 
-export const broken: Broken = { channel, caughtBy: "presses > an unknown press is acknowledged", says: /the button appears stuck/ };
+export const broken: Broken = {
+  channel,
+  caughtBy: "presses > an unknown press is acknowledged",
+  says: /the button appears stuck/,
+};

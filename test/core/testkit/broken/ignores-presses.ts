@@ -10,4 +10,8 @@ const channel = createPostbox(({ parse }) => ({
   },
 }));
 
-export const broken: Broken = { channel, caughtBy: "presses > a press is received as a press", says: /no press was received/ };
+export const broken: Broken = {
+  channel,
+  caughtBy: "presses > a press is received as a press",
+  says: /no press was received/,
+};

@@ -13,4 +13,8 @@ const channel = createPostbox((_, account) => {
   return {};
 });
 
-export const broken: Broken = { channel, caughtBy: "presses > a refused press is acknowledged", says: /the button appears stuck/ };
+export const broken: Broken = {
+  channel,
+  caughtBy: "presses > a refused press is acknowledged",
+  says: /the button appears stuck/,
+};

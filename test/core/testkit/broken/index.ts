@@ -20,7 +20,10 @@ export async function brokenChannels(): Promise<readonly (readonly [name: string
   return await Promise.all(
     files.map(
       async (file) =>
-        [basename(file, ".ts"), ((await import(join(import.meta.dirname, file))) as { readonly broken: Broken }).broken] as const,
+        [
+          basename(file, ".ts"),
+          ((await import(join(import.meta.dirname, file))) as { readonly broken: Broken }).broken,
+        ] as const,
     ),
   );
 }

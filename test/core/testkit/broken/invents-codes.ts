@@ -5,7 +5,8 @@ import type { Broken } from "./index.ts";
 const channel = createPostbox((_connection, account) => {
   const { status } = account;
   Object.assign(account, {
-    status: (report: Parameters<typeof status>[0]) => status(report.state === "waiting" ? { state: "waiting", code: "post_lost" } : report),
+    status: (report: Parameters<typeof status>[0]) =>
+      status(report.state === "waiting" ? { state: "waiting", code: "post_lost" } : report),
   });
   return {};
 });

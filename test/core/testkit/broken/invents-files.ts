@@ -15,4 +15,8 @@ const channel = createPostbox(({ fetchMedia }, { directory, newId }) => ({
     }),
 }));
 
-export const broken: Broken = { channel, caughtBy: "files > a deleted file is refused", says: /no longer has the file/ };
+export const broken: Broken = {
+  channel,
+  caughtBy: "files > a deleted file is refused",
+  says: /no longer has the file/,
+};

@@ -9,4 +9,8 @@ const channel = createPostbox(({ send }, account) => ({
   },
 }));
 
-export const broken: Broken = { channel, caughtBy: "send > leaves no listener on the signal", says: /their signal has 12 listeners/ };
+export const broken: Broken = {
+  channel,
+  caughtBy: "send > leaves no listener on the signal",
+  says: /their signal has 12 listeners/,
+};

@@ -6,4 +6,8 @@ const channel = createPostbox(({ react }) => ({
   react: async (messageId, emoji, address) => (emoji === null ? undefined : await react(messageId, emoji, address)),
 }));
 
-export const broken: Broken = { channel, caughtBy: "reactions > null removes the reaction", says: /The reaction was removed, and/ };
+export const broken: Broken = {
+  channel,
+  caughtBy: "reactions > null removes the reaction",
+  says: /The reaction was removed, and/,
+};

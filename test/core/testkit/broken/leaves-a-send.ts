@@ -10,4 +10,8 @@ const channel = createPostbox(({ send }, account) => ({
     }),
 }));
 
-export const broken: Broken = { channel, caughtBy: "leftovers > close ends a pending send", says: /the send does not end/ };
+export const broken: Broken = {
+  channel,
+  caughtBy: "leftovers > close ends a pending send",
+  says: /the send does not end/,
+};

@@ -19,4 +19,8 @@ const channel = createPostbox(({ start }, account) => {
   };
 });
 
-export const broken: Broken = { channel, caughtBy: "leftovers > none after close", says: /After close, 1 timers remain/ };
+export const broken: Broken = {
+  channel,
+  caughtBy: "leftovers > none after close",
+  says: /After close, 1 timers remain/,
+};

@@ -2,7 +2,9 @@
 import { createPostbox } from "../postbox/channel.ts";
 import type { Broken } from "./index.ts";
 
-const channel = createPostbox(({ send }) => ({ send: (part, { thread: _, ...address }, signal) => send(part, address, signal) }));
+const channel = createPostbox(({ send }) => ({
+  send: (part, { thread: _, ...address }, signal) => send(part, address, signal),
+}));
 
 export const broken: Broken = {
   channel,

@@ -6,7 +6,8 @@ import type { Broken } from "./index.ts";
 const channel = createPostbox(({ send }, { log, options: { url, token } }) => ({
   send: (part, address, signal) =>
     send(part, address, signal).catch((error: unknown) => {
-      if (error instanceof ChannelError && error.reason === "blocked_by_user") log.warn({ url: `${url}?token=${token}` }, "refused");
+      if (error instanceof ChannelError && error.reason === "blocked_by_user")
+        log.warn({ url: `${url}?token=${token}` }, "refused");
       throw error;
     }),
 }));

@@ -11,4 +11,8 @@ const channel = createPostbox((_, account) => {
   return {};
 });
 
-export const broken: Broken = { channel, caughtBy: "groups > a group has a lane of its own", says: /have the same lane/ };
+export const broken: Broken = {
+  channel,
+  caughtBy: "groups > a group has a lane of its own",
+  says: /have the same lane/,
+};

@@ -9,4 +9,8 @@ function depthOf(value: unknown): number {
 
 const channel = createPostbox(({ parse }) => ({ parse: (raw) => (depthOf(raw) > 100 ? undefined : parse(raw)) }));
 
-export const broken: Broken = { channel, caughtBy: "parse > accepts events of any depth and length", says: /nested 20,000 levels deep/ };
+export const broken: Broken = {
+  channel,
+  caughtBy: "parse > accepts events of any depth and length",
+  says: /nested 20,000 levels deep/,
+};

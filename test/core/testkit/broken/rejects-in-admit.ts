@@ -6,4 +6,8 @@ const channel = createPostbox(() => ({
   admit: (_part, _address, signal) => (signal.aborted ? Promise.reject(new Error("aborted")) : undefined),
 }));
 
-export const broken: Broken = { channel, caughtBy: "admit > admits a part, and ends at an abort", says: /It must never reject/ };
+export const broken: Broken = {
+  channel,
+  caughtBy: "admit > admits a part, and ends at an abort",
+  says: /It must never reject/,
+};

@@ -11,4 +11,8 @@ const channel = createPostbox(({ members }) => ({
   },
 }));
 
-export const broken: Broken = { channel, caughtBy: "groups > members resolves for a group without the bot", says: /does not resolve/ };
+export const broken: Broken = {
+  channel,
+  caughtBy: "groups > members resolves for a group without the bot",
+  says: /does not resolve/,
+};

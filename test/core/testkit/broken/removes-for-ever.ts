@@ -14,4 +14,8 @@ const channel = createPostbox(({ remove }) => {
   };
 });
 
-export const broken: Broken = { channel, caughtBy: "edits > remove accepts a message that is already deleted", says: /not retryable/ };
+export const broken: Broken = {
+  channel,
+  caughtBy: "edits > remove accepts a message that is already deleted",
+  says: /not retryable/,
+};

@@ -9,4 +9,8 @@ const channel = createPostbox(({ remove }) => ({
   },
 }));
 
-export const broken: Broken = { channel, caughtBy: "edits > remove deletes one message", says: /did not delete exactly its own message/ };
+export const broken: Broken = {
+  channel,
+  caughtBy: "edits > remove deletes one message",
+  says: /did not delete exactly its own message/,
+};

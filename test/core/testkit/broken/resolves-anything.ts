@@ -4,4 +4,8 @@ import type { Broken } from "./index.ts";
 
 const channel = createPostbox(() => ({ resolve: async (target) => target }));
 
-export const broken: Broken = { channel, caughtBy: "resolve > an unknown recipient is refused", says: /a recipient that does not exist/ };
+export const broken: Broken = {
+  channel,
+  caughtBy: "resolve > an unknown recipient is refused",
+  says: /a recipient that does not exist/,
+};

@@ -13,4 +13,8 @@ const channel = createPostbox(({ react }) => {
   };
 });
 
-export const broken: Broken = { channel, caughtBy: "reactions > a second reaction replaces the first", says: /changed its reaction/ };
+export const broken: Broken = {
+  channel,
+  caughtBy: "reactions > a second reaction replaces the first",
+  says: /changed its reaction/,
+};

@@ -4,7 +4,10 @@ import type { Broken } from "./index.ts";
 
 const channel = createPostbox(({ render }) => ({
   render: (reply, address) =>
-    render({ ...reply, buttons: reply.buttons.map((row) => row.map((one) => ({ ...one, value: one.value.slice(0, 20) }))) }, address),
+    render(
+      { ...reply, buttons: reply.buttons.map((row) => row.map((one) => ({ ...one, value: one.value.slice(0, 20) }))) },
+      address,
+    ),
 }));
 
 export const broken: Broken = {

@@ -23,4 +23,8 @@ const channel = createPostbox(({ preview }) => ({
   },
 }));
 
-export const broken: Broken = { channel, caughtBy: "preview > changes nothing after its close", says: /it would overwrite the reply/ };
+export const broken: Broken = {
+  channel,
+  caughtBy: "preview > changes nothing after its close",
+  says: /it would overwrite the reply/,
+};

@@ -6,4 +6,8 @@ const channel = createPostbox(({ fetchMedia }) => ({
   fetchMedia: (media, how) => fetchMedia(media, { ...how, maxBytes: Number.POSITIVE_INFINITY }),
 }));
 
-export const broken: Broken = { channel, caughtBy: "files > a file above the limit is refused", says: /larger than maxBytes/ };
+export const broken: Broken = {
+  channel,
+  caughtBy: "files > a file above the limit is refused",
+  says: /larger than maxBytes/,
+};

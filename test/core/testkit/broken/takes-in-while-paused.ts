@@ -4,4 +4,8 @@ import type { Broken } from "./index.ts";
 
 const channel = createPostbox(() => ({ async pause() {} }));
 
-export const broken: Broken = { channel, caughtBy: "pause > stops receiving, and still sends", says: /written after pause was received/ };
+export const broken: Broken = {
+  channel,
+  caughtBy: "pause > stops receiving, and still sends",
+  says: /written after pause was received/,
+};

@@ -10,4 +10,8 @@ const channel = createPostbox(({ parse }) => ({
   },
 }));
 
-export const broken: Broken = { channel, caughtBy: "parse > bots are known as bots, and people are not", says: /has the sender of a bot/ };
+export const broken: Broken = {
+  channel,
+  caughtBy: "parse > bots are known as bots, and people are not",
+  says: /has the sender of a bot/,
+};

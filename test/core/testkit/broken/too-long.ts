@@ -17,8 +17,16 @@ const channel = createPostbox(({ render }) => ({
   render(reply, address) {
     const { text, buttons, media } = reply;
     if (media.length > 0) return render(reply, address);
-    return pieces(text).map((piece) => ({ kind: "text", chars: piece.length, body: { text: piece, buttons } as unknown as Json }));
+    return pieces(text).map((piece) => ({
+      kind: "text",
+      chars: piece.length,
+      body: { text: piece, buttons } as unknown as Json,
+    }));
   },
 }));
 
-export const broken: Broken = { channel, caughtBy: "render > keeps within maxChars", says: /becomes a part of 201, but maxChars is 200/ };
+export const broken: Broken = {
+  channel,
+  caughtBy: "render > keeps within maxChars",
+  says: /becomes a part of 201, but maxChars is 200/,
+};

@@ -11,4 +11,8 @@ const channel = createPostbox(({ send }) => ({
     }),
 }));
 
-export const broken: Broken = { channel, caughtBy: "recovery > an answer arrives once after a wait", says: /the reply arrived 2 times/ };
+export const broken: Broken = {
+  channel,
+  caughtBy: "recovery > an answer arrives once after a wait",
+  says: /the reply arrived 2 times/,
+};

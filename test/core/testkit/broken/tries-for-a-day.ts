@@ -12,4 +12,8 @@ const channel = createPostbox(({ send }) => ({
     }),
 }));
 
-export const broken: Broken = { channel, caughtBy: "send > a permanent refusal is not retryable", says: /retries for a day/ };
+export const broken: Broken = {
+  channel,
+  caughtBy: "send > a permanent refusal is not retryable",
+  says: /retries for a day/,
+};

@@ -9,4 +9,8 @@ const channel = createPostbox(({ typing }) => ({
     }),
 }));
 
-export const broken: Broken = { channel, caughtBy: "typing > fails with a ChannelError", says: /an error that is not a ChannelError/ };
+export const broken: Broken = {
+  channel,
+  caughtBy: "typing > fails with a ChannelError",
+  says: /an error that is not a ChannelError/,
+};

@@ -49,10 +49,13 @@ const failing = (change: (error: EngineError) => unknown) =>
   );
 
 const renamed = (from: string, to: string) =>
-  failing((error) => (error.reason === from ? new EngineError(to, { retryable: error.retryable, detail: error.message }) : error));
+  failing((error) =>
+    error.reason === from ? new EngineError(to, { retryable: error.retryable, detail: error.message }) : error,
+  );
 
 /** Another turn than the one that was asked for. */
-const asked = (change: (turn: EngineTurn) => EngineTurn) => changed((run) => (turn, signal) => run(change(turn), signal));
+const asked = (change: (turn: EngineTurn) => EngineTurn) =>
+  changed((run) => (turn, signal) => run(change(turn), signal));
 
 let lastText = "";
 

@@ -64,7 +64,10 @@ async function openHarbour(): Promise<ModelServer> {
     request.on("end", () => {
       requests.push(text);
       response.setHeader("connection", "close");
-      const { messages, notes } = JSON.parse(text) as { readonly messages: readonly string[]; readonly notes: readonly string[] };
+      const { messages, notes } = JSON.parse(text) as {
+        readonly messages: readonly string[];
+        readonly notes: readonly string[];
+      };
       if (call !== undefined) {
         write(response, call);
         call = undefined;
@@ -84,7 +87,10 @@ async function openHarbour(): Promise<ModelServer> {
     });
   const { port } = server.address() as AddressInfo;
   return {
-    turn: { model: "sea/calm", providers: { sea: { api: "openai-compatible", baseUrl: `http://127.0.0.1:${port}`, apiKey: key } } },
+    turn: {
+      model: "sea/calm",
+      providers: { sea: { api: "openai-compatible", baseUrl: `http://127.0.0.1:${port}`, apiKey: key } },
+    },
     async fail(how) {
       if (how === "away") await close();
       else failure = how;

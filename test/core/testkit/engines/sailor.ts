@@ -17,7 +17,12 @@ const failures: Readonly<Record<number, () => EngineError>> = {
 async function ask(turn: EngineTurn, notes: readonly string[], signal: AbortSignal): Promise<Response> {
   const provider = turn.providers.sea;
   const { instructions, messages, tools } = turn;
-  const body = JSON.stringify({ instructions, messages: messages.map(({ text }) => text), tools: tools.map(({ name }) => name), notes });
+  const body = JSON.stringify({
+    instructions,
+    messages: messages.map(({ text }) => text),
+    tools: tools.map(({ name }) => name),
+    notes,
+  });
   const headers = { authorization: `Bearer ${provider?.apiKey}` };
   let response: Response;
   try {

@@ -28,8 +28,18 @@ const reminder = definePlugin({
         return `In ${args} minutes.`;
       },
     });
-    host.command({ name: "last", summary: "The last one.", role: "allowed", run: async () => `last: ${await host.store.get("last")}` });
-    host.route({ method: "GET", path: "last", access: "gateway", handler: async () => ({ body: { last: await host.store.get("last") } }) });
+    host.command({
+      name: "last",
+      summary: "The last one.",
+      role: "allowed",
+      run: async () => `last: ${await host.store.get("last")}`,
+    });
+    host.route({
+      method: "GET",
+      path: "last",
+      access: "gateway",
+      handler: async () => ({ body: { last: await host.store.get("last") } }),
+    });
   },
 });
 
@@ -52,12 +62,17 @@ describe("a test host", () => {
     await using host = await createTestHost({ plugins });
     const refused = await host.say("/remind 5", { from: "ada" });
     expect(refused).toMatchObject({ outcome: "refused", reason: "owner_required" });
-    expect(await host.why(refused)).toContainEqual(expect.objectContaining({ code: "owner_required", verdict: "refused" }));
+    expect(await host.why(refused)).toContainEqual(
+      expect.objectContaining({ code: "owner_required", verdict: "refused" }),
+    );
     await expect(host.why("none")).rejects.toThrow("There is no event none");
   });
 
   test("runs plugin timers when the clock advances, and delivers what they send", async () => {
-    await using host = await createTestHost({ plugins, config: { plugins: { entries: { reminder: { options: { text: "Tea!" } } } } } });
+    await using host = await createTestHost({
+      plugins,
+      config: { plugins: { entries: { reminder: { options: { text: "Tea!" } } } } },
+    });
     const before = host.now();
     await host.say("/remind 5");
     await host.advance(299_000);
@@ -93,7 +108,9 @@ describe("a test host", () => {
   test("answers only messages that address the bot in a group, in their thread", async () => {
     await using host = await createTestHost();
     expect(await host.say("Hello", { group: true })).toMatchObject({ outcome: "silent" });
-    expect(await host.say("Hello, bot", { group: true, thread: "9", mention: true, from: "ada" })).toMatchObject({ outcome: "answered" });
+    expect(await host.say("Hello, bot", { group: true, thread: "9", mention: true, from: "ada" })).toMatchObject({
+      outcome: "answered",
+    });
     expect(host).toHaveDelivered("heard: Hello, bot", { chat: "group", thread: "9" });
     expect(host.outbox()).toHaveLength(1);
   });
@@ -140,8 +157,15 @@ describe("a test host", () => {
     expect(await host.press("Agree")).toMatchObject({ outcome: "answered" });
     await host.press("agree-value");
     await host.say("Hello again", { edits: "in-update-1" });
-    expect(seen).toEqual(["message: Hello", "press: callback_data: agree-value", "press: callback_data: agree-value", "edit: Hello again"]);
-    await expect(host.press("Decline")).rejects.toThrow("There is no button Decline in the chat owner. Sent were: Agree, Agree, Agree");
+    expect(seen).toEqual([
+      "message: Hello",
+      "press: callback_data: agree-value",
+      "press: callback_data: agree-value",
+      "edit: Hello again",
+    ]);
+    await expect(host.press("Decline")).rejects.toThrow(
+      "There is no button Decline in the chat owner. Sent were: Agree, Agree, Agree",
+    );
   });
 
   test("keeps stored values and the outbox over a restart", async () => {
@@ -181,7 +205,8 @@ describe("a test host", () => {
     let asked = 0;
     host.beforeSend(() => {
       asked += 1;
-      if (asked === 1) throw new ChannelError("flood_wait", { retryable: true, retryAfterMs: 3_600_000, fate: "not-sent" });
+      if (asked === 1)
+        throw new ChannelError("flood_wait", { retryable: true, retryAfterMs: 3_600_000, fate: "not-sent" });
     });
     const saying = host.say("Hello");
     await expect.poll(() => asked).toBe(1);
@@ -203,20 +228,31 @@ describe("a test host", () => {
       capabilities: { maxChars: 400 },
       open: (account) => ({
         async start() {
-          write = async () => void (await account.receive({ at: account.now() }, { id: "one", lane: "desk:default:7" }));
+          write = async () =>
+            void (await account.receive({ at: account.now() }, { id: "one", lane: "desk:default:7" }));
           account.status({ state: "connected", lastContactAt: account.now() });
         },
-        parse: () => ({ kind: "message", chat: { id: "7", kind: "direct" }, sender: { id: "7" }, text: "Hello", timestamp: account.now() }),
+        parse: () => ({
+          kind: "message",
+          chat: { id: "7", kind: "direct" },
+          sender: { id: "7" },
+          text: "Hello",
+          timestamp: account.now(),
+        }),
         render: ({ text }) => [{ kind: "text", chars: text.length, body: text }],
         async send() {
           asked += 1;
-          if (asked === 1) throw new ChannelError("flood_wait", { retryable: true, retryAfterMs: 3_600_000, fate: "not-sent" });
+          if (asked === 1)
+            throw new ChannelError("flood_wait", { retryable: true, retryAfterMs: 3_600_000, fate: "not-sent" });
           return { messageId: "1" };
         },
         async close() {},
       }),
     });
-    await using host = await createTestHost({ plugins: [desk], config: { channels: { desk: { dmPolicy: "open", allowFrom: ["*"] } } } });
+    await using host = await createTestHost({
+      plugins: [desk],
+      config: { channels: { desk: { dmPolicy: "open", allowFrom: ["*"] } } },
+    });
     await write();
     await expect.poll(() => asked).toBe(1);
     await host.advance(3_590_000);
@@ -237,17 +273,28 @@ describe("a test host", () => {
     await using host = await createTestHost({ plugins: [uptime], config: { hooks: { presets: ["uptime"] } } });
     // What a webhook leads to goes to where the agent last had a conversation.
     const early = await host.deliver("uptime", { monitor: "site", status: "down" });
-    expect(early).toMatchObject({ status: 202, body: { ok: true }, ended: [{ outcome: "silent", reason: "no_recipient" }] });
+    expect(early).toMatchObject({
+      status: 202,
+      body: { ok: true },
+      ended: [{ outcome: "silent", reason: "no_recipient" }],
+    });
     await host.say("Hello");
-    expect(await host.deliver("uptime", { monitor: "site", status: "up" })).toMatchObject({ ended: [{ outcome: "answered" }] });
+    expect(await host.deliver("uptime", { monitor: "site", status: "up" })).toMatchObject({
+      ended: [{ outcome: "answered" }],
+    });
     expect(host).toHaveDelivered("site is up", { chat: "owner" });
-    expect(await host.deliver("uptime", {}, { headers: { Authorization: "Bearer wrong" } })).toMatchObject({ status: 401, ended: [] });
+    expect(await host.deliver("uptime", {}, { headers: { Authorization: "Bearer wrong" } })).toMatchObject({
+      status: 401,
+      ended: [],
+    });
     expect(await host.deliver("nothing", {})).toMatchObject({ status: 404, ended: [] });
   });
 
   test("returns the reply to a webhook if the configuration exposes replies", async () => {
     await using host = await createTestHost({ config: { hooks: { exposeReplies: true } }, answer: () => "understood" });
-    expect((await host.deliver("agent", { message: "Hello", deliver: false })).ended).toMatchObject([{ reply: "understood" }]);
+    expect((await host.deliver("agent", { message: "Hello", deliver: false })).ended).toMatchObject([
+      { reply: "understood" },
+    ]);
     expect(host.outbox()).toEqual([]);
   });
 
@@ -255,7 +302,9 @@ describe("a test host", () => {
     await using host = await createTestHost({ plugins });
     await host.say("/remind 5");
     expect(await (await host.fetch("/plugins/reminder/last")).json()).toEqual({ last: "5" });
-    expect((await host.fetch("/plugins/reminder/last", { headers: { authorization: "Bearer wrong" } })).status).toBe(401);
+    expect((await host.fetch("/plugins/reminder/last", { headers: { authorization: "Bearer wrong" } })).status).toBe(
+      401,
+    );
   });
 
   test("shares only the clock with another host", async () => {
@@ -275,11 +324,19 @@ describe("a test host in a directory", () => {
     const directory = temporaryDirectory();
     onTestFinished(() => removeDirectory(directory));
     mkdirSync(join(directory, "transforms"));
-    writeFileSync(join(directory, "transforms", "shout.ts"), "export default ({ payload }) => ({ message: payload.text.toUpperCase() });");
-    const mappings = [{ match: { path: "shout" }, transform: { module: "shout.ts" }, deliverOnly: true, channel: "loopback", to: "7" }];
+    writeFileSync(
+      join(directory, "transforms", "shout.ts"),
+      "export default ({ payload }) => ({ message: payload.text.toUpperCase() });",
+    );
+    const mappings = [
+      { match: { path: "shout" }, transform: { module: "shout.ts" }, deliverOnly: true, channel: "loopback", to: "7" },
+    ];
     const host = await createTestHost({ directory, config: { hooks: { mappings } } });
     expect([host.directory, host.configFile]).toEqual([directory, join(directory, "config.jsonc")]);
-    expect(await host.deliver("shout", { text: "hello" })).toMatchObject({ status: 202, ended: [{ outcome: "answered" }] });
+    expect(await host.deliver("shout", { text: "hello" })).toMatchObject({
+      status: 202,
+      ended: [{ outcome: "answered" }],
+    });
     expect(host).toHaveDelivered("HELLO", { chat: "7" });
     await host.close();
     expect(existsSync(join(directory, "state", "state.db"))).toBe(true);
@@ -297,7 +354,9 @@ describe("a test host in a directory", () => {
     const before = host.directory;
     await host.restart({ killed: true });
     expect(host.directory).not.toBe(before);
-    const { url } = JSON.parse(readFileSync(join(host.directory, "state", "gateway.json"), "utf8")) as { readonly url: string };
+    const { url } = JSON.parse(readFileSync(join(host.directory, "state", "gateway.json"), "utf8")) as {
+      readonly url: string;
+    };
     expect(url).toBe(host.url);
   });
 });
@@ -306,7 +365,10 @@ describe("the configuration of a test host", () => {
   test("can be changed at run time: sections merge, undefined removes, and a restart keeps the change", async () => {
     await using host = await createTestHost();
     await host.configure({ channels: { loopback: { dmPolicy: "allowlist", allowFrom: ["ada"] } } });
-    expect(await host.say("Hello", { from: "bela" })).toMatchObject({ outcome: "refused", reason: "sender_not_allowed" });
+    expect(await host.say("Hello", { from: "bela" })).toMatchObject({
+      outcome: "refused",
+      reason: "sender_not_allowed",
+    });
     expect(await host.say("Hello", { from: "ada" })).toMatchObject({ outcome: "answered" });
     await host.restart();
     expect(await host.say("Hello", { from: "bela" })).toMatchObject({ outcome: "refused" });
@@ -403,7 +465,9 @@ describe("the startup of a test host", () => {
   });
 
   test("reports which plugin failed to load and why", async () => {
-    await expect(createTestHost({ plugins: [broken] })).rejects.toThrow(/did not start:\n- [^\n]*broken[^\n]*no kettle/);
+    await expect(createTestHost({ plugins: [broken] })).rejects.toThrow(
+      /did not start:\n- [^\n]*broken[^\n]*no kettle/,
+    );
     await expect(createTestHost({ plugins: [{ ...broken, host: "^9.0.0" }] })).rejects.toThrow(/broken[^\n]*\^9/);
   });
 
@@ -429,7 +493,9 @@ describe("the startup of a test host", () => {
     const config = { hooks: { mappings: [{ match: { path: "tea" }, agentId: 7, messageTemplate: "tea" }] } };
     const allowErrors = [/no kettle/, /hooks\.mappings\[0\]\.agentId/];
     for (const allowed of allowErrors)
-      await expect(createTestHost({ plugins: [broken], config, allowErrors: [allowed] })).rejects.toThrow("did not start");
+      await expect(createTestHost({ plugins: [broken], config, allowErrors: [allowed] })).rejects.toThrow(
+        "did not start",
+      );
     await using host = await createTestHost({ plugins: [broken], config, allowErrors });
     expect((await host.deliver("tea", {})).status).toBe(503);
     expect(await host.say("hello")).toMatchObject({ outcome: "answered" });
@@ -455,7 +521,9 @@ describe("the matchers", () => {
     });
     await using gated = await createTestHost({ plugins: [gate], allowErrors: [/gate/] });
     await gated.say("Hello", { from: "ada" });
-    expect(() => expect(gated).toHaveEnded({ reason: "late" })).toThrow(/refused \(gate_failed\), event \w+: [^\n]*gate[^\n]*code/);
+    expect(() => expect(gated).toHaveEnded({ reason: "late" })).toThrow(
+      /refused \(gate_failed\), event \w+: [^\n]*gate[^\n]*code/,
+    );
   });
 
   test("report what they expect when they receive another type", () => {

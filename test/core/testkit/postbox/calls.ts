@@ -26,12 +26,19 @@ export function createCalls(account: Account): Call {
       });
     } catch (error) {
       const refused = (error as { readonly cause?: { readonly code?: string } }).cause?.code === "ECONNREFUSED";
-      throw new ChannelError("network", { retryable: true, fate: refused ? "not-sent" : "unknown", detail: "The postbox did not answer" });
+      throw new ChannelError("network", {
+        retryable: true,
+        fate: refused ? "not-sent" : "unknown",
+        detail: "The postbox did not answer",
+      });
     }
     const { status } = response;
     const text = await response.text();
     if (status === 429)
-      throw new ChannelError("flood_wait", { retryable: true, retryAfterMs: Number(response.headers.get("retry-after")) * 1_000 });
+      throw new ChannelError("flood_wait", {
+        retryable: true,
+        retryAfterMs: Number(response.headers.get("retry-after")) * 1_000,
+      });
     if (status === 403) throw new ChannelError("blocked_by_user");
     if (!answers.has(status)) throw new ChannelError("platform_error", { detail: `The postbox answered ${status}` });
     done();

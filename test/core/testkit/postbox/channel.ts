@@ -1,4 +1,7 @@
-/** The channel of the platform in `platform.ts`, with every capability and without a fault. Broken ones replace one piece of it. */
+/**
+ * The channel of the platform in `platform.ts`, with every capability and without a fault. Broken ones replace one
+ * piece of it.
+ */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Address, type InboundMedia, type Json, Type } from "service-gateway/sdk";
@@ -69,7 +72,8 @@ async function fetchFile(
   const { status, body } = await call("GET", `files/${media.ref}`, undefined, signal);
   if (status === 404) throw new ChannelError("media_refused", { detail: "the file is gone" });
   const bytes = Buffer.from(String(body.data), "base64");
-  if (bytes.length > maxBytes) throw new ChannelError("too_large", { detail: `the file is too large: at most ${maxBytes} bytes` });
+  if (bytes.length > maxBytes)
+    throw new ChannelError("too_large", { detail: `the file is too large: at most ${maxBytes} bytes` });
   const folder = join(account.directory, "media");
   await mkdir(folder, { recursive: true });
   const path = join(folder, account.newId());
@@ -111,7 +115,9 @@ function createQuestions(
     },
     async members(chat) {
       const { status } = await call("GET", `members/${chat}`);
-      return status === 200 ? { ok: true, detail: "member" } : { ok: false, detail: "the bot is not in it: add it to the group" };
+      return status === 200
+        ? { ok: true, detail: "member" }
+        : { ok: false, detail: "the bot is not in it: add it to the group" };
     },
     async resolve(target) {
       if (!/^\d+$/.test(target)) throw new ChannelError("chat_not_found");
@@ -176,11 +182,21 @@ export function createPostbox(change: Change = () => ({}), declared: Partial<Cha
   });
 }
 
-const message: PostboxEvent = { id: 4, message: 4, from: { id: 7, name: "Ada" }, chat: 7, text: "Hello", date: 1_760_000_000 };
+const message: PostboxEvent = {
+  id: 4,
+  message: 4,
+  from: { id: 7, name: "Ada" },
+  chat: 7,
+  text: "Hello",
+  date: 1_760_000_000,
+};
 const raw = (event: PostboxEvent) => event as unknown as Json;
 
 /** The contract of a postbox, whole or broken. */
-export function contractOf(channel: ReturnType<typeof createPostbox>, fixtures: Partial<ChannelFixtures> = {}): ChannelContractOptions {
+export function contractOf(
+  channel: ReturnType<typeof createPostbox>,
+  fixtures: Partial<ChannelFixtures> = {},
+): ChannelContractOptions {
   return {
     channel,
     options: {},
@@ -188,7 +204,10 @@ export function contractOf(channel: ReturnType<typeof createPostbox>, fixtures: 
     platform: { can: abilities, open: openPostbox },
     fixtures: {
       messages: [
-        { raw: raw(message), expect: { text: "Hello", sender: { id: "7", name: "Ada" }, chat: { id: "7", kind: "direct" } } },
+        {
+          raw: raw(message),
+          expect: { text: "Hello", sender: { id: "7", name: "Ada" }, chat: { id: "7", kind: "direct" } },
+        },
         { raw: raw({ ...message, thread: 3 }), expect: { chat: { id: "7", kind: "direct", thread: "3" } } },
       ],
       own: [raw({ ...message, from: { id: botId, name: "Bot" } })],

@@ -10,7 +10,14 @@ const isText = (value: unknown): value is string => typeof value === "string";
 function fileOf(file: PostboxEvent["file"]): NonNullable<ChannelInbound["media"]> {
   if (typeof file !== "object" || file === null || !isNumber(file.ref)) return [];
   const { ref, name, type } = file;
-  return [{ kind: "document", ref: String(ref), ...(isText(name) && { fileName: name }), ...(isText(type) && { mimeType: type }) }];
+  return [
+    {
+      kind: "document",
+      ref: String(ref),
+      ...(isText(name) && { fileName: name }),
+      ...(isText(type) && { mimeType: type }),
+    },
+  ];
 }
 
 export function parse(raw: Json): ChannelInbound | null | undefined {
@@ -22,7 +29,11 @@ export function parse(raw: Json): ChannelInbound | null | undefined {
   return {
     kind: kind === "edit" || kind === "press" ? kind : "message",
     chat: { id: String(chat), kind: isGroup ? "group" : "direct", ...(isNumber(thread) && { thread: String(thread) }) },
-    sender: { id: String(from.id), ...(isText(from.name) && { name: from.name }), ...(from.bot === true && { isBot: true }) },
+    sender: {
+      id: String(from.id),
+      ...(isText(from.name) && { name: from.name }),
+      ...(from.bot === true && { isBot: true }),
+    },
     text: kind === "press" ? `callback_data: ${text}` : text,
     media: fileOf(file),
     mention: !isGroup || mention === true || kind === "press",
@@ -58,8 +69,13 @@ export function createPolling(account: Account, call: Call) {
       const { id, chat, thread = "", kind } = event;
       if (stopped.signal.aborted) return;
       if (kind === "press")
-        void acknowledge(event).catch((error: Error) => account.log.debug({ name: error.name }, "a press was not answered"));
-      await account.receive(event as unknown as Json, { id: String(id), lane: `postbox:${account.id}:${chat}:${thread}` });
+        void acknowledge(event).catch((error: Error) =>
+          account.log.debug({ name: error.name }, "a press was not answered"),
+        );
+      await account.receive(event as unknown as Json, {
+        id: String(id),
+        lane: `postbox:${account.id}:${chat}:${thread}`,
+      });
       after = Math.max(after, id);
     }
   }

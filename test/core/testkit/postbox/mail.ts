@@ -10,7 +10,10 @@ export interface Body {
   readonly file?: { readonly path: string; readonly name?: string };
 }
 
-export function mailTo({ chat, thread }: Pick<Address, "chat" | "thread">, body: Pick<Mail, "text" | "buttons" | "file">): Mail {
+export function mailTo(
+  { chat, thread }: Pick<Address, "chat" | "thread">,
+  body: Pick<Mail, "text" | "buttons" | "file">,
+): Mail {
   return { ...body, chat: Number(chat), ...(thread === undefined ? {} : { thread: Number(thread) }) };
 }
 
@@ -37,7 +40,9 @@ export function render({ text, buttons, media: [file] }: Reply): readonly Part[]
       text: piece,
       ...(index === all.length - 1 && buttons.length > 0 && { buttons }),
       ...(index === 0 &&
-        file?.path !== undefined && { file: { path: file.path, ...(file.fileName === undefined ? {} : { name: file.fileName }) } }),
+        file?.path !== undefined && {
+          file: { path: file.path, ...(file.fileName === undefined ? {} : { name: file.fileName }) },
+        }),
     };
     return { kind: "text", chars: piece.length, body: body as unknown as Json };
   });

@@ -1,7 +1,13 @@
 /** A small platform over HTTP: one person writes to one bot. The bot polls for events and calls the rest. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { ChannelPlatform, PlatformAbility, PlatformFailure, PlatformFile, PlatformPlace } from "service-gateway/testkit";
+import type {
+  ChannelPlatform,
+  PlatformAbility,
+  PlatformFailure,
+  PlatformFile,
+  PlatformPlace,
+} from "service-gateway/testkit";
 
 /** An event as the platform sends it. */
 export interface PostboxEvent {
@@ -43,7 +49,18 @@ export const groupId = 500;
 /** UTF-16 units of one message. */
 export const maxUnits = 200;
 export const abilities: readonly PlatformAbility[] = [
-  ...(["away", "back", "cut", "hang", "limit", "lose", "refuse", "repeat", "reset", "silent"] satisfies PlatformFailure[]),
+  ...([
+    "away",
+    "back",
+    "cut",
+    "hang",
+    "limit",
+    "lose",
+    "refuse",
+    "repeat",
+    "reset",
+    "silent",
+  ] satisfies PlatformFailure[]),
   ...([
     "acknowledge",
     "edit",
@@ -104,7 +121,10 @@ class World {
     this.posted.push({ id: this.posts, chat, text, ...(thread === undefined ? {} : { thread }) });
     this.history.push(text);
     if (file !== undefined)
-      this.sentFiles.push({ bytes: Buffer.from(file.data, "base64"), ...(file.name === undefined ? {} : { name: file.name }) });
+      this.sentFiles.push({
+        bytes: Buffer.from(file.data, "base64"),
+        ...(file.name === undefined ? {} : { name: file.name }),
+      });
     return this.posts;
   }
 
