@@ -75,8 +75,7 @@ function twins(probes: readonly ProbeReport[]): readonly Finding[] {
       seen.set(`${report.channel}:${id}`, report);
       return [];
     }
-    const reason =
-      `${nameOf(first)} and ${nameOf(report)} are the same bot (${id}), so each takes messages ` + "from the other";
+    const reason = `${nameOf(first)} and ${nameOf(report)} are the same bot (${id}), so each takes messages from the other`;
     return [
       {
         check: "platform",
@@ -141,8 +140,7 @@ function misnamedGroup(
   patient: Patient,
   { path, key, id }: { readonly path: string; readonly key: string; readonly id: string | undefined },
 ): Finding {
-  const reason =
-    `${JSON.stringify(visibleLine(key, 80))} in ${parentOf(path)} is not a group id, so it ` + "matches no group";
+  const reason = `${JSON.stringify(visibleLine(key, 80))} in ${parentOf(path)} is not a group id, so it matches no group`;
   const base = { check: "groups", verdict: "warn", path } as const;
   if (id === undefined)
     return { ...base, reason, fix: "Use the group's id. The refusal of a message there contains it." };

@@ -57,8 +57,7 @@ export async function wrongSkills(patient: Patient): Promise<readonly Finding[]>
     }),
     // A section that several agents or accounts inherit is in the file once.
     ...[...new Map(missing.map((one) => [one.join("\n"), one])).values()].map(([path, name]): Finding => {
-      const reason =
-        `${path} names ${JSON.stringify(visibleLine(name, 80))}, and no workspace has a skill ` + "of that name";
+      const reason = `${path} names ${JSON.stringify(visibleLine(name, 80))}, and no workspace has a skill of that name`;
       return {
         ...base,
         path,
