@@ -1610,7 +1610,7 @@ export function defineChannel<O extends TObject>(definition: ChannelDefinition<O
     id: definition.id,
     version: definition.version,
     host: definition.host,
-    codes: definition.codes,
+    ...(definition.codes === undefined ? {} : { codes: definition.codes }),
     channel: definition as unknown as ChannelDefinition,
     setup(host) {
       host.channel(definition as unknown as ChannelDefinition);
@@ -1643,7 +1643,7 @@ export function defineEngine(
     id: definition.id,
     version: definition.version,
     host: definition.host,
-    codes: definition.codes,
+    ...(definition.codes === undefined ? {} : { codes: definition.codes }),
     setup(host) {
       host.engine(definition);
     },

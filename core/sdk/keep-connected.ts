@@ -106,7 +106,11 @@ export async function keepConnected(
       }
       if (signal.aborted) break;
       const { identity, code, detail } = live;
-      const known = { ...(identity && { identity }), code, detail };
+      const known = {
+        ...(identity && { identity }),
+        ...(code !== undefined && { code }),
+        ...(detail !== undefined && { detail }),
+      };
       account.status({ state: "connected", lastContactAt: now(), ...known });
       settled();
       await stay(live);

@@ -44,7 +44,9 @@ test.each([
   "with the runtime %s, why, hooks test and the log report the place of a failure in a transform",
   async (runtime, failures, timeoutSeconds: number = 3) => {
     // The work of the host counts too, so a memory of the usual size is not full within a short limit.
-    const limits = { runtime, memoryMb: 16, cpuMs: 1_000, timeoutSeconds };
+    // A process of its own needs more than an engine in a thread.
+    const memoryMb = runtime === "trusted" ? 64 : 16;
+    const limits = { runtime, memoryMb, cpuMs: 1_000, timeoutSeconds };
     const room = await startHookGateway({ transforms, hooks: { mappings, transforms: limits } });
     const files = ["--config", room.host.configFile, "--state", room.stateDirectory];
     const command = async (...args: readonly string[]) =>

@@ -193,7 +193,7 @@ type Server = Parameters<typeof connectLines>[0];
 /** The account's `serverOptions`. A channel without them has a `connect` of its own. */
 function serverOf(options: object): Server {
   const { server: host, port, tls, caFile } = options as Omit<Server, "host"> & { readonly server: string };
-  return { host, port, tls, caFile };
+  return { host, port, tls, ...(caFile !== undefined && { caFile }) };
 }
 
 /** The account's `paceOptions`. */

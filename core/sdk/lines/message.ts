@@ -68,7 +68,7 @@ export function parseLineMessage(
     text,
     mention: room === undefined || mention,
     ...(mention && { mentionedByName: true }),
-    messageId: id,
-    timestamp: at,
+    ...(id !== undefined && { messageId: id }),
+    ...(at !== undefined && { timestamp: at }),
   };
 }

@@ -50,7 +50,7 @@ interface Waiting {
 }
 
 const away = (detail: string, fate: "not-sent" | "unknown", hint?: string) =>
-  new ChannelError("network", { detail, retryable: true, fate, hint });
+  new ChannelError("network", { detail, retryable: true, fate, ...(hint !== undefined && { hint }) });
 
 /**
  * A server that talks and then ends the connection has refused the bot: advice about the network would mislead. An
@@ -147,7 +147,11 @@ function createLink(account: LineAccount, { connect, ping, goodbye, begin }: Ses
     ...connection,
     welcome(identity = welcomed.identity, detail, code) {
       const before = welcomed;
-      welcomed = { ...(identity && { identity }), detail, code };
+      welcomed = {
+        ...(identity && { identity }),
+        ...(detail !== undefined && { detail }),
+        ...(code !== undefined && { code }),
+      };
       welcome.resolve();
       if (!isDeepStrictEqual(before, welcomed)) changed(welcomed);
     },

@@ -97,7 +97,7 @@ function blockOf(token: Token, reader: Reader): MarkdownBlock | undefined {
     case "fence":
     case "code_block": {
       const language = /^\S+/.exec(token.info)?.[0];
-      return { type: "code", text: token.content.replace(/\n$/, ""), language };
+      return { type: "code", text: token.content.replace(/\n$/, ""), ...(language !== undefined && { language }) };
     }
     case "blockquote_open":
       return { type: "quote", blocks: blocksOf(reader) };

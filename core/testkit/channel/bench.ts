@@ -97,7 +97,7 @@ export async function readSection(
 
 /** Where a message is answered. */
 function addressOf({ id: channel }: ChannelDefinition, { chat: { id, thread } }: CompleteInbound): Address {
-  return { channel, account: "default", chat: id, thread };
+  return { channel, account: "default", chat: id, ...(thread === undefined ? {} : { thread }) };
 }
 
 /** The secrets among the options: those that are listed, and those that the schema marks. */

@@ -23,7 +23,7 @@ export async function openConversation(
   const host = await createTestHost({
     plugins: [pluginOf(how.definition ?? definition)],
     config: { channels: { [definition.id]: { ...access, ...section } } },
-    answer: how.answer,
+    ...(how.answer === undefined ? {} : { answer: how.answer }),
     // What a channel logs of an outage is its own business.
     allowErrors: [/./],
   });
@@ -45,5 +45,12 @@ export async function connected(bench: Bench, host: TestHost): Promise<void> {
 
 function pluginOf(definition: Definition): ChannelContractOptions["channel"] {
   const { id, version, host, codes } = definition;
-  return { id, version, host, codes, channel: definition, setup: (given) => given.channel(definition) };
+  return {
+    id,
+    version,
+    host,
+    ...(codes === undefined ? {} : { codes }),
+    channel: definition,
+    setup: (given) => given.channel(definition),
+  };
 }

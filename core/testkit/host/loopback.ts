@@ -118,7 +118,7 @@ function inboundOf(
   const { from = ownerId, name = from, group = false, thread, mention = !group, replyTo, edits } = said;
   return {
     kind: press !== undefined ? "press" : edits === undefined ? "message" : "edit",
-    chat: { id: chatOf(said), kind: group ? "group" : "direct", thread },
+    chat: { id: chatOf(said), kind: group ? "group" : "direct", ...(thread === undefined ? {} : { thread }) },
     sender: { id: from, name },
     text: text === "" && media.length > 0 ? `[${media[0]?.kind}]` : text,
     media,
@@ -139,7 +139,13 @@ function keepFiles(files: readonly SaidFile[], kept: Map<string, SaidFile>): rea
     kept.set(ref, file);
     const mimeType = file.mimeType ?? sniff(Buffer.from(file.bytes)).mimeType;
     const kind = kinds.find((one) => mimeType.startsWith(`${one}/`)) ?? "document";
-    return { kind, ref, mimeType, size: file.bytes.length, fileName: file.name };
+    return {
+      kind,
+      ref,
+      mimeType,
+      size: file.bytes.length,
+      ...(file.name === undefined ? {} : { fileName: file.name }),
+    };
   });
 }
 
@@ -180,7 +186,7 @@ function partsOf({ text, buttons, media, replyTo }: Reply): readonly Part[] {
       kind: "text",
       chars: [...piece].length,
       body: body as unknown as Json,
-      replyTo,
+      ...(replyTo === undefined ? {} : { replyTo }),
     };
   });
 }
@@ -266,14 +272,14 @@ export function createTestChannel(): TestChannel {
             // The process is gone: nothing of it comes to an end.
             if (life < deaths) return await new Promise(() => {});
             const content = part.body as unknown as Content;
-            const at = { chat, thread };
+            const at = { chat, ...(thread === undefined ? {} : { thread }) };
             const answered = given.calling();
             await channel.beforeSend({ ...at, text: content.text });
             answered();
             const messageId = part.replaces ?? `out-${outbox.length + 1}`;
             const references = {
-              replyTo: part.replyTo,
-              replaces: part.replaces,
+              ...(part.replyTo === undefined ? {} : { replyTo: part.replyTo }),
+              ...(part.replaces === undefined ? {} : { replaces: part.replaces }),
             };
             outbox.push({ messageId, ...at, ...content, ...references, at: given.now() });
             return { messageId };

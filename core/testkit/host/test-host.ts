@@ -212,7 +212,12 @@ function createHost(
     },
     async problems() {
       const { problems } = await gateway.describe();
-      return problems.map(({ severity, path, message, hint }) => ({ severity, path, message, hint }));
+      return problems.map(({ severity, path, message, hint }) => ({
+        severity,
+        path,
+        message,
+        ...(hint !== undefined && { hint }),
+      }));
     },
     async restart(how) {
       restarting = restart(how).then((again) => {

@@ -117,11 +117,11 @@ export function newEvent(id: string, words: EventWords = {}): NewEvent {
     event: {
       source,
       kind: "agent",
-      account,
+      ...(account !== undefined && { account }),
       lane,
       authority: "hook",
       ...(gather && { gather }),
-      dedupeKey,
+      ...(dedupeKey !== undefined && { dedupeKey }),
       body: { text: `body of ${id}` },
     },
     ...rest,

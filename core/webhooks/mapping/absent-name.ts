@@ -42,5 +42,6 @@ function contentOf(place: Exclude<Json, null>): string {
     .slice(0, mostNames)
     .map((one) => (one.length > longestName ? `${one.slice(0, longestName - 1)}…` : one));
   if (shown.length === 0) return "is empty";
-  return `has ${shown.join(", ")}${names.length > shown.length ? ` and ${names.length - shown.length} more` : ""}`.toWellFormed();
+  const more = names.length > shown.length ? ` and ${names.length - shown.length} more` : "";
+  return `has ${shown.join(", ")}${more}`.toWellFormed();
 }
