@@ -173,6 +173,17 @@ test("an approval survives more kills than a message has attempts and is used up
     const room = [...platform.world.rooms.values()].find(({ chat }) => chat.id === ada);
     return [...(room?.messages.values() ?? [])].findLast((message) => message.reply_markup?.inline_keyboard.length);
   };
+  /** The first press of a copy whose send a kill interrupted only brings it up to date. */
+  const press = async (button: number, isDone: () => boolean) => {
+    for (let attempt = 0; attempt < 5 && !isDone(); attempt += 1) {
+      const { message_id = 0, reply_markup } = question() ?? {};
+      platform.act.press(ada, ada, message_id, reply_markup?.inline_keyboard[0]?.[button]?.callback_data ?? "");
+      await expect
+        .poll(isDone, { timeout: 5_000 })
+        .toBe(true)
+        .catch(() => {});
+    }
+  };
   for (let time = 0; time < 4; time += 1) {
     place.model.script(note("milk"));
     const gateway = await restart(place);
@@ -187,9 +198,9 @@ test("an approval survives more kills than a message has attempts and is used up
   place.hold(true);
   const fifth = await restart(place);
   await until(() => expect(place.model.requests).toHaveLength(5));
-  const { message_id: asked = 0, reply_markup: buttons } = question() ?? {};
-  platform.act.press(ada, ada, asked, buttons?.inline_keyboard[0]?.[0]?.callback_data ?? "");
-  await until(() => expect(place.runs()).toHaveLength(1));
+  const asked = question()?.message_id ?? 0;
+  await press(0, () => place.runs().length > 0);
+  expect(place.runs()).toHaveLength(1);
   await until(() => expect(place.said().join("\n")).toContain("Allowed by Ada"));
   await kill(fifth);
   place.hold(false);
@@ -199,13 +210,7 @@ test("an approval survives more kills than a message has attempts and is used up
   await until(() => expect(question()?.message_id).toBeGreaterThan(asked));
   expect(place.runs()).toHaveLength(1);
   expect(lastRequest(place).at(-1)).toContain("outcome_unknown");
-  const again = question();
-  platform.act.press(
-    ada,
-    ada,
-    again?.message_id ?? 0,
-    again?.reply_markup?.inline_keyboard[0]?.[1]?.callback_data ?? "",
-  );
+  await press(1, () => place.said().at(-1)?.includes("Denied by Ada") === true);
   await until(() => expect(place.said().at(-1)).toContain("Denied by Ada"));
   await stop(sixth);
 });
