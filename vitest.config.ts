@@ -35,6 +35,9 @@ const ofEmbedded = ["mail-points", "earlier-state", "full-disk", "state-copy"].m
 );
 const left = otherStore ? ofEmbedded : [];
 
+/** Many processes start at once in CI; the report names each test that needed a second attempt. */
+const again = process.env.CI === undefined ? 0 : 1;
+
 const setupFiles = [source("./test/support/own-directory.ts"), source("./test/support/seed.ts")];
 /** Where no times are compared: users do not have it before their first transform. */
 const keptEngine = source("./test/support/transform-engine.ts");
@@ -95,6 +98,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "plain",
+          retry: again,
           include: ["test/**/*.test.ts"],
           exclude: [full, timed, costs],
           isolate: false,
@@ -105,8 +109,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "full",
-          // Many processes start at once there; the report names each test that needed a second attempt.
-          retry: process.env.CI === undefined ? 0 : 1,
+          retry: again,
           include: [full],
           exclude: [...alone, ...left],
           isolate: false,
