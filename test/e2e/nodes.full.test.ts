@@ -315,7 +315,7 @@ test("/activation in a group also applies on the node that takes over the bot", 
   const ada = personOf(platform);
   const [one, two] = await startPair(group);
   // A node misses what is said before it listens, which it does once it is ready.
-  await expect.poll(async () => (await fetch(`${two.url}/readyz`)).status).toBe(200);
+  await expect.poll(async () => (await fetch(`${two.url()}/readyz`)).status).toBe(200);
   platform.act.say(ada, kitchen, "/activation@e2e_bot always");
   await answered(platform, kitchen, /every message here/);
   await expect.poll(() => group.ended()).toBe(1);
