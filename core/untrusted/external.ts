@@ -94,8 +94,8 @@ export function wrapExternal(content: ExternalContent): string {
 }
 
 /**
- * Wraps the result of a tool. Characters that do not show are removed as well: a tool can hide a text from everybody
- * but the model.
+ * Wraps the result of a tool. Invisible characters are removed as well: with them, a tool can show a text to the model
+ * that no person sees.
  */
 export function wrapToolText(content: ExternalContent): string {
   return wrapped(content.notice ?? toolNotice, content, cleanExternal(content.text));

@@ -56,7 +56,7 @@ test.skipIf(process.platform !== "linux").each([
     bench.kill(signal);
     expect(await exit).toEqual([null, signal]);
     await vi.waitFor(() => expect(children.filter(isRunning)).toEqual([]), 60_000);
-    // Nobody is there to look at what a benchmark leaves; the state of a soak is what it is for.
+    // A benchmark removes its files; a soak keeps its state, which is examined after a failure.
     expect(readdirSync(directory)).toEqual(left);
   },
 );

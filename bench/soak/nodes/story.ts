@@ -58,7 +58,7 @@ export function createStory({
       .map(({ at, kind, detail }) => ({ at, text: `fault: ${kind} ${detail}` }));
     const call = sent.find((one) => one.mark === own);
     const head =
-      `${own}, event ${event.id}, lane ${unit?.lane}, ${call?.way ?? "sent by nobody"}, ` +
+      `${own}, event ${event.id}, lane ${unit?.lane}, ${call?.way ?? "without a call"}, ` +
       `${event.attempts} attempts:`;
     const lines = [...facts, ...near].sort((a, b) => a.at - b.at).map(({ at, text }) => `    ${timeOf(at)} ${text}`);
     return [`  ${head}`, ...lines];

@@ -1,4 +1,4 @@
-/** Whose words a model reads in the result of a tool, and what it is told of a call that brought none. */
+/** How the result of a tool is wrapped for the model, and what the model reads about a call without a result. */
 import { definePlugin, type EngineTurn, type Json, type PluginHost, Type } from "service-gateway/sdk";
 import { createTestHost, type TestHost } from "service-gateway/testkit";
 import { expect, onTestFinished, test } from "vitest";
