@@ -22,14 +22,14 @@ export function createRun(
     readonly finish: (walk: Walk, said: Said) => Promise<void>;
     readonly handBack: ReturnType<typeof createHandBack>;
   },
-): (unit: Unit, slot: TurnSlot, how: { readonly isFirst: boolean }) => Promise<void> {
+): (unit: Unit, slot: TurnSlot) => Promise<void> {
   const { acknowledgements, finish, handBack } = steps;
   const { lanes, newTrace, leases } = ground;
-  return async (unit, slot, { isFirst }) => {
+  return async (unit, slot) => {
     const visit = new Visit();
     const attempt = createAttempt(ground.store, unit);
     visit.set(countedAttempt, attempt);
-    if (isFirst) visit.set(isFirstRun, true);
+    if (unit.isFirstRun === true) visit.set(isFirstRun, true);
     const walk: Walk = { unit, trace: newTrace(), visit, slot, attempt, signal: leases.signal() };
     try {
       const said = unit.stage === "delivery" ? await resume(ground, walk) : await walkStations(ground, walk);

@@ -59,6 +59,8 @@ export interface Unit {
   readonly attempts: number;
   /** `delivery`: the turn is done and its reply is in the outbox; only sending is left. */
   readonly stage: "turn" | "delivery";
+  /** Certain to be the first run of its only event, so that no earlier run left anything behind. Absent if unknown. */
+  readonly isFirstRun?: true;
   /** An unfinished preview of an earlier attempt. */
   readonly preview?: PreviewLeft;
   /** For stage `delivery`: how the unit ends once everything is sent, as passed to `say`. */

@@ -49,7 +49,7 @@ export interface ReplyAdditions {
 
 export const replyAdditions = carried<ReplyAdditions>("replyAdditions");
 
-/** Set in the first run of an event that was taken as it was accepted: no earlier run can have called a tool. */
+/** Set in the first run of an event: no earlier run can have called a tool. */
 export const isFirstRun = carried<true>("isFirstRun");
 
 /** One call of a tool in a turn. */

@@ -63,7 +63,7 @@ export function textLength(body: Json): number {
 /** An event that was taken as it was accepted. Its body is read from the text that was stored. */
 function unitOf({ event: { event, id, at }, body }: Waiting, sequence: number): Unit {
   const taken: StoredEvent = { ...event, id, sequence, acceptedAt: at, attempts: 1, body: JSON.parse(body) as Json };
-  return { id, lane: event.lane, events: [taken], attempts: 1, stage: "turn" };
+  return { id, lane: event.lane, events: [taken], attempts: 1, stage: "turn", isFirstRun: true };
 }
 
 export interface Acceptance {

@@ -51,7 +51,7 @@ interface LanesOptions {
   readonly now: () => number;
   readonly maxConcurrent: () => number;
   /** Handles a unit to its end; must not throw. */
-  readonly run: (unit: Unit, slot: TurnSlot, how: { readonly isFirst: boolean }) => Promise<void>;
+  readonly run: (unit: Unit, slot: TurnSlot) => Promise<void>;
   readonly onError: (error: unknown, lane: string) => void;
   /** Called with the number of lanes whose next unit was found to have its last attempt. */
   readonly onLastAttempts: (lanes: number) => void;
@@ -112,8 +112,7 @@ function createNextUnit(
       const taken = await (begun === undefined ? claim(name, lane) : begun.accepting.then(takenOf, () => null));
       if (taken === null || typeof taken !== "object") return taken;
       lane.isLastAttempt = false;
-      // An event that was taken as it was accepted has not run before.
-      await options.run(taken.unit, slot, { isFirst: begun !== undefined });
+      await options.run(taken.unit, slot);
       return taken.left;
     } catch (error) {
       options.onError(error, name);

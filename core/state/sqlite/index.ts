@@ -114,7 +114,7 @@ async function openStore(
  */
 function unitOfNew({ event, id, at }: NewEvent, sequence: number, body: string): Unit {
   const taken: StoredEvent = { ...event, id, sequence, acceptedAt: at, attempts: 1, body: JSON.parse(body) as Json };
-  return { id, lane: event.lane, events: [taken], attempts: 1, stage: "turn" };
+  return { id, lane: event.lane, events: [taken], attempts: 1, stage: "turn", isFirstRun: true };
 }
 
 function workMethods(queue: WriteQueue, read: Read, own: OwnUnits) {

@@ -39,6 +39,24 @@ export function handBackRules(withStore: WithStore): void {
   );
 
   test(
+    "only a unit that has never run may say that it runs for the first time",
+    withStore(async ({ store }) => {
+      const fresh = newEvent("fresh", { lane: "other" });
+      const { unit } = await store.accept({ ...fresh, claim: true });
+      await acceptAll(store, newEvent("a"));
+      // A store that cannot tell leaves the member out.
+      for (const first of [unit, await take(store)]) expect([true, undefined]).toContain(first?.isFirstRun);
+      await store.handBack("fresh", { due: 0, uncount: true });
+      await store.handBack("a", { due: 0, uncount: true });
+      expect((await take(store, "other")).isFirstRun).toBe(undefined);
+      expect((await take(store)).isFirstRun).toBe(undefined);
+      await settle(store, "a");
+      await store.replay("a", start);
+      expect((await take(store)).isFirstRun).toBe(undefined);
+    }),
+  );
+
+  test(
     "the attempts of a running unit can be set, and of no other",
     withStore(async ({ store, reopen }) => {
       await acceptAll(

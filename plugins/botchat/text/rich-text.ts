@@ -65,7 +65,8 @@ function createCutter<T extends Whole>(ranges: readonly T[]): (start: number, en
 
 /** True if nothing in the text is visible. The platform rejects such messages. */
 export function isBlank(text: string): boolean {
-  return !/[^\s\p{Cc}\p{Default_Ignorable_Code_Point}]/u.test(text);
+  // The first pattern is a hundred times cheaper, and nearly every text has an ASCII character that one can see.
+  return !/[!-~]/.test(text) && !/[^\s\p{Cc}\p{Default_Ignorable_Code_Point}]/u.test(text);
 }
 
 export interface RichTextBuilder {

@@ -10,6 +10,7 @@ type PackedUnit = readonly [
   ending: string | null,
   leftOut: number,
   others: 0 | 1,
+  isFirstRun: 0 | 1,
   events: readonly PackedEventRow[],
 ];
 
@@ -25,7 +26,7 @@ export function unpackTaken({ events, leftOut }: TakenEvents): readonly StoredEv
 
 export function unpackClaim(result: ClaimResult, lane: string): Awaited<ReturnType<Store["claim"]>> {
   if (result === null || typeof result === "number") return { unit: null, due: result };
-  const [stage, previews, ending, leftOut, others, rows] = result;
+  const [stage, previews, ending, leftOut, others, isFirstRun, rows] = result;
   const events = unpackTaken({ events: rows, leftOut });
   const leader = events[0];
   if (!leader) throw new Error(`The lane ${lane} returned a unit without events.`);
@@ -35,6 +36,7 @@ export function unpackClaim(result: ClaimResult, lane: string): Awaited<ReturnTy
     events,
     attempts: leader.attempts,
     stage,
+    ...(isFirstRun === 1 && { isFirstRun: true }),
     ...(ending !== null && { ending: JSON.parse(ending) as Ending }),
     // An earlier version stored only a list of ids, whose chats are unknown.
     ...(previews?.startsWith("{") === true && { preview: JSON.parse(previews) as PreviewLeft }),

@@ -98,6 +98,8 @@ function openUnit(context: WriteContext, lane: string, leader: Member, members: 
   return known;
 }
 
+const hasRun = ({ attempts, replays }: Head) => attempts > 0 || replays > 0;
+
 export function claimWrites(context: WriteContext) {
   return {
     claim([lane, now, limit]: readonly [lane: string, now: number, limit: number]): ClaimResult {
@@ -130,7 +132,9 @@ export function claimWrites(context: WriteContext) {
         : undefined;
       const { stage, previews, ending } = left ?? { stage: "turn", previews: null, ending: null };
       const leftOut = stage === "turn" && isQueueKey(head.gather_key) ? leftOutOf(context, head.gather_key) : 0;
-      return [stage, previews, ending, leftOut, anyWaits(context, lane) ? 1 : 0, events];
+      // An event that an operator runs again has no attempts, and its earlier runs may have called tools.
+      const isFirstRun = !again && members.length === 1 && leader.id === head.id && !hasRun(head);
+      return [stage, previews, ending, leftOut, anyWaits(context, lane) ? 1 : 0, isFirstRun ? 1 : 0, events];
     },
   };
 }

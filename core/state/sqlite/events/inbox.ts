@@ -85,13 +85,14 @@ export interface Head extends Hold {
   readonly id: string;
   readonly gather_key: string | null;
   readonly attempts: number;
+  readonly replays: number;
   readonly unit: number | null;
   readonly stage: "turn" | "delivery" | null;
   readonly not_before: number | null;
 }
 
 const headColumns =
-  "i.lane, i.sequence, i.id, i.accepted_at, i.due, i.gather_key, i.attempts, i.unit, u.stage, u.not_before";
+  "i.lane, i.sequence, i.id, i.accepted_at, i.due, i.gather_key, i.attempts, i.replays, i.unit, u.stage, u.not_before";
 
 export function headOf(sql: Statements, lane: string): Head | undefined {
   return sql.one<Head>(
