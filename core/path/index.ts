@@ -51,9 +51,9 @@ export function createPath(options: PathOptions): Path {
     store,
     now,
     maxConcurrent: agents.maxConcurrent,
-    run(unit, slot, how) {
+    run(unit, slot) {
       onBegin?.(unit);
-      const running = run(unit, slot, how);
+      const running = run(unit, slot);
       underWay.add(running);
       return running;
     },
