@@ -49,16 +49,18 @@ const decoration = table(" \t\n\v\f\r|/\\!?#*_~.:=-");
 const separator = table(" \t\n\v\f\r_.-");
 const afterHead = table(" \t\n\v\f\r=:,/|\"'(");
 
+const opening = /[<[(]/g;
+
 const isLetter = (code: number): boolean => code >= 97 && code <= 122;
 const isDigit = (code: number): boolean => code >= 48 && code <= 57;
 
 /** Finds all tokens of a skeleton's text, in order. */
 export function findControlTokens(text: string): readonly Found[] {
   const found: Found[] = [];
-  const begin = text.search(/[<[(]/);
-  for (let unit = begin === -1 ? text.length : begin; unit < text.length; unit += 1) {
+  opening.lastIndex = 0;
+  while (opening.test(text)) {
+    const unit = opening.lastIndex - 1;
     const open = text.charCodeAt(unit);
-    if (open !== angle && open !== square && open !== round) continue;
     // In a row of brackets, the last one opens the token.
     if (text.charCodeAt(unit + 1) === open) continue;
     const close = endOfToken(text, unit, open);
@@ -66,7 +68,7 @@ export function findControlTokens(text: string): readonly Found[] {
     const first = text.charCodeAt(unit - 1) === open ? unit - 1 : unit;
     const last = text.charCodeAt(close + 1) === partners[open] ? close + 1 : close;
     found.push({ first, last });
-    unit = last;
+    opening.lastIndex = last + 1;
   }
   return found;
 }

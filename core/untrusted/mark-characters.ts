@@ -50,19 +50,15 @@ function describe(character: string): MarkCharacter {
 
 const ascii = Array.from({ length: 128 }, (_, code) => describe(String.fromCharCode(code)));
 
-/** By character code: whether the character, written literally, may represent the letter. */
-export function mayStandFor(letter: string): Uint8Array {
-  return Uint8Array.from(ascii, ({ written, letter: code }) =>
-    Number(written === reading.unknown || (written !== reading.ornament && code === letter.charCodeAt(0))),
-  );
+/** The role of an ASCII character that is written literally. A bracket ends a partial word. */
+export function roleOf(code: number): {
+  readonly kind: Reading;
+  readonly letter: number;
+  readonly endsWord: boolean;
+} {
+  const { written, letter, sort } = ascii[code] as MarkCharacter;
+  return { kind: written, letter, endsWord: sort === "bracket" };
 }
-
-/**
- * By character code: whether the character, written literally, interrupts a partial word, as letters and brackets do.
- */
-export const interrupts = Uint8Array.from(ascii, ({ written, sort }) =>
-  Number(written === reading.letter || sort === "bracket"),
-);
 
 /** Creates a cached look-up by code point, because a text repeats its characters. */
 export function createMarkCharacters(): (point: number) => MarkCharacter {

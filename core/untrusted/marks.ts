@@ -3,17 +3,16 @@
  * text is read only once, however many brackets it contains.
  */
 import type { Skeleton } from "./lookalike.ts";
-import { createMarkCharacters, interrupts, type MarkCharacter, mayStandFor } from "./mark-characters.ts";
+import { createMarkCharacters, type MarkCharacter, roleOf } from "./mark-characters.ts";
 import { markOpening } from "./mark-opening.ts";
-import { reading, WordReader } from "./word-reader.ts";
+import { createWordFilter, reading, WordReader } from "./word-reader.ts";
 
 const word = "externalcontent";
 const drow = [...word].reverse().join("");
 /** How many letters of the word must be recognized. The others may be unknown characters. */
 const surely = 9;
 
-const begins = mayStandFor(word.charAt(0));
-const continues = mayStandFor(word.charAt(1));
+const mayContainWord = createWordFilter(word, roleOf);
 
 /** The first and last unit of a marker in the skeleton. */
 export interface Mark {
@@ -24,6 +23,7 @@ export interface Mark {
 /** Finds all markers in order. `source` is the text that the skeleton was built from. */
 export function findMarks(skeleton: Skeleton, source: string): readonly Mark[] {
   const { text } = skeleton;
+  if (skeleton.isPlain && !mayContainWord(text)) return [];
   const characterAt = createMarkCharacters();
   const reader = new WordReader(word, word.length - surely);
   const found: Mark[] = [];
@@ -45,10 +45,6 @@ export function findMarks(skeleton: Skeleton, source: string): readonly Mark[] {
   }
 
   for (let unit = 0; unit < text.length; ) {
-    if (skeleton.isPlain && reader.isIdle()) {
-      unit = nextBeginning(text, unit);
-      if (unit === text.length) break;
-    }
     const point = text.codePointAt(unit) ?? 0;
     const character = characterAt(point);
     const at = unit;
@@ -61,26 +57,6 @@ export function findMarks(skeleton: Skeleton, source: string): readonly Mark[] {
     reader.reset();
   }
   return found;
-}
-
-/**
- * The next position in an ASCII text at which the word may begin; the text's length if there is none. Fast, because few
- * texts contain its second letter often.
- */
-function nextBeginning(text: string, from: number): number {
-  for (let second = from + 1; second < text.length; second += 1) {
-    if (continues[text.charCodeAt(second)] === 0) continue;
-    // Steps back over punctuation, and over digits that may be ornaments.
-    let first = second;
-    for (let unit = second - 1; unit >= from; unit -= 1) {
-      const code = text.charCodeAt(unit);
-      if (begins[code] === 1) first = unit;
-      if (interrupts[code] === 1) break;
-    }
-    if (first < second) return first;
-    from = second;
-  }
-  return text.length;
 }
 
 /** The start of the character before `unit`; -1 at the beginning of the text. */

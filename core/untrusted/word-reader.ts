@@ -36,13 +36,11 @@ export class WordReader {
   /** `guesses` is how many letters of the word may be unknown characters. */
   constructor(word: string, guesses: number) {
     this.#first = word.charCodeAt(0);
-    let drawnAsM = 0;
     for (let place = 0; place < word.length; place += 1) {
       const letter = word.charCodeAt(place) - codeOfA;
       this.#masks[letter] = (this.#masks[letter] ?? 0) | (1 << place);
-      if (word.startsWith("rn", place) || word.startsWith("nr", place)) drawnAsM |= 1 << place;
     }
-    this.#drawnAsM = drawnAsM;
+    this.#drawnAsM = pairsIn(word);
     this.#complete = 1 << word.length;
     this.#read = new Int32Array(guesses + 1);
   }
@@ -54,23 +52,26 @@ export class WordReader {
   read(kind: Reading, letter: number): boolean {
     const read = this.#read;
     // Fast path for nearly every character of an ordinary text: no match has begun, and none begins here.
-    if (this.#last === 0 && kind <= reading.drawn) {
-      if (read[0] === 0 && letter !== this.#first) return false;
-      return this.#step(0, kind, letter);
-    }
-    let ends = false;
-    const from = kind <= reading.drawn ? this.#last : Math.min(this.#last + 1, read.length - 1);
+    if (this.#last === 0 && kind <= reading.drawn && read[0] === 0 && letter !== this.#first) return false;
+    const isGuess = kind >= reading.alike;
+    const stays = kind === reading.letter ? 0 : -1;
+    const places = kind === reading.unknown ? 0 : (this.#masks[letter - codeOfA] ?? 0);
+    const pairs = kind !== reading.unknown && letter === codeOfM ? this.#drawnAsM : 0;
+    const from = isGuess ? Math.min(this.#last + 1, read.length - 1) : this.#last;
+    let ends = 0;
     this.#last = 0;
     for (let guessed = from; guessed >= 0; guessed -= 1) {
-      if (this.#step(guessed, kind, letter)) ends = true;
-      if (read[guessed] !== 0 && guessed > this.#last) this.#last = guessed;
+      // The word may begin at any character.
+      const state = (read[guessed] ?? 0) | (guessed === 0 ? 1 : 0);
+      let next = (state & stays) | ((state & places) << 1) | ((state & pairs) << 2);
+      if (isGuess && guessed > 0) next |= ((read[guessed - 1] ?? 0) | (guessed === 1 ? 1 : 0)) << 1;
+      ends |= next & this.#complete;
+      // Bit 0 is cleared, because it is set again for every character.
+      next &= this.#complete - 2;
+      read[guessed] = next;
+      if (next !== 0 && guessed > this.#last) this.#last = guessed;
     }
-    return ends;
-  }
-
-  /** Whether no match has begun. */
-  isIdle(): boolean {
-    return this.#last === 0 && this.#read[0] === 0;
+    return ends !== 0;
   }
 
   /** Discards partial matches. */
@@ -79,23 +80,50 @@ export class WordReader {
     else this.#read.fill(0);
     this.#last = 0;
   }
+}
 
-  #state(guessed: number): number {
-    const state = this.#read[guessed] ?? 0;
-    // The word may begin at any character.
-    return guessed === 0 ? state | 1 : state;
-  }
-
-  #step(guessed: number, kind: Reading, letter: number): boolean {
-    const state = this.#state(guessed);
-    let next = kind === reading.letter ? 0 : state;
-    if (kind !== reading.unknown) {
-      next |= (state & (this.#masks[letter - codeOfA] ?? 0)) << 1;
-      if (letter === codeOfM) next |= (state & this.#drawnAsM) << 2;
+/**
+ * Creates the cheap question whether a text may contain the word, for texts whose characters are all ASCII. It does not
+ * count guesses, so it may say yes where the reader does not find the word.
+ *
+ * @param roleOf The role of each character, by its code.
+ */
+export function createWordFilter(
+  word: string,
+  roleOf: (code: number) => { readonly kind: Reading; readonly letter: number; readonly endsWord: boolean },
+): (text: string) => boolean {
+  const codes = Array.from({ length: 128 }, (_, code) => code);
+  const every = (1 << word.length) - 1;
+  const placesOf = (letter: number) =>
+    [...word].reduce((bits, known, place) => (known.charCodeAt(0) === letter ? bits | (1 << place) : bits), 0);
+  /** By character code, one bit for each letter of the word that the character may represent. */
+  const places = Int32Array.from(codes, (code) => {
+    const { kind, letter } = roleOf(code);
+    return kind === reading.ornament ? 0 : kind === reading.unknown ? every : placesOf(letter);
+  });
+  const pairs = Int32Array.from(codes, (code) => (roleOf(code).letter === codeOfM ? pairsIn(word) : 0));
+  /** By character code: -1 if a partial word goes on after the character, else 0. */
+  const stays = Int32Array.from(codes, (code) => {
+    const { kind, endsWord } = roleOf(code);
+    return kind === reading.letter || endsWord ? 0 : -1;
+  });
+  const complete = 1 << word.length;
+  return (text) => {
+    let read = 0;
+    for (let unit = 0; unit < text.length; unit += 1) {
+      const code = text.charCodeAt(unit);
+      const state = read | 1;
+      read = (read & (stays[code] ?? 0)) | ((state & (places[code] ?? 0)) << 1) | ((state & (pairs[code] ?? 0)) << 2);
+      if ((read & complete) !== 0) return true;
     }
-    if (guessed > 0 && kind >= reading.alike) next |= this.#state(guessed - 1) << 1;
-    // Bit 0 is cleared, because it is set again for every character.
-    this.#read[guessed] = next & (this.#complete - 2);
-    return (next & this.#complete) !== 0;
-  }
+    return false;
+  };
+}
+
+/** The positions at which two letters of the word can be drawn as an `m`, in either direction; one bit for each. */
+function pairsIn(word: string): number {
+  let bits = 0;
+  for (let place = 0; place < word.length; place += 1)
+    if (word.startsWith("rn", place) || word.startsWith("nr", place)) bits |= 1 << place;
+  return bits;
 }
