@@ -1,6 +1,7 @@
 import { existsSync, statSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { rules } from "../../core/cli/plugins/check/finding.ts";
 import { errorTable } from "../../core/contract/error-table.ts";
 import { pluginDeadlines } from "../../core/host/deadline.ts";
 import { hookNames } from "../../core/stations/hook-names.ts";
@@ -40,13 +41,34 @@ describe("documents", () => {
     expect(rows).toEqual(hookNames.map((name) => [name, hookDeadlines[name]]));
   });
 
-  test("the table of deadlines in core/host/README.md has one row per call into a plugin", () => {
-    const [, section = ""] = read("core/host/README.md").split("\n## Deadlines and faults\n");
-    const rows = [...section.matchAll(/^\| `(\w+)`[^|]*\| (\d+) s \|/gm)].map((match) => [
+  test("the tables of examples/authors/deadlines.md have one row per call into a plugin", () => {
+    const rows = [...read("examples/authors/deadlines.md").matchAll(/^\| `(\w+)`[^|]*\| (\d+) s \|/gm)].map((match) => [
       match[1],
       Number(match[2]) * 1_000,
     ]);
     expect(Object.fromEntries(rows)).toEqual(pluginDeadlines);
+  });
+
+  test("the table of stations in the manual for authors has one row per hook, in path order, with its deadline", () => {
+    const rows = [
+      ...read("examples/authors/stations.md").matchAll(/^\| `([a-z]+)\([^)]*\)` \|.*\| (\d+) s(?: to [^|]*)? \|$/gm),
+    ].map((match) => [match[1], Number(match[2]) * 1_000]);
+    expect(rows).toEqual(hookNames.map((name) => [name, hookDeadlines[name]]));
+  });
+
+  test("the table of examples/authors/checks.md has one row per rule of `plugins check`, as the command prints it", () => {
+    const rows = [
+      ...read("examples/authors/checks.md").matchAll(/^\| `([a-z-]+)` \| (\w+) \| (.+?) \| (.+?) \|$/gm),
+    ].map(([, id, severity, summary, fix]) => [id, { severity, summary, fix }]);
+    expect(Object.fromEntries(rows)).toEqual(rules);
+  });
+
+  test("a page of the manual for authors has at most 200 lines, and the first page links to it", () => {
+    const pages = sources("examples/authors/*.md");
+    expect(pages.filter((path) => read(path).trimEnd().split("\n").length > 200)).toEqual([]);
+    const first = read("examples/authors/README.md");
+    const others = pages.map((path) => basename(path)).filter((name) => name !== "README.md");
+    expect(others.filter((name) => !first.includes(`](${name})`))).toEqual([]);
   });
 
   test("README.md explains the product on the first screen and has at most 120 lines", () => {

@@ -54,8 +54,8 @@ export const rules = {
   },
   "member-unknown": {
     severity: "error",
-    summary: "The declaration has no members that nothing reads.",
-    fix: "Remove the member, or correct its name. core/host/README.md has those that a plugin can declare.",
+    summary: "Each member of the declaration is part of the contract.",
+    fix: "Remove the member, or correct its name. core/sdk/SURFACE.md of the package lists the members of each declaration.",
   },
   "member-dead": {
     severity: "error",
@@ -65,7 +65,7 @@ export const rules = {
   "contract-broken": {
     severity: "error",
     summary: "The channel passes the contract.",
-    fix: "Correct the channel. core/host/README.md has the rules.",
+    fix: "Correct the channel. examples/authors/testing-channels.md of the package has the rules.",
   },
   "contract-not-run": {
     severity: "note",

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
@@ -8,15 +8,58 @@ import { removeDirectory, temporaryDirectory } from "../../support/directory.ts"
 import { freePort } from "../../support/ports.ts";
 import { runTests, type TestRun } from "../../support/run-tests.ts";
 
-const page = readFileSync(new URL("../../../core/host/README.md", import.meta.url), "utf8");
+const manual = new URL("../../../examples/authors/", import.meta.url);
+const pages = readdirSync(manual).map((name) => readFileSync(new URL(name, manual), "utf8"));
 
-/** The files that the page shows whole, by their path. */
-const examples = new Map(
-  [...page.matchAll(/<!-- example: (\S+) -->\s+```ts\n([\s\S]*?)```/g)].map(([, path = "", code = ""]) => [path, code]),
-);
+/** The complete files that the pages show, by their path. */
+const shown = pages.flatMap((page) => [...page.matchAll(/<!-- example: (\S+) -->\s+```ts\n([\s\S]*?)```/g)]);
+
+/** Tests of examples that the pages show without one. */
+const added: readonly (readonly [path: string, code: string])[] = [
+  [
+    "manners/index.test.ts",
+    `import { createTestHost } from "service-gateway/testkit";
+import { expect, test } from "vitest";
+import manners from "./index.js";
+
+test("a long message is refused, and a short one is answered without an engine", async () => {
+  await using host = await createTestHost({ plugins: [manners] });
+  await host.say("x".repeat(5_001));
+  expect(host).toHaveEnded({ outcome: "refused", reason: "too_long" });
+  expect(host).toHaveDelivered("Please write less.");
+  await host.say("ping");
+  expect(host).toHaveDelivered("pong");
+  await host.say("Hello");
+  expect(host).toHaveDelivered("heard: Hello");
+});
+`,
+  ],
+  [
+    "dice/index.test.ts",
+    `import { createTestHost } from "service-gateway/testkit";
+import { expect, test } from "vitest";
+import dice from "./index.js";
+
+test("the model rolls the number of dice that it asks for", async () => {
+  await using host = await createTestHost({
+    plugins: [dice],
+    async *answer({ tools }) {
+      const tool = tools.find(({ name }) => name === "roll_dice");
+      const rolled = await tool?.run({ count: 3 }, AbortSignal.timeout(5_000));
+      yield { type: "text", delta: "rolled " + (Array.isArray(rolled) ? rolled.length : "nothing") };
+      yield { type: "done" };
+    },
+  });
+  await host.say("Roll three dice.");
+  expect(host).toHaveDelivered("rolled 3");
+});
+`,
+  ],
+];
+const examples = new Map([...shown.map(([, path = "", code = ""]) => [path, code] as const), ...added]);
 
 /** The folders of examples with tests. */
-const tested = ["tally", "lines", "parrot"];
+const tested = ["tally", "lines", "parrot", "manners", "dice"];
 const isTested = (path: string) => tested.some((folder) => path.startsWith(`${folder}/`));
 /** One run has the tests of all of them, because most of the work of a run is its start. */
 let runs: ReadonlyMap<string, TestRun>;
@@ -52,7 +95,7 @@ async function start(path: string, config: object): Promise<Gateway> {
   return gateway;
 }
 
-describe("the examples of core/host/README.md", () => {
+describe("the examples of the manual for authors", () => {
   test("the plugin loads, runs at its hook points, and serves its route", async () => {
     const {
       url,
@@ -104,6 +147,19 @@ describe("the examples of core/host/README.md", () => {
   test("the engine passes the contract in a separate folder, without a skipped test", () => {
     expect(runs.get("parrot")).toEqual({ passed: expect.any(Number), failures: [] });
     expect(runs.get("parrot")?.passed).toBeGreaterThan(10);
+  });
+
+  test("the plugin with taps refuses, answers and observes", () => {
+    expect(runs.get("manners")).toEqual({ passed: 1, failures: [] });
+  });
+
+  test("the plugin with a tool is called by the model", () => {
+    expect(runs.get("dice")).toEqual({ passed: 1, failures: [] });
+  });
+
+  test("no complete example is left out", () => {
+    const folders = new Set(shown.map(([, path = ""]) => dirname(path)));
+    expect([...folders].sort()).toEqual([...tested, "weather"].sort());
   });
 
   test("the channel loads and connects, and answers a line with a line", async () => {
