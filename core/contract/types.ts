@@ -13,10 +13,10 @@
  * - *hook point*: the place where plugins take part in a station; a *tap* is what a plugin adds there.
  * - *visit*: one unit on its way through the stations, with the data that one station leaves for a later one.
  * - *webhook*: an HTTP request that causes an event; a *mapping* says what to do with it, a *transform* is code for
- * that.
+ *   that.
  * - *delivery* of a webhook: one accepted request. As a station, delivery sends the parts of a reply.
  * - *channel*: a kind of chat platform; an *account*: one connection to it; a *chat*: a conversation there; a *thread*:
- * a topic in a chat.
+ *   a topic in a chat.
  * - *agent*: answers messages; an *engine* runs its turns; a *session* is the memory of a conversation.
  * - *turn*: one run of an agent or a command for a unit.
  * - *trace*: the decisions that the stations made about a unit; `why` prints it.
@@ -152,13 +152,11 @@ export interface Inbound {
    *
    * - `message`: a person wrote something. Chat commands run only in this kind.
    * - `edit`: a person changed a message; `messageId` is that of the message, `text` its new text. It is answered like
-   * a message.
+   *   a message.
    * - `press`: a person pressed a button; `text` is `callback_data: ` and the button's value, the form that models
-   * expect, and `messageId`
-   *   that of the message with the button. Set `mention`.
-   * - `reaction`: a person added a reaction to the message `messageId`. It gets no reply; the agent reads `text` at its
-   * next turn, so make it
-   *   a sentence, such as `Reaction added: 👍 by Ada on message 7`. A removed reaction is silent.
+   *   expect, and `messageId` is that of the message with the button. Set `mention`.
+   * - `reaction`: a person added a reaction to the message `messageId`. It gets no reply. The agent reads `text` at its
+   *   next turn, so make it a sentence, such as `Reaction added: 👍 by Ada on message 7`. A removed reaction is silent.
    * - `migration`: the chat has a new id, `migratedTo`.
    */
   readonly kind: "message" | "edit" | "press" | "reaction" | "migration" | "hook" | "system";

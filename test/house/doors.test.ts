@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { read, root } from "./sources.ts";
+import { read, root, sources } from "./sources.ts";
 
 const doors = [
-  "core/sdk/contract.ts",
+  ...sources("core/sdk/contract/*.ts"),
   "core/sdk/index.ts",
   "core/sdk/channel.ts",
   "core/sdk/store.ts",

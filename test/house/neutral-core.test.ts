@@ -10,7 +10,7 @@ const named: Readonly<Record<string, string>> = {
   "core/webhooks/runs/channel-ids.ts": "the delivery channels that a hook request may name, as data",
   "core/webhooks/signature/schemes.ts": "how each platform signs its hooks, as a table",
   "core/cli/program.ts": "the examples of the help texts, which are copied as they stand",
-  "core/sdk/contract.ts": "the wire protocols of model servers, as values of one setting",
+  "core/sdk/contract/engine.ts": "the wire protocols of model servers, as values of one setting",
   "core/config/schema/models.ts": "the wire protocols of model servers, as values of one setting",
   "core/config/schema/hook-senders.ts": "the signature schemes of senders, as values that users write",
 };

@@ -26,8 +26,7 @@ export interface NamedRequester {
  * apply to the turn.
  *
  * - A message or its edit is the person's own. A forwarded message has the words of another person. The value of a
- * button is the model's,
- *   and others may have caused it.
+ *   button is the model's, and others may have caused it.
  * - `request` is set for webhooks, heartbeats and events of plugins, which no person has just written.
  * - A turn that also reads queued system events, such as a wake, has two causes. It has the rights of the lesser one.
  * - Neither a bot nor a sender on behalf of a chat is a person.

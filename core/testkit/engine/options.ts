@@ -3,12 +3,11 @@ import type { EngineTurn, Json, PluginDefinition } from "../../sdk/contract.ts";
 import type { ContractSkip } from "../skips.ts";
 
 /**
- * What the author's model server can be made to do with every request from then on.
+ * What the author's model server can be made to do with every following request.
  *
  * - `away`: nothing answers at its address.
- * - `busy`, `quota`, `unauthorized`, `unknown`, `unavailable`: it refuses for its load, the account, the key, the
- * model's name, a fault of
- *   its own. The text of `unauthorized` contains the key.
+ * - `busy`, `quota`, `unauthorized`, `unknown`, `unavailable`: it refuses because of its load, the account, the key,
+ *   the model's name, or a fault of its own. The text of `unauthorized` contains the key.
  * - `full`: it refuses because the conversation is too long for the model.
  * - `cut`: it sends the first word, and the connection breaks.
  * - `hang`: it sends the first word, and then nothing.

@@ -1,6 +1,6 @@
-/** The contract of tools that plugins offer to agents. */
+/** Tools that plugins offer to agents. */
 import type { Static, TObject } from "typebox";
-import type { Address, Inbound, Json } from "../contract/index.ts";
+import type { Address, Inbound, Json } from "../../contract/index.ts";
 
 /** The turn that a tool is offered to, and called in. */
 export interface ToolTurn {

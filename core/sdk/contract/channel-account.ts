@@ -1,0 +1,138 @@
+/** One account of a channel, as the host passes it to the channel, and the state that the channel reports. */
+import type { IncomingMessage } from "node:http";
+import type { Accepted, Json, RawEvent } from "../../contract/index.ts";
+import type { PluginLog } from "./plugin-log.ts";
+import type { PluginStore } from "./plugin-store.ts";
+
+/**
+ * What `service status` shows of one account. `waiting`: it retries on its own; `failed`: the operator has to fix
+ * something.
+ */
+export interface ChannelStatus {
+  readonly state: "connecting" | "connected" | "waiting" | "stopped" | "failed";
+  /**
+   * If something is wrong: the reason, as a code of the channel's `codes` or one of the gateway's own
+   * (`core/CODES.md`). The host adds the meaning and the hint of the code wherever `detail` and `hint` are absent.
+   *
+   * @example
+   * account.status({ state: "failed", code: "unauthorized" });
+   */
+  readonly code?: string;
+  /** If something is wrong: what, as one sentence. Default: the meaning of `code`. */
+  readonly detail?: string;
+  /**
+   * What the operator can do about it, as a sentence. Default: the hint of `code`. Without a code, `detail` may include
+   * the remedy.
+   */
+  readonly hint?: string;
+  /**
+   * Time of the last completed exchange with the platform, in epoch milliseconds. A reported call (`calling`) sets it
+   * as well.
+   */
+  readonly lastContactAt?: number;
+  /** The bot's own name and id, once known. */
+  readonly identity?: { readonly id: string; readonly username?: string; readonly name?: string };
+}
+
+/** Whether a caller of a channel's own listener is accepted. */
+export type CallerVerdict =
+  | { readonly ok: true }
+  | {
+      readonly ok: false;
+      readonly status: 401 | 429;
+      /** Whole seconds, with status 429. */
+      readonly retryAfterSeconds?: number;
+    };
+
+/** One account of a channel, as the host passes it to `open`. */
+export interface ChannelAccount<O = Readonly<Record<string, unknown>>> {
+  /** Account id, such as `default`. */
+  readonly id: string;
+  /** The account's own options, merged and with defaults; secrets are resolved to strings. */
+  readonly options: O;
+  readonly log: PluginLog;
+  /** The store of this account alone. */
+  readonly store: PluginStore;
+  /** Aborted when the account closes. */
+  readonly signal: AbortSignal;
+  /** A private directory for the account's files, inside the state directory. */
+  readonly directory: string;
+  now(): number;
+  newId(): string;
+  /**
+   * Submits one platform event, as the platform sent it, with what `parse` needs and the event lacks, such as `{ line,
+   * nick, at }`. Calls are stored in the order in which they are made, also without waiting for each. Resolves when the
+   * event is on the disk: confirm it to the platform then. Rejects if it could not be stored, or once the account
+   * closes (`account_closed`): do not confirm it.
+   *
+   * - `id`: the platform's id of the event, such as an update id. An id that arrives again within seven days is a
+   *   duplicate and is not processed again. Default: the `messageId` of a message within its lane. Every other event
+   *   gets a new id, so none is a duplicate.
+   * - `identity`: the owner of these ids, if that is the bot behind the account. Default: the account's id.
+   * - `lane`: channel, account, chat and thread, such as `irc:default:#room`. Events of one lane run one at a time.
+   *   Control commands such as `/stop` get a separate lane. Ids may contain colons: if the lane names the chat of
+   *   `parse`, the host encodes them. Default: the lane of the chat and thread that `parse` returns.
+   * - `gather`: events of one sender that belong together, such as an album, and are handled as one; `parse` receives
+   *   all of them. Never gather events of several senders: access and rights are those of the one sender that `parse`
+   *   returns.
+   * - `silent`: the reason why the event needs no reply, if that is already known. The event is stored and ends with
+   *   this reason.
+   *
+   * @example
+   * // The photos of an album come as separate events and belong to one message.
+   * // `parse` receives the first, and the others as `more`.
+   * const gather = { key: `album:${event.album}`, due: account.now() + 500, extend: true } as const;
+   * await account.receive(event, { gather });
+   */
+  receive(
+    raw: Json,
+    at?: {
+      readonly id?: string;
+      readonly lane?: string;
+      readonly identity?: string;
+      readonly gather?: RawEvent["gather"];
+      readonly silent?: string;
+    },
+  ): Promise<Accepted>;
+  /**
+   * Checks an event that the platform wants answered at once, outside the lanes, such as a button press. The check has
+   * no effect: it creates no pairing code and no row. `notice`: one short sentence for a sender who is refused.
+   */
+  check(
+    raw: Json,
+  ): Promise<{ readonly allowed: true } | { readonly allowed: false; readonly code: string; readonly notice: string }>;
+  /**
+   * The current value of `messages.inbound.debounceMs`: messages that one sender writes within this time are combined
+   * into one; 0 combines none.
+   */
+  debounceMs(): number;
+  /**
+   * Says whether a source that polls for its events should fetch more. `undefined`: yes. With more than 96 units in
+   * progress, the promise resolves when there are fewer, or after 100 ms; it never rejects. Events that stay at the
+   * source use no memory here. When many arrive at once, check again after every two dozen.
+   */
+  room(): Promise<void> | undefined;
+  /**
+   * For a channel's own listener: checks a caller by the secret that the platform sends. `isRight` compares the
+   * presented secret with the configured one in constant time; it is not called while the client has failed too often.
+   * Answer with `status`, and 429 with `Retry-After`. Clients are distinguished as on the gateway's own routes: by
+   * `gateway.trustedProxies`, IPv6 by /64. After 20 failures in 60 s the status is 429. After 200 no secret is
+   * compared, unless the client succeeded within the last hour.
+   *
+   * @example
+   * const caller = account.judgeCaller(request, () => timingSafeEqual(digest(given), expected));
+   * if (!caller.ok) return answer(response, caller.status, caller.retryAfterSeconds);
+   */
+  judgeCaller(request: IncomingMessage, isRight: () => boolean): CallerVerdict;
+  /**
+   * Reports a call to the platform: call it just before the request, and call the returned function when the platform
+   * has answered that the call succeeded. A send whose outcome is unknown is repeated only after a later call has
+   * succeeded. Report every kind of call, polls included. If a channel reports none, only `send` and `probe` show that
+   * the platform answers.
+   */
+  calling(): () => void;
+  /** Reports the current state of the connection. A report without `identity` or `lastContactAt` keeps the last one. */
+  status(status: ChannelStatus): void;
+  /** The chat commands of the gateway and of all plugins, for a menu. */
+  commands(): readonly { readonly name: string; readonly summary: string }[];
+}
