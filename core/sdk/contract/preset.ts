@@ -4,7 +4,7 @@ import type { Thinking } from "../../contract/index.ts";
 
 /**
  * One mapping of a preset: the fields of `hooks.mappings` that do not depend on the user. Texts are templates over the
- * payload, such as `{{ messages[0].subject }}`; `examples/reference/webhooks.md` describes each field. Settings of the
+ * payload, such as `{{ messages[0].subject }}`; `examples/reference/webhook-mappings.md` describes each field. Settings of the
  * user for the whole preset (`model`, `thinking`, `instructions`, `allowUnsafeExternalContent` in `hooks.<preset id>`)
  * override the values here.
  */

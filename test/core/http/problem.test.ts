@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { problems } from "../../../core/http/problem.ts";
 
 test("the documentation and the table list the same codes with the same statuses", () => {
-  const text = ["http", "webhooks"]
+  const text = ["http", "webhook-endpoints"]
     .map((room) => readFileSync(new URL(`../../../examples/reference/${room}.md`, import.meta.url), "utf8"))
     .join("\n");
   const documented = [...text.matchAll(/^\| `([a-z_]+)` +\| (\d{3}) +\|/gm)].map(([, code, status]) => [

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { readFixture } from "../../../core/webhooks/mapping/fixture.ts";
 import { read } from "../../house/sources.ts";
 
-const page = read("examples/reference/webhooks.md");
+const page = read("examples/reference/webhook-deliveries.md");
 const section = (heading: string): string => page.split(`\n## ${heading}\n`)[1]?.split("\n## ")[0] ?? "";
 
 test("the examples of run results run as printed and get the printed answers", async () => {

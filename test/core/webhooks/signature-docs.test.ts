@@ -4,7 +4,7 @@ import { type SignatureSettings, schemes } from "../../../core/webhooks/signatur
 import { compileSignature } from "../../../core/webhooks/signature/signature.ts";
 import { read } from "../../house/sources.ts";
 
-const section = read("examples/reference/webhooks.md").split("\n## Signed hooks\n")[1]?.split("\n## ")[0] ?? "";
+const section = read("examples/reference/webhook-signatures.md").split("\n## ")[0] ?? "";
 
 test("the page has a row for each scheme with its header", () => {
   const rows = [...section.matchAll(/^\| `([a-z-]+)` \| `([A-Za-z0-9-]+)` \|/gm)].map(([, name, header]) => [

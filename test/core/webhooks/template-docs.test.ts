@@ -4,7 +4,7 @@ import { compileTemplate } from "../../../core/webhooks/mapping/template.ts";
 import { read } from "../../house/sources.ts";
 import { deliveryOf } from "./hostile.ts";
 
-const page = read("examples/reference/webhooks.md");
+const page = read("examples/reference/webhook-mappings.md");
 const section = (heading: string): string => page.split(`\n## ${heading}\n`)[1]?.split(/\n##+ /)[0] ?? "";
 const example = (heading: string) => JSON.parse(/```json\n(.*?)```/s.exec(section(heading))?.[1] ?? "");
 
