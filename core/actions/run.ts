@@ -42,7 +42,7 @@ export interface ActionRunner {
   close(): void;
 }
 
-/** After this time, in milliseconds, the call returns that the message is still queued. It is sent all the same. */
+/** After this time, in milliseconds, the call returns that the message is still queued. It is sent nevertheless. */
 const waitMs = 60_000;
 /** Longest wait for a platform in a call that is not stored, in milliseconds. */
 const longestWaitMs = 60_000;

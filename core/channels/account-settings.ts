@@ -72,7 +72,7 @@ interface Draft {
   readonly more: readonly Problem[];
   /** The channel's functions failed, so its `check` is not called. */
   readonly isUnjudged: boolean;
-  /** It is the same bot as an account before it. */
+  /** It is the same bot as that of an earlier account. */
   readonly twin?: Problem | undefined;
 }
 

@@ -245,7 +245,7 @@ export interface TurnRequest {
    */
   readonly address?: Pick<Address, keyof Address>;
   readonly wakeMode?: "now" | "next-heartbeat";
-  /** The plugin that handed the event in may read the reply. */
+  /** The plugin that submitted the event may read the reply. */
   readonly keepReply?: boolean;
   /** The message itself is sent: no engine runs, and no summary is stored. */
   readonly deliverOnly?: boolean;

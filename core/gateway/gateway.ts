@@ -44,9 +44,9 @@ export interface Gateway {
   readiness(): Readiness;
   describe(): Promise<GatewayDescription>;
   /**
-   * Reads the files of a plugin again and replaces it by what they say now, while everything else goes on: events under
-   * way end on the old instance, the next event meets the new one. Throws `HostError` that says what is wrong; the old
-   * one then stays. `name`: as `plugins.load` or the option `load` names it.
+   * Reads the files of a plugin again and replaces it with what they say now, while everything else goes on: events
+   * under way end on the old instance, the next event meets the new one. Throws `HostError` that says what is wrong;
+   * the old one then stays. `name`: as `plugins.load` or the option `load` names it.
    */
   replacePlugin(name: string): Promise<ReplacedPlugin>;
   /**

@@ -44,7 +44,7 @@ export interface CollectOptions {
   readonly loader: Loader;
   /** Loads a plugin in a worker; called only for plugins that the configuration isolates, or may. */
   readonly isolate?: Isolate;
-  /** Plugins handed in by an embedder or a test, beside those that are found. */
+  /** Plugins passed in by an embedder or a test, beside those that are found. */
   readonly given?: readonly PluginDefinition[];
   /** Paths of plugins beside those that `plugins.load` names. */
   readonly load?: readonly string[];
@@ -144,7 +144,7 @@ export async function collect(
       if (isIsolated(config, id))
         throw new PluginError("plugin_isolation", {
           plugin: id,
-          reason: "the embedding program hands it in, and a worker loads plugins from files",
+          reason: "the embedding program passes it in, and a worker loads plugins from files",
         });
       add({ name: id, file: "", bundled: false }, { definition });
     } catch (error) {

@@ -81,7 +81,7 @@ export function startThread({
   const source = "its thread";
   onMessage(worker, "message", {
     ...{ source, check: asMessage, handle: peer.receive },
-    // Its calls could wait for ever for an answer that was spoilt.
+    // Its calls could wait forever for an answer that was spoilt.
     fault: (fault) => void end(`${faultText(fault)}; the port of its thread is not for plugins`),
   });
   onEvent<readonly [unknown]>(worker, "error", {

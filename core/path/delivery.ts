@@ -114,8 +114,8 @@ export async function deliver(rows: readonly OutboxRow[], options: DeliveryOptio
 }
 
 /**
- * Ends what else goes to a place that cannot be reached. What removes a preview is tried all the same. Returns the rows
- * that ended.
+ * Ends what else goes to a place that cannot be reached. The removal of a preview is tried nevertheless. Returns the
+ * rows that ended.
  */
 async function giveUpRest(
   { address }: OutboxRow,

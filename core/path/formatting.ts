@@ -233,9 +233,9 @@ async function firstRendered(
 }
 
 /**
- * The parts in order. `inPlace`: texts replace the preview's messages by edits. Remaining preview messages, or all of
- * them if the reply is not a text, are removed after the reply has arrived. `mayOmitFiles`: a text may be sent without
- * the files that the platform refuses.
+ * The parts in order. `inPlace`: texts replace the messages of the preview, as edits. Remaining preview messages, or
+ * all of them if the reply is not a text, are removed after the reply has arrived. `mayOmitFiles`: a text may be sent
+ * without the files that the platform refuses.
  */
 export async function renderSayings(
   reply: Reply,

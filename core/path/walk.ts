@@ -88,7 +88,7 @@ function notice(
 
 /**
  * The accounts, with the one that the turn replies to as it was when the turn began: the configuration may lose it
- * during the turn, and the reply, which is rendered all the same, then waits in the outbox.
+ * during the turn, and the reply, which is rendered nevertheless, then waits in the outbox.
  */
 function accountDuringTurn({ get }: Ground["accounts"], { to }: Route): Ground["accounts"]["get"] {
   const atBegin = to === null ? undefined : get(to.channel, to.account);

@@ -15,13 +15,11 @@ import type { ChannelAccount, ChannelStatus } from "./contract.ts";
 export interface LiveConnection {
   /** The bot's own name and id. */
   readonly identity?: NonNullable<ChannelStatus["identity"]>;
-  /**
-   * What the operator should know of a connection that works, as a sentence, such as a room that the bot may not enter.
-   */
+  /** A sentence for the operator about a connection that works, such as a room that the bot may not enter. */
   readonly detail?: string;
-  /** The code of that, of the channel's `codes`; see `ChannelStatus.code`. */
+  /** The code of `detail`, from the channel's `codes`; see `ChannelStatus.code`. */
   readonly code?: string;
-  /** Resolves when the connection is gone, with the reason where it is known. A rejection counts as the reason. */
+  /** Resolves when the connection is lost, with the reason if known. A rejection is treated as the reason. */
   readonly lost: Promise<unknown>;
 }
 
@@ -30,18 +28,18 @@ const firstWaitMs = 1_000;
 const longestWaitMs = 60_000;
 
 /**
- * Connects, and connects again after each loss, until the account closes. The waits double from 1 s to 60 s, each up to
- * a fifth longer by chance, so that a crowd of clients does not come back at once. After a connection that lasted a
- * minute they begin at 1 s again. Reports `connecting`, `connected`, and `waiting` with the reason and the time of the
- * next attempt.
+ * Connects, and reconnects after each loss, until the account closes. The waits double from 1 s to 60 s. Each is
+ * extended by a random amount of up to a fifth, so that many clients do not return at once. After a connection that
+ * lasted a minute, they begin at 1 s again. Reports `connecting`, `connected`, and `waiting` with the reason and the
+ * time of the next attempt.
  *
- * Resolves when connected, or when the platform is away: it goes on trying. `connect` has `timeoutMs` (default 30 s),
- * after which its signal aborts; it closes what it opened when it fails. What it throws is tried again after a wait
- * (`retryAfterMs` of a `ChannelError` where that is longer), except a `ChannelError` that is not retryable, such as
- * `unauthorized`: the first time it rejects, later it is reported as `failed`. It is not tried again.
+ * Resolves when connected, or when the platform is away; then it keeps trying. `connect` has `timeoutMs` (default 30
+ * s), after which its signal aborts. If it fails, it closes what it opened. After an error, it is called again after a
+ * wait, or after `retryAfterMs` of a `ChannelError` if that is longer. A `ChannelError` that is not retryable, such as
+ * `unauthorized`, is final: the first attempt rejects with it, a later one reports `failed`.
  *
- * Once `connect` has resolved, its signal aborts only when the account closes. A server that stays silent is not
- * noticed here: ask it from time to time, and let `lost` resolve when it does not answer. `defineLineChannel` does so.
+ * Once `connect` has resolved, its signal aborts only when the account closes. A server that becomes silent is not
+ * noticed here: ping it from time to time, and let `lost` resolve if it does not answer. `defineLineChannel` does so.
  *
  * @example
  * start: () => keepConnected(account, async (signal) => {

@@ -1,6 +1,6 @@
 /**
  * The entry point for authors of tool sources and engines: `service-gateway/sdk/tools`, beside `service-gateway/sdk`. A
- * source hands on what other programs say: these functions keep numbers exact and texts harmless.
+ * source passes on what other programs say: these functions keep numbers exact and texts harmless.
  */
 import { isNamed, type Json, parseExactJson } from "../contract/index.ts";
 import { cleanExternal, mapTexts } from "../untrusted/index.ts";

@@ -24,6 +24,6 @@ export interface StateOptions {
 
 export interface PluginPlaces extends StorePlaces {
   readonly loader: Loader;
-  /** Plugins that an embedder hands in. */
+  /** Plugins that an embedder passes in. */
   readonly given?: readonly PluginDefinition[];
 }

@@ -76,7 +76,7 @@ export function hasFiles({ prompt }: ModelCall): boolean {
   return prompt.some((message) => message.role === "user" && message.content.some((part) => part.type === "file"));
 }
 
-/** Replaces each file by a note, for a model that accepts none, so that the model does not invent its content. */
+/** Replaces each file with a note, for a model that accepts none, so that the model does not invent its content. */
 export function withoutFiles(call: ModelCall): ModelCall {
   const prompt = call.prompt.map((message) =>
     message.role !== "user"

@@ -37,7 +37,7 @@ export async function renderMessages(messages: EngineTurn["messages"]): Promise<
       };
     } else passages.push({ role: as, text: said, attachments });
   }
-  // A model is asked nothing by a list without messages, and the SDK refuses it.
+  // The SDK refuses a list without messages, because it asks the model nothing.
   if (passages.length === 0) passages.push({ role: "user", text: "[an empty message]", attachments: [] });
   if (passages[0]?.role === "assistant")
     passages.unshift({ role: "user", text: "[the conversation begins with an answer]", attachments: [] });

@@ -30,7 +30,7 @@ function hasMedia(result: unknown): result is WithFiles {
   return Array.isArray(media) && media.length > 0 && Object.keys(result).every((key) => members.includes(key));
 }
 
-/** A result of a tool as the SDK hands it on. */
+/** A result of a tool as the SDK passes it on. */
 export function toolOutput(result: unknown): Output {
   if (!hasMedia(result))
     return typeof result === "string" ? { type: "text", value: result } : { type: "json", value: result as Json };

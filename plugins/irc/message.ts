@@ -31,8 +31,8 @@ export function messageOf(
 }
 
 /**
- * A part for each line, cut to what the server hands on whole; a person may have changed to a longer nick. In a channel
- * it is addressed to who asked.
+ * A part for each line, cut to what the server relays completely; a person may have changed to a longer nick. In a
+ * channel it is addressed to who asked.
  */
 export function renderReply(
   reply: Reply,

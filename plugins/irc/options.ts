@@ -7,7 +7,7 @@ export const options = Type.Object({
   ...serverOptions({ port: 6697 }),
   nick: Type.String({
     pattern: "^[A-Za-z\\[\\]\\\\`_^{|}][\\w\\[\\]\\\\`^{|}-]{0,29}$",
-    expects: "a nick: a letter or one of []\\`_^{|}, then at most 29 letters, digits, - and these",
+    expects: "a nick: a letter or one of []\\`_^{|}, then at most 29 of these, digits and -",
     description: "The bot's nick.",
   }),
   channels: Type.Array(Type.String({ pattern: "^[#&!+][^\\s,:]+$", expects: "a channel such as #bread" }), {

@@ -8,7 +8,7 @@ export interface Condition {
   /** One sentence; empty if all is well. */
   readonly reason: string;
   readonly fix: string;
-  /** Set if the mailbox is read all the same, such as without one of its folders. */
+  /** Set if the mailbox is read nevertheless, such as without one of its folders. */
   readonly isRead?: true;
 }
 

@@ -94,7 +94,7 @@ export function createLooks(
     return advance(progress, left);
   }
 
-  /** `mailAt`: when a mail among them was handed over; absent if none was. */
+  /** `mailAt`: when a mail among them was submitted; absent if none was. */
   async function advance(progress: Progress, handled: readonly Found[], mailAt?: number): Promise<Progress> {
     const cursor = Object.assign({}, progress.cursor, ...handled.map(({ next }) => next));
     const next = {

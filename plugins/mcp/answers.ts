@@ -49,7 +49,7 @@ const schemas: readonly string[] = ["inputSchema", "outputSchema"];
 export function createAnswers(): Answers {
   const waiting = new Map<string | number, Answer | undefined>();
 
-  /** Text that the library hands on unchanged. */
+  /** Text that the library passes on unchanged. */
   const reference = (id: string | number) => ({
     jsonrpc: "2.0",
     id,

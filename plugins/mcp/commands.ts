@@ -17,7 +17,7 @@ interface Configured {
   readonly agents: readonly string[];
 }
 
-/** Each entry of the configuration once. */
+/** The servers of the configuration, each listed once. */
 async function configured(call: CliCall): Promise<readonly Configured[]> {
   const section = await call.section<typeof serversSchema>("mcpServers");
   const found = new Map<string, Configured>();

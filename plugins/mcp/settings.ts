@@ -137,7 +137,7 @@ const secretName = /key|token|secret|passw|auth|credential/i;
 const likeKey = /^(?=.*\d)(?=.*[a-z])[\w.+/=-]{24,}$/i;
 const mostShown = 120;
 
-/** An argument without what may be a key: secrets belong into `env`, and people write them here all the same. */
+/** An argument without what may be a key. Secrets belong in `env`, but people write them here, too. */
 function shownArgument(argument: string, before: string | undefined): string {
   const [, option, value] = /^(-{1,2}[\w-]+)=(.*)$/s.exec(argument) ?? [];
   if (option !== undefined && value !== undefined)

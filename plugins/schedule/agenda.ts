@@ -1,6 +1,6 @@
 /**
  * The plans of this gateway, and the timer of the next one. The store has the truth: what is due, what is paused and
- * what ran last. One of several gateways hands runs in; if two did, the key of the event would make them one.
+ * what ran last. One of several gateways submits runs; if two did, the key of the event would make them one.
  */
 import type { PluginHost } from "service-gateway/sdk";
 import { createBook, type Entry, type Faulty, type Names } from "./book.ts";
@@ -26,7 +26,7 @@ export interface Agenda {
    * remove it.
    */
   change(key: string, change: (kept: Kept | null) => Kept | null | undefined): Promise<void>;
-  /** Hands in a run that was not planned. Resolves with the event's id. */
+  /** Submits a run that was not planned. Resolves with the event's id. */
   runNow(plan: Plan, id: string): Promise<string>;
   close(): void;
 }
@@ -122,7 +122,7 @@ export function createAgenda({ host, section, names }: AgendaOptions): Agenda {
       .sort((a, b) => (a.kept.due ?? 0) - (b.kept.due ?? 0) || a.kept.anchor - b.kept.anchor);
     if (due.length === 0) return arm();
     if (!(await host.takeDuty("schedules"))) {
-      // Another gateway hands them in: what it has done is in the store.
+      // Another gateway submits them: what it has done is in the store.
       await refresh(false);
       return arm([...entries.values()].some(isDue) ? dutyRetryMs : undefined);
     }

@@ -1,4 +1,4 @@
-/** Replaces the nodes by another version of the program, one at a time, as an operator does. */
+/** Replaces the nodes with another version of the program, one at a time, as an operator does. */
 import type { SoakNode } from "./node.ts";
 
 export interface UpgradeOptions {

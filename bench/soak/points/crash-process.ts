@@ -1,5 +1,5 @@
 /**
- * Loaded before a gateway that will be killed at a labelled point: replaces its store by one that kills the process.
+ * Loaded before a gateway that will be killed at a labelled point: replaces its store with one that kills the process.
  */
 import { registerHooks } from "node:module";
 

@@ -85,7 +85,13 @@ export function budgetCommands(options: {
   }
 
   return [
-    { name: "usage", summary: "what is used today, and of the budget", role: "allowed", control: true, run: usage },
+    {
+      name: "usage",
+      summary: "show today's usage, and how much of the budget is used",
+      role: "allowed",
+      control: true,
+      run: usage,
+    },
     {
       name: "budget",
       summary: "add to a budget for today or this month",

@@ -16,7 +16,7 @@ const lineBracket = new RegExp(`^([\\s\\p{Cf}\\p{Zs}\\p{Cc}>*_~\`"'#|+-]*)(?!\\[
 
 /**
  * A link of the sender, such as the headline of a forwarded post. No line of the gateway continues with an address. A
- * label that names facts as the gateway does is escaped all the same.
+ * label that names facts as the gateway does is escaped nevertheless.
  */
 const link = /^\[([^[\]\n]{1,300})\]\((?:https?:\/\/|tg:\/\/|mailto:)[^\s()<>]{1,2000}\)/;
 const likeFacts = /\bid:|\bUTC\b|^\W*(?:reply|forwarded|attached|media|used|tool|end|context|instructions|system)\b/iu;

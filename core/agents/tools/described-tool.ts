@@ -8,7 +8,7 @@ import { cleanExternal, mapTexts } from "../../untrusted/index.ts";
 
 type Description = Pick<SourcedTool, "description" | "parameters">;
 
-/** Sources hand over the same parameters each turn, so they are cleaned once. */
+/** Sources pass the same parameters each turn, so they are cleaned once. */
 export function createDescriptions(): (tool: SourcedTool) => Description {
   const known = new WeakMap<object, { readonly given: string; readonly clean: Description }>();
   return ({ description, parameters }) => {

@@ -155,7 +155,7 @@ export function skillsHint(skills: readonly Skill[]): string | undefined {
 
 /**
  * The skill that a message calls by beginning with `/name`, in groups also with the bot's name before it. Menus and
- * phone keyboards often replace a hyphen by an underscore.
+ * phone keyboards often replace a hyphen with an underscore.
  */
 export function namedSkill(text: string, skills: readonly Skill[]): string | undefined {
   const plain = (name: string) => name.toLowerCase().replaceAll("_", "-");

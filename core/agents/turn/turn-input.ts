@@ -101,7 +101,7 @@ export function createTurnInput(
 
   /**
    * A session's own choice, unless the list of allowed models no longer has it: then the default answers, not an error
-   * for ever.
+   * forever.
    */
   function sessionModel(agent: AgentSettings, session: SessionRecord | null): string | undefined {
     const chosen = setting(session, "model");

@@ -17,7 +17,7 @@ function editOptions({ context, declared }: Patient): EditOptions {
   };
 }
 
-/** Replaces the name by the id; if the list already contains the id, the name is only removed. */
+/** Replaces the name with the id; if the list already contains the id, the name is only removed. */
 export function replaceEntry(
   patient: Patient,
   { path, entry, id }: { readonly path: string; readonly entry: string; readonly id: string },

@@ -77,7 +77,7 @@ export async function collect(
   };
 }
 
-/** Data of plugins and of the core, and what is recorded of the calls of tools that the person's events made. */
+/** Data of plugins and of the core, and the recorded calls of tools in the person's events. */
 async function rowsOf(store: Store, person: Person, units: ReadonlySet<string>): Promise<readonly KeptRow[]> {
   const [about, recorded] = await Promise.all([store.rowsAbout(person.id), store.list(toolCalls)]);
   const calls = recorded.flatMap(({ key, value }) =>

@@ -42,7 +42,7 @@ export const allocatorEnvironment = {
 };
 
 /**
- * Replaces this process by one with the flags, under the same process id. Returns if that is not necessary or not
+ * Replaces this process with one that has the flags, under the same process id. Returns if that is not necessary or not
  * possible.
  */
 export function takeNodeFlags(argv: readonly string[]): void {

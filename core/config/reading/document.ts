@@ -81,7 +81,7 @@ export function parseDocument(source: string, file: string): ConfigDocument {
   return documentOf(text, root);
 }
 
-/** Replaces the byte order mark by a blank, so that offsets stay the same. */
+/** Replaces the byte order mark with a blank, so that offsets stay the same. */
 export const withoutMark = (source: string): string =>
   source.charCodeAt(0) === 0xfeff ? ` ${source.slice(1)}` : source;
 

@@ -132,7 +132,7 @@ export const stateSchema = Type.Object(
                 pattern: "^[1-9]\\d{0,5}[smhd]$",
                 description:
                   "How long conversations are kept, such as 90d. Older turns are removed every six hours. " +
-                  "Absent: for ever.",
+                  "Absent: forever.",
               },
             ),
           ),

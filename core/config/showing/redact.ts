@@ -25,7 +25,7 @@ function redactText(text: string): string {
   return address.test(text) ? withoutUser.replace(secretParameter, `$1${hidden}`) : withoutUser;
 }
 
-/** Replaces each secret in `schema` by `(set)`, and removes user, password and keys from URLs. */
+/** Replaces each secret in `schema` with `(set)`, and removes user, password and keys from URLs. */
 export function redactConfig(value: unknown, schema: SchemaNode): unknown {
   if (schema.secret) return value === undefined ? undefined : hidden;
   if (Array.isArray(value)) {

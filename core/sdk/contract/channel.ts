@@ -78,7 +78,7 @@ export interface ChannelIdentity {
   /**
    * Whether another person can take an id over, such as a nick that is free once its holder has left. A weak identity
    * never becomes owner, and an approved pairing code admits it for 24 hours only. `true`: every id. A function is
-   * pure, and is handed ids in the form of `fold`. Default: none.
+   * pure, and receives ids in the form of `fold`. Default: none.
    */
   readonly weak?: boolean | ((id: string) => boolean);
 }

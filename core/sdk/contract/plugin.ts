@@ -29,7 +29,7 @@ export interface PluginDefinition<O extends TObject = TObject, S extends TSchema
   /** True: set up only if `plugins.entries.<id>.enabled` is `true`; for plugins that few users need. */
   readonly optIn?: boolean;
   /**
-   * The plugin's own section of the configuration; `host.section` hands it over. It is data, read without setting the
+   * The plugin's own section of the configuration; `host.section` returns it. It is data, read without setting the
    * plugin up.
    */
   readonly section?: SectionDefinition<S>;

@@ -4,9 +4,9 @@ import type { Thinking } from "../../contract/index.ts";
 
 /**
  * One mapping of a preset: the fields of `hooks.mappings` that do not depend on the user. Texts are templates over the
- * payload, such as `{{ messages[0].subject }}`; `examples/reference/webhook-mappings.md` describes each field. Settings of the
- * user for the whole preset (`model`, `thinking`, `instructions`, `allowUnsafeExternalContent` in `hooks.<preset id>`)
- * override the values here.
+ * payload, such as `{{ messages[0].subject }}`; `examples/reference/webhook-mappings.md` describes each field. Settings
+ * of the user for the whole preset (`model`, `thinking`, `instructions`, `allowUnsafeExternalContent` in `hooks.<preset
+ * id>`) override the values here.
  */
 export interface PresetMapping {
   /** Name in logs and in the operator's view. Defaults to the preset's id, with a number from the second mapping on. */
@@ -60,7 +60,7 @@ export interface PresetDefinition {
   readonly mappings: readonly PresetMapping[];
   /**
    * Keys of `hooks.<id>` beside those that every preset has, such as feeds that the plugin watches itself;
-   * `host.preset` hands them over. They are declared like the keys of a section.
+   * `host.preset` returns them. They are declared like the keys of a section.
    */
   readonly settings?: TObject;
 }

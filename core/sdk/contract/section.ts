@@ -12,7 +12,7 @@ interface SectionProblem {
    */
   readonly message: string;
   readonly hint: string;
-  /** True: the value is used all the same. */
+  /** True: the value is used nevertheless. */
   readonly warning?: true;
 }
 

@@ -102,7 +102,7 @@ export interface ToolDefinition<P extends TObject = TObject> extends ToolOutline
 }
 
 /**
- * A tool whose arguments are described by a JSON Schema from elsewhere. They are handed over unchecked: the source
+ * A tool whose arguments are described by a JSON Schema from elsewhere. They are passed on unchecked: the source
  * checks them.
  */
 export interface SourcedTool extends ToolOutline<Json> {

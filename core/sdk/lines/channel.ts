@@ -36,11 +36,11 @@ export interface LineChannelDefinition<
 }
 
 /**
- * Declares a channel whose platform speaks in lines, as a plugin of its own. The channel connects, and connects again
- * after each loss; reports the account's state; gets the bot's name back and stays in its rooms; sends a ping behind
- * each message, and `send` resolves when the server has answered it; leaves a server that does not answer a ping for 30
- * s; and says of each send that fails whether it may have happened. The message ids of its receipts are its own. It has
- * no `probe`: `channels status` shows the state that it reports.
+ * Declares a channel whose platform speaks in lines, as a plugin of its own. The channel connects, and reconnects after
+ * each loss. It reports the account's state, recovers the bot's name and stays in its rooms. It sends a ping after each
+ * message, and `send` resolves when the server has answered it. It leaves a server that does not answer a ping for 30
+ * s. The error of a failed send says whether the message may have arrived. The message ids of its receipts are its own.
+ * It has no `probe`: `channels status` shows the state that it reports.
  *
  * @example
  * export default defineLineChannel({

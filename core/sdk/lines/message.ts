@@ -17,7 +17,7 @@ export const lineMessage = Type.Object({
 });
 
 /**
- * A message that `link.receive` stores, where the protocol has no `event` of its own.
+ * A message that `link.receive` stores, if the protocol has no `event` of its own.
  *
  * @example
  * link.receive({ from: "ada", room: "#bread", text: "bot: how long does it rise?" });
@@ -33,10 +33,10 @@ export interface LineMessage {
   readonly name?: string | undefined;
   /** The server's id of the message: a message whose id came before is a repetition. */
   readonly id?: string | undefined;
-  /** When the server got it, in epoch milliseconds. `NaN` counts as absent. */
+  /** When the server got it, in epoch milliseconds. `NaN` means absent. */
   readonly at?: number | undefined;
   /**
-   * Where the sender is reached, if not by the id. It is remembered for 30 days, also after a restart, and handed to
+   * The address of the sender, if it is not the id. It is stored for 30 days, also over a restart, and passed to
    * `reach`.
    */
   readonly address?: string | undefined;

@@ -8,7 +8,7 @@ export interface Rooms {
   isIn(room: string): boolean;
   /** The bot is in this room now. Ignores a room that is not one of these, as `outOfRoom` does. */
   inRoom(room: string): void;
-  /** The bot was removed from the room, or is not let in. */
+  /** The bot was removed from the room, or is not admitted. */
   outOfRoom(room: string, detail: string): void;
   /** What the operator should know: the rooms that the bot is not in, why, and the code of the first reason. */
   missing(): { readonly detail: string; readonly code: string } | undefined;

@@ -48,7 +48,7 @@ export interface SqliteStoreOptions {
   readonly acceptNewState?: (accepted: HostError, aside: string | undefined) => void;
 }
 
-/** Errors about a database that can be opened all the same, and about one that cannot. */
+/** Errors about a database that can be opened nevertheless, and about one that cannot. */
 const usable: readonly ErrorCode[] = ["state_behind", "state_replaced"];
 const unusable: readonly ErrorCode[] = ["state_lost", "state_foreign", "state_damaged"];
 

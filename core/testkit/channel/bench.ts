@@ -269,7 +269,7 @@ function createBench({
     try {
       return bench.parse(raw);
     } catch {
-      // An event that its channel cannot read is accepted all the same.
+      // An event that its channel cannot read is accepted nevertheless.
       return undefined;
     }
   };

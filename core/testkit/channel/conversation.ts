@@ -7,7 +7,7 @@ import type { ChannelContractOptions } from "./options.ts";
 
 type Definition = Bench["definition"];
 
-/** Replaces the connection of the bench by one in a gateway, and resolves once that is connected. */
+/** Replaces the connection of the bench with one in a gateway, and resolves once that is connected. */
 export async function openConversation(
   bench: Bench,
   how: { readonly definition?: Definition; readonly answer?: (turn: EngineTurn) => string | Promise<string> } = {},

@@ -113,7 +113,7 @@ export async function answerMapped(request: MappedRequest, deps: MappedRequestDe
   } catch (error) {
     throw error instanceof MappingFailure ? await recordFailure(mapping, { failure: error, kept, deps }) : error;
   }
-  // A plugin that hands in a delivery has no sender who could send it again.
+  // A delivery of a plugin has no sender who could send it again.
   const refusing = request.handed === undefined ? requireBudget(agentsOf(plan, deps), deps) : undefined;
   if (refusing !== undefined) await refusing;
   return plan.nothing === undefined

@@ -77,7 +77,7 @@ function ownMappings({ hooks }: MappingContext): readonly MappingSource[] {
   });
 }
 
-/** Replaces `token` by a signature of the scheme `token`, for which it is an abbreviation. */
+/** Replaces `token` with a signature of the scheme `token`, for which it is an abbreviation. */
 function withToken(settings: MappingSettings): MappingSettings {
   const { token } = settings;
   return token === undefined || settings.signature !== undefined

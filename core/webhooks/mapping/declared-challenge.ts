@@ -45,7 +45,7 @@ export function compileChallenge(settings: ChallengeSettings): DeclaredChallenge
   if (value === undefined && echo !== undefined && echo !== "none")
     throw new ChallengeError(["value"], `is missing: echo is ${echo}`);
   if (value === undefined && isPost && when === undefined)
-    throw new ChallengeError(["when"], "is missing: without value and when, every POST would be a test");
+    throw new ChallengeError(["when"], "is missing: without value or when, every POST would be a test");
   if (!isPost && (unsigned || show))
     throw new ChallengeError(
       [show ? "show" : "unsigned"],

@@ -1,4 +1,4 @@
-/** The protocol: how the bot signs in, what a line of the server means, and how a message is written. Replace it by that of your platform. */
+/** The protocol: how the bot signs in, what a line of the server means, and how a message is written. Replace it with that of your platform. */
 import type { LineProtocol } from "service-gateway/sdk/channel";
 import type { Options } from "./options.ts";
 
@@ -29,12 +29,13 @@ export function protocolOf({ name, password = "", rooms }: Options): LineProtoco
         UNKNOWN: ({ rest }) => link.reject(rest, "chat_not_found"),
         MESSAGE({ rest }) {
           const [, id = "", from = "", to = "", text = ""] = /^(\S+) (\S+) (\S+) (.*)$/.exec(rest) ?? [];
-          // The id tells a repetition from a new message; a server without ids leaves it out. `bot: /status` becomes the command `/status`.
+          // The id tells a repetition from a new message; a server without ids leaves it out. `bot: /status` becomes
+          // the command `/status`.
           link.receive({ id, from, text, room: to.startsWith("#") ? to : undefined, names: [name] });
         },
       };
     },
-    // Joined once the bot was let in, and again when it was removed.
+    // Joined once the bot has signed in, and again when it was removed.
     rooms: { names: rooms, join: (room) => `JOIN ${room}` },
     // The server handles lines in their order, so its answer says that it has handled the message before.
     ping: (token) => `PING ${token}`,

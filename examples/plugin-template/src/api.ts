@@ -1,4 +1,4 @@
-/** The calls to the platform, and what each failure means. Replace the three calls by those of your platform. */
+/** The calls to the platform, and what each failure means. Replace the three calls with those of your platform. */
 import { ChannelError } from "service-gateway/sdk/channel";
 import { type BoundedRequest, fetchWhole, type WholeResponse } from "service-gateway/sdk/reading";
 import type { Options } from "./index.ts";

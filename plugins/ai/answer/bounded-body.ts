@@ -53,7 +53,7 @@ function nextOf(chunks: Iterator<Uint8Array>): { readonly done: false; readonly 
   return done === true ? undefined : { done: false, value };
 }
 
-/** What is handed on at once: the SDK handles all events in it without a pause. */
+/** What is passed on at once: the SDK handles all events in it without a pause. */
 const mostAtOnce = 4 * 1024;
 /** Longest time without a pause, in milliseconds, while a body arrives faster than it is read. */
 const mostBusyMs = 5;

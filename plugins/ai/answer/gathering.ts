@@ -55,7 +55,7 @@ export class Gathering {
         else gathered.push(isDelta(result.value) ? new Joined(result.value) : result.value);
       }
     } catch (thrown) {
-      // What has arrived before it is handed on first.
+      // What has arrived before it is passed on first.
       if (gathered.length === 0) throw thrown;
     }
     return gathered.map((one) => (one instanceof Joined ? one.part : one));

@@ -83,7 +83,7 @@ export class Thoughts {
   /** The text before it, in the states `unsure` and `assumed`. */
   readonly #head = new Pieces();
   #length = 0;
-  /** The end of it that has not been handed on. */
+  /** The end of it that has not been passed on. */
   #unshown = "";
   #hasShown = false;
   /** How many closing marks were text. */
@@ -214,7 +214,7 @@ export class Thoughts {
     yield* this.#advance(certain, ending);
   }
 
-  /** Hands on what is certain. */
+  /** Passes on what is certain. */
   *#advance(certain: number, ending: Ending): Generator<Piece> {
     const passed = this.#pending.slice(0, certain);
     this.#pending = this.#pending.slice(certain);

@@ -15,8 +15,8 @@ import type { Shown } from "./shown.ts";
 const mostReactionMs = 3_000;
 
 /**
- * Messages of an earlier process's preview remain, although nothing more is shown: the reply replaces them, or they are
- * removed.
+ * A preview that shows nothing more. It still returns the messages that an earlier process left behind, so that the
+ * reply replaces them or they are removed.
  */
 const noPreview = (resume: readonly string[]): ChannelPreview => ({ update() {}, close: async () => resume });
 

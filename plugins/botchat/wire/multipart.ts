@@ -30,7 +30,7 @@ export interface Form {
 
 type Piece = Buffer | Upload;
 
-/** Separates the files from a payload and replaces each by a reference. */
+/** Separates the files from a payload and replaces each with a reference. */
 function fieldsOf(payload: object): {
   readonly fields: readonly (readonly [name: string, text: string])[];
   readonly uploads: readonly Upload[];

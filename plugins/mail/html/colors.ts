@@ -134,7 +134,7 @@ const leastContrast = 1.12;
 
 export function looksAlike(one: Rgb, other: Rgb): boolean {
   const distance = Math.max(...one.map((part, at) => Math.abs(part - (other[at] ?? 0))));
-  // A red and a green of the same brightness are distinguishable all the same.
+  // A red and a green of the same brightness can still be distinguished.
   if (distance > 48) return false;
   const [light, dark] = [luminance(one), luminance(other)].sort((a, b) => b - a);
   return ((light ?? 0) + 0.05) / ((dark ?? 0) + 0.05) < leastContrast;

@@ -1,5 +1,5 @@
 /**
- * A connection that hands its data on in small slices, one in each round of the event loop: the library handles all
+ * A connection that passes its data on in small slices, one in each round of the event loop. The library handles all
  * lines that it has before it lets other work run, and a server can send a hundred thousand a second. A server that
  * does not stop is disconnected.
  */

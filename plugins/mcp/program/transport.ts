@@ -105,7 +105,7 @@ export class ProgramTransport implements MCPTransport {
     const left = (code: number | null, signal: NodeJS.Signals | null): void => {
       forget?.();
       this.#kill("SIGTERM");
-      // What it wrote at last arrives with its end or soon after it; a grandchild may hold the pipe for ever.
+      // What it wrote at last arrives with its end or soon after it; a grandchild may hold the pipe forever.
       const report = () => this.#ended(this.#exitFault(code, signal));
       const timer = setTimeout(report, 100);
       const closed = () => {

@@ -79,7 +79,7 @@ export function post(core: Core, room: Room, message: Message): Message {
   return message;
 }
 
-/** Replaces a message by its edited version. */
+/** Replaces a message with its edited version. */
 export function replace(core: Core, room: Room, message: Message): Message {
   room.messages.set(message.message_id, message);
   core.emit({ type: "edit", room: room.key, message });

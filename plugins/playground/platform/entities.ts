@@ -16,7 +16,7 @@ const detectors: readonly { readonly type: string; readonly pattern: RegExp }[] 
 ];
 
 /**
- * Replaces control characters by spaces and removes carriage returns. Other lengths, on which entities depend, do not
+ * Replaces control characters with spaces and removes carriage returns. Other lengths, on which entities depend, do not
  * change.
  */
 export function cleanText(source: string): string {

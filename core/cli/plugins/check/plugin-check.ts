@@ -1,6 +1,6 @@
 /**
- * `plugins check`: whether a plugin comes up, in a gateway of its own that is thrown away, and what its users would
- * stumble over.
+ * `plugins check`: whether a plugin comes up, in a separate gateway that is removed afterwards, and what its users
+ * would stumble over.
  */
 import { existsSync, rmSync } from "node:fs";
 import { mkdtemp, realpath, rm, writeFile } from "node:fs/promises";

@@ -19,7 +19,7 @@ export type PackedSettlement = readonly [
   agentId: string | null,
   reply: string | null,
   sent: PackedSent | null,
-  /** Row of the unit, where it is known. */
+  /** Row of the unit, if known. */
   row: number | null,
   /** Whether all that it had in the outbox is known to be sent. */
   allSent: boolean,

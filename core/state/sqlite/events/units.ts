@@ -18,7 +18,7 @@ export interface UnitRow {
   readonly event_id: string;
   readonly state: number;
   readonly stage: Unit["stage"];
-  /** How often the event that leads it was handed in again by hand. */
+  /** How often an operator submitted the event that leads it again. */
   readonly replays: number;
 }
 

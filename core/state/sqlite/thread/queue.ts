@@ -86,7 +86,7 @@ export async function openQueue(options: WriterOptions, { thread }: { readonly t
   return createQueue(worker, options.directory);
 }
 
-/** Creates a line of waiting requests in order. The beginning of the line becomes one message. */
+/** Creates a list of waiting requests in order. Those at its beginning are sent as one message. */
 function createLine() {
   let waiting: Waiting[] = [];
   let weight = 0;

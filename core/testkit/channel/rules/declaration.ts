@@ -5,7 +5,7 @@ import { type Bench, readSection } from "../bench.ts";
 import type { OptionalFunction } from "../options.ts";
 import type { Rule } from "../rule.ts";
 
-/** What the host calls where a capability is declared. */
+/** The functions that the host calls for each capability. */
 const functionsOf: Partial<Record<keyof ChannelCapabilities, readonly (keyof ChannelConnection)[]>> = {
   edits: ["remove", "preview"],
   reactions: ["react"],
