@@ -29,8 +29,7 @@ export function protocolOf({ name, password = "", rooms }: Options): LineProtoco
         UNKNOWN: ({ rest }) => link.reject(rest, "chat_not_found"),
         MESSAGE({ rest }) {
           const [, id = "", from = "", to = "", text = ""] = /^(\S+) (\S+) (\S+) (.*)$/.exec(rest) ?? [];
-          // The id tells a repetition from a new message; a server without ids leaves it out. `bot: /status` becomes
-          // the command `/status`.
+          // The id tells a repetition from a new message; a server without ids leaves it out. `bot: /status` becomes the command `/status`.
           link.receive({ id, from, text, room: to.startsWith("#") ? to : undefined, names: [name] });
         },
       };
