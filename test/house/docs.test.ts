@@ -124,6 +124,18 @@ describe("documents", () => {
     expect(dead).toEqual([]);
   });
 
+  test("a page that code, a comment or a template of `plugins create` names exists", () => {
+    const named = sources("{core,plugins,transforms}/**/*.{ts,txt}").flatMap((path) =>
+      [
+        ...read(path).matchAll(
+          /(?:node_modules\/\{\{package\}\}\/|[`\s"])((?:core|examples|plugins)\/[\w./-]+\.md)\b/g,
+        ),
+      ].map(([, page = ""]) => ({ path, page })),
+    );
+    expect(named.length).toBeGreaterThan(15);
+    expect(named.filter(({ page }) => !existsSync(join(root, page)))).toEqual([]);
+  });
+
   test("every plugin has a README", () => {
     const without = sources("plugins/*/index.ts")
       .map(dirname)
