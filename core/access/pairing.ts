@@ -14,7 +14,7 @@ export const pairingLifetimeMs = 60 * 60_000;
 const weakApprovalMs = 24 * 60 * 60_000;
 /** How many requests of one account are kept. An owner approves by the code that a sender passes on. */
 export const maxPending = 100;
-/** For how long no other request takes the place of one. */
+/** How long a request cannot be displaced by another one. */
 const protectedMs = 10 * 60_000;
 const resendAfterMs = 10 * 60_000;
 

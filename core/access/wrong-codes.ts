@@ -11,7 +11,7 @@ const wrongKey = "wrong-codes";
 
 interface WrongCodes {
   readonly count: number;
-  /** Of the first of them, by the wall clock: the command line counts, too, in processes of its own. */
+  /** When the first of them was entered, by the wall clock, because processes of the command line count them, too. */
   readonly since: number;
   readonly lockedUntil: number;
 }

@@ -6,7 +6,7 @@ import { branchFor, itemsOf } from "./showing/redact.ts";
 
 /**
  * Returns the value with each marked part replaced by what `change` returns for it; `undefined` removes the part. What
- * is not marked is handed on as it is.
+ * is not marked stays unchanged.
  */
 export function changeMarked(
   schema: SchemaNode,

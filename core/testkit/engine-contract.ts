@@ -6,7 +6,7 @@ import { serverRules } from "./engine/rules/server.ts";
 import { turnRules } from "./engine/rules/turn.ts";
 import { defineContract } from "./skips.ts";
 
-/** The rules that exist for an engine, by what its server can do. */
+/** The rules that apply to an engine, depending on what its server can do. */
 export function engineRules(options: EngineContractOptions): readonly EngineRule[] {
   return [...turnRules, ...serverRules].filter((rule) => appliesToEngine(rule, options));
 }

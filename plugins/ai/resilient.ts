@@ -172,7 +172,7 @@ class SteppedAnswer {
     const candidate = this.#options.candidates[index] as Candidate;
     const target = candidate.target();
     const memory = this.#options.memories.of(target);
-    // The vendors' own servers send the reasoning apart.
+    // The vendors' own servers send the reasoning separately.
     const isLocal = target.provider.api === "openai-compatible" || target.provider.baseUrl !== undefined;
     const thoughts: ThoughtsOptions | undefined = isLocal ? { assumed: memory.thinksAloud } : undefined;
     return {

@@ -205,7 +205,7 @@ export const copiedTables: Readonly<Record<CopyKind, CopiedTable>> = {
   // pages again.
   message: {
     table: "messages",
-    // The inner limit is for older servers, such as 15, which would number all messages that are left.
+    // Older servers, such as 15, need the inner limit: otherwise they would number all remaining messages.
     from: (
       [transcript, position, place],
       limit,

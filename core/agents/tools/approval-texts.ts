@@ -86,7 +86,7 @@ export const grantedText = ({ name, senderId }: { readonly name: string; readonl
   ` for ${inSentence(name === senderId ? senderId : `${name} (${senderId})`)} until /new in that ` +
   "conversation, whatever its arguments";
 
-/** The message of the request, once it is answered or over. */
+/** The message of the request after it was answered or has expired. */
 export const approvalEnded = ({ tool, agentId, ...asked }: AskedCall, end: string): string =>
   [`**The agent ${agentId} asked to use \`${tool}\`**`, "", fenced(writtenArguments(asked)), "", end].join("\n");
 

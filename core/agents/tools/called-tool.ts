@@ -90,7 +90,7 @@ interface Permission {
   readonly approval: string | undefined;
 }
 
-/** A result, and whose words it is in. */
+/** A result, and whether its words are those of the plugin or from outside. */
 interface Returned {
   readonly result: Json;
   readonly words: ToolWords | "gateway";

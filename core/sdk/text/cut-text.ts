@@ -54,7 +54,7 @@ function isVisible(text: string): boolean {
   return /[^\s\p{Cc}\p{Default_Ignorable_Code_Point}]/u.test(text);
 }
 
-/** Behind blank lines; the indentation of the first line that shows something stays. */
+/** Skips blank lines, but keeps the indentation of the first line that has visible text. */
 function startOf(text: string, at: number): number {
   let from = at;
   for (let next = at; next < text.length && /\s/.test(text.charAt(next)); next += 1)

@@ -40,8 +40,8 @@ export type MarkdownBlock =
 const absurdDepth = /^(?:[ \t]*(?:>|[-*+]|\d{1,9}[.)])){50}/m;
 
 /**
- * Parses a reply. Total: every text has a tree. Beyond what `boundMarkdown` takes, the text is a paragraph as it was
- * written. What no reader sees is left out: titles of links, and what follows the language of a code block. Control
+ * Parses a reply. Total: every text has a tree. Beyond what `boundMarkdown` accepts, the text becomes an unchanged
+ * paragraph. What no reader sees is left out: titles of links, and what follows the language of a code block. Control
  * characters and lone surrogates are removed, because platforms reject them; `\n` and tabs stay.
  *
  * @example

@@ -23,7 +23,7 @@ export interface TestAccount {
   read: (raw: Json) => CompleteParsed;
   /** Awaited before an event is regarded as stored. If it throws, the channel receives the error. */
   beforeStore: (event: Received) => void | Promise<void>;
-  /** What the gate says of a sender. */
+  /** The decision of the access policy about a sender. */
   check: ChannelAccount["check"];
   /** As at a close: aborts the signal. */
   abort(): void;

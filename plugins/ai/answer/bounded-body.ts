@@ -96,9 +96,9 @@ class Lines {
 }
 
 /**
- * A body in whole lines. The parser behind it would search an unfinished line again with each chunk of it, and keep it
- * as text; here it is kept as bytes, up to the bound. Long pieces are handed on in parts, with pauses for whatever else
- * the process has to do. `begun`: what was read of the body before.
+ * A body in whole lines. The parser that reads it would search an unfinished line again with each chunk, and store it
+ * as text; here it is stored as bytes, up to the bound. Long pieces are passed on in parts, with pauses for other work
+ * of the process. `begun`: what was read of the body before.
  */
 export function inLines(begun: readonly Uint8Array[], reader: BodyReader, bounds: Bounds): ReadableStream<Uint8Array> {
   async function* pieces(): AsyncGenerator<Uint8Array> {

@@ -21,7 +21,7 @@ export type PackedSettlement = readonly [
   sent: PackedSent | null,
   /** Row of the unit, if known. */
   row: number | null,
-  /** Whether all that it had in the outbox is known to be sent. */
+  /** Whether all its messages in the outbox are known to be sent. */
   allSent: boolean,
   unread: 0 | 1,
 ];
