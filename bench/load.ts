@@ -20,6 +20,8 @@ const { values } = parseArgs({
     rate: { type: "string", default: "0" },
     /** Size of a field `note` beside the text. */
     bytes: { type: "string", default: "0" },
+    /** A field `delivery` whose text has forty digits, as ids and hashes have. */
+    digits: { type: "boolean", default: false },
     get: { type: "boolean", default: false },
   },
 });
@@ -34,6 +36,7 @@ function request(index: number): Buffer {
     text: `disk ${index} of the machine in the cellar is ${index % 100} percent full`,
     mode: "next-heartbeat",
     ...(note === "" ? {} : { note }),
+    ...(values.digits ? { delivery: String(index).padStart(40, "1234567890") } : {}),
   });
   return Buffer.from(
     `POST ${values.path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ` +
