@@ -109,8 +109,8 @@ export function defineEngine(
 export function definePreset(
   definition: PresetDefinition & { readonly version: string; readonly host: string },
 ): PluginDefinition {
-  const { id, version, host, path, mappings } = definition;
-  return { id, version, host, presets: [{ id, path, mappings }], setup() {} };
+  const { id, version, host, path, mappings, settings } = definition;
+  return { id, version, host, presets: [{ id, path, mappings, settings }], setup() {} };
 }
 
 /**

@@ -1,5 +1,6 @@
 import { createHmac } from "node:crypto";
 import { createTestHost } from "service-gateway/testkit";
+import { Type } from "typebox";
 import { describe, expect, test } from "vitest";
 import { checkDeclaration } from "../../../core/host/declare.ts";
 import { definePreset, type PresetMapping } from "../../../core/sdk/contract.ts";
@@ -33,6 +34,19 @@ describe("a plugin's preset", () => {
     expect(await host.problems()).toMatchObject([
       { severity: "warning", path: "hooks.uptime.thinkign", hint: "Did you mean thinking?" },
     ]);
+  });
+
+  test("can declare settings of its own, which are checked like its other settings", async () => {
+    const feed = definePreset({
+      ...uptime,
+      path: "uptime",
+      mappings: [{ messageTemplate: "{{ monitor }} is down" }],
+      settings: Type.Object({ feed: Type.Optional(Type.String()) }),
+    });
+    const hooks = { presets: ["uptime"], uptime: { feed: "all" } };
+    await using host = await createTestHost({ plugins: [feed], config: { hooks }, allowErrors: [/were rejected|hooks\.uptime\.feed/] });
+    expect(await host.problems()).toEqual([]);
+    await expect(host.configure({ hooks: { uptime: { feed: 7 } } })).rejects.toThrow("hooks.uptime.feed");
   });
 
   test("runs the agent and replies where its settings say, before any user has written to the bot", async () => {
