@@ -214,7 +214,7 @@ async function drain({ victims, senders, unanswered, forHeartbeat }: Scene): Pro
   return victim.stop(30_000);
 }
 
-async function soak(directory: string, place: StatePlace): Promise<Findings & { readonly told: string }> {
+async function soak(directory: string, place: StatePlace): Promise<Findings & { readonly runSummary: string }> {
   const random = createRandom(seed);
   const ports = { gateway: await freePort(), webhook: await freePort() };
   const persons = people.map((id) => ({ id, first_name: `Person ${id}` }));
@@ -248,7 +248,7 @@ async function soak(directory: string, place: StatePlace): Promise<Findings & { 
       if (count % 25 === 0 || count === cycles) {
         const perCycle = Math.round((now() - began) / count);
         console.log(
-          `${count} of ${cycles} kills, ${senders.said.length} updates, ${senders.hooks.length} hook calls, ` +
+          `${count} of ${cycles} kills, ${senders.updates.length} updates, ${senders.hooks.length} hook calls, ` +
             `${perCycle} ms each`,
         );
       }
@@ -259,14 +259,14 @@ async function soak(directory: string, place: StatePlace): Promise<Findings & { 
     const observed = lines
       .map((line) => line.split(" "))
       .map(([what = "", id = "", at]) => [what, id, Number(at)] as const);
-    const { said, hooks } = senders;
-    const findings = check({ state, said, hooks, messages: witness.messages, observed, kills, exitCode });
+    const { updates, hooks } = senders;
+    const findings = check({ state, updates, hooks, messages: witness.messages, observed, kills, exitCode });
     const turns = observed.filter(([what]) => what === "turn").length;
-    const told =
+    const runSummary =
       `${state.events.length} events, ${state.units.size} units, ${findings.gathered} updates ` +
       `joined another, ${turns} turns, ${witness.messages.size} messages sent, ` +
       `${platform.pending()} updates left, ${Math.round((now() - began) / 1_000)} s`;
-    return { ...findings, told };
+    return { ...findings, runSummary };
   } finally {
     senders.close();
     victims.close();
@@ -319,8 +319,8 @@ console.log(`soak: ${cycles} kills, seed ${seed}, ${mode === "both" ? ways.join(
 const place = places.of(directory);
 let failed = true;
 try {
-  const { checks, ambiguous, told } = await soak(directory, place);
-  console.log(told);
+  const { checks, ambiguous, runSummary } = await soak(directory, place);
+  console.log(runSummary);
   for (const [what, count] of Object.entries(ambiguous)) console.log(`ambiguous: ${count} ${what}`);
   for (const rule of checks) printCheck(rule);
   const broken = checks.filter((rule) => rule.violations.length > 0).length;

@@ -14,10 +14,10 @@ import {
   items,
   link,
   list,
+  type MessageFields,
   maybeLink,
   plain,
   quote,
-  type Said,
   say,
   word,
   words,
@@ -101,7 +101,7 @@ function alertText(alert: unknown, now: string, overview: unknown = ""): string 
  * What has a title and no list of alerts: Grafana before version 9, or a test. Without a title, the mapping's own
  * template applies.
  */
-function single(payload: unknown): Said | undefined {
+function single(payload: unknown): MessageFields | undefined {
   const name = bold(at(payload, "title")) || bold(at(payload, "ruleName"));
   if (name === "") return undefined;
   const state = word(at(payload, "state")) || word(at(payload, "status"));
@@ -113,7 +113,7 @@ function single(payload: unknown): Said | undefined {
   });
 }
 
-export default function alerts({ payload, now }: Context): Said | undefined {
+export default function alerts({ payload, now }: Context): MessageFields | undefined {
   const all = list(at(payload, "alerts"));
   if (all.length === 0) return single(payload);
   const isResolved = (alert: unknown) => at(alert, "status") === "resolved";

@@ -5,7 +5,7 @@
  * let your site's server post the form. Anyone can submit the form, so each submission has its own session. If a trap
  * field is filled in, or nothing is, the delivery is accepted and ignored.
  */
-import { at, bold, type Context, nothing, plain, quote, type Said, say, word } from "./message.ts";
+import { at, bold, type Context, type MessageFields, nothing, plain, quote, say, word } from "./message.ts";
 
 /** Fields that are invisible to people and that spam programs fill in. */
 const traps = new Set([
@@ -60,7 +60,7 @@ function line([name, text]: readonly [name: string, text: string]): string {
   return `${label(name)}:\n${quote(text, { max: 1_200, lines: 20 })}`;
 }
 
-export default function form({ payload, path }: Context): Said | null | undefined {
+export default function form({ payload, path }: Context): MessageFields | null | undefined {
   // No fields, so the mapping's own template applies.
   if (typeof payload !== "object" || payload === null || Array.isArray(payload)) return undefined;
   const fields = Object.entries(payload)

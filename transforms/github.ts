@@ -17,10 +17,10 @@ import {
   items,
   link,
   list,
+  type MessageFields,
   nothing,
   plain,
   quote,
-  type Said,
   say,
   word,
   words,
@@ -501,7 +501,7 @@ const unfolded = (payload: unknown): unknown => {
   }
 };
 
-export default function github(context: Context): Said | null | undefined {
+export default function github(context: Context): MessageFields | null | undefined {
   // Gitea, Forgejo and Gogs send GitHub's events, not always under its name.
   const header = ["github", "gitea", "forgejo", "gogs"]
     .map((name) => word(context.headers[`x-${name}-event`]))

@@ -15,10 +15,10 @@ import {
   items,
   link,
   list,
+  type MessageFields,
   nothing,
   plain,
   quote,
-  type Said,
   say,
   word,
   words,
@@ -247,7 +247,7 @@ const writers = new Map<string, Writer>([
   ["release", release],
 ]);
 
-export default function gitlab({ payload, headers }: Context): Said | null | undefined {
+export default function gitlab({ payload, headers }: Context): MessageFields | null | undefined {
   const header = word(headers["x-gitlab-event"]);
   const kind = word(at(payload, "object_kind")) || word(at(payload, "event_name")) || header;
   // Not from GitLab, so the mapping's own template applies.

@@ -18,7 +18,7 @@ export interface Context {
 }
 
 /** The fields that these transforms set: `message` is for `action: "agent"`, `text` for `action: "wake"`. */
-export interface Said {
+export interface MessageFields {
   readonly message: string;
   readonly text: string;
   /** Absent: the mapping's own session key, else a new session. */
@@ -181,7 +181,7 @@ export function say({
 }: {
   readonly about?: readonly unknown[];
   readonly blocks: readonly string[];
-}): Said {
+}): MessageFields {
   const shown = blocks.filter((block) => block !== "");
   const joined = () => shown.join("\n\n");
   while (shown.length > 1 && joined().length > messageLimit) shown.pop();

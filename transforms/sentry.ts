@@ -12,10 +12,10 @@ import {
   code,
   link,
   list,
+  type MessageFields,
   nothing,
   plain,
   quote,
-  type Said,
   say,
   word,
   words,
@@ -175,7 +175,7 @@ const legacy = (payload: unknown): Story => ({
   about: ["issue", at(payload, "id")],
 });
 
-export default function sentry({ payload, headers }: Context): Said | null | undefined {
+export default function sentry({ payload, headers }: Context): MessageFields | null | undefined {
   const resource = word(headers["sentry-hook-resource"]);
   const action = word(at(payload, "action"));
   const see: See = (path) => at(payload, path);

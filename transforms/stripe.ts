@@ -5,7 +5,20 @@
  * sent. Unknown events, and thin ones, which name their object only, yield a plain line with the event's name. One fact
  * often causes several events; `quiet` leaves out all but one.
  */
-import { at, bold, type Context, code, link, list, nothing, plain, type Said, say, word, words } from "./message.ts";
+import {
+  at,
+  bold,
+  type Context,
+  code,
+  link,
+  list,
+  type MessageFields,
+  nothing,
+  plain,
+  say,
+  word,
+  words,
+} from "./message.ts";
 
 /** The reason for silence, then the events. */
 const quiet: readonly (readonly [reason: string, ...events: string[]])[] = [
@@ -312,7 +325,7 @@ const date = (seconds: unknown) => {
 };
 
 /** A thin event names its object and does not contain it: https://docs.stripe.com/event-destinations */
-function thin(payload: unknown, type: string): Said {
+function thin(payload: unknown, type: string): MessageFields {
   const see = (path: string) => at(payload, path);
   const isTest = see("livemode") === false;
   const what = words(
@@ -336,7 +349,7 @@ function thin(payload: unknown, type: string): Said {
   });
 }
 
-export default function stripe({ payload }: Context): Said | null | undefined {
+export default function stripe({ payload }: Context): MessageFields | null | undefined {
   const type = word(at(payload, "type"));
   const object = at(payload, "data.object");
   // Not an event, so the mapping's own template applies.

@@ -5,7 +5,20 @@
  * webhook, JSON. Healthchecks: POST with the body `{ "name": "$NAME", "status": "$STATUS", "tags": "$TAGS", "message":
  * "$EXITSTATUS" }`.
  */
-import { at, bold, type Context, code, link, nothing, plain, quote, type Said, say, word, words } from "./message.ts";
+import {
+  at,
+  bold,
+  type Context,
+  code,
+  link,
+  type MessageFields,
+  nothing,
+  plain,
+  quote,
+  say,
+  word,
+  words,
+} from "./message.ts";
 
 /** The numbers are Uptime Kuma's. */
 const states = new Map([
@@ -59,7 +72,7 @@ function fromAnybody(payload: unknown): Report {
   };
 }
 
-export default function uptime({ payload }: Context): Said | null | undefined {
+export default function uptime({ payload }: Context): MessageFields | null | undefined {
   const isKuma = at(payload, "heartbeat") !== undefined && at(payload, "monitor") !== undefined;
   const heartbeat = at(payload, "heartbeat");
   // A test notification or an expiring certificate consists of a single sentence.

@@ -98,7 +98,7 @@ export const durable: Bench = {
       }
       for (const path of ["wake", "template"] as const) {
         for (const count of connections) {
-          const measured = await compared(path, { url: reference.said, path }, count);
+          const measured = await compared(path, { url: reference.readyText, path }, count);
           const figure = path === "wake" ? "wake; reference: by hand" : "template with a 1 KB body; reference: by hand";
           results.push(rate(figure, count, measured, count === 16 ? targets[path] : undefined));
           if (count === 1) results.push(tail(figure, count, measured, 2));

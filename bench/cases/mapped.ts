@@ -19,11 +19,11 @@ async function openGateway(workshop: Workshop): Promise<string> {
     { ...mapping, match: { path: "template" } },
     { ...mapping, match: { path: "transform" }, transform: { module: "relay.mjs" } },
   ];
-  const { said } = await workshop.start("gateway-process.ts", [
+  const { readyText } = await workshop.start("gateway-process.ts", [
     workshop.config("mapped", { hooks: { enabled: true, token: hookToken, mappings } }),
   ]);
-  for (const path of paths) await load(said, { path: `/hooks/${path}`, connections: 16, seconds: 1 });
-  return said;
+  for (const path of paths) await load(readyText, { path: `/hooks/${path}`, connections: 16, seconds: 1 });
+  return readyText;
 }
 
 const paths = ["wake", "template", "transform"] as const;

@@ -14,7 +14,7 @@ const script = (name: string) => fileURLToPath(new URL(`../${name}`, import.meta
 export interface Running {
   readonly child: ChildProcess;
   /** What it printed after `ready `. */
-  readonly said: string;
+  readonly readyText: string;
 }
 
 export interface Workshop {
@@ -33,11 +33,11 @@ export interface Workshop {
 export async function inWorkshop<Outcome>(work: (workshop: Workshop) => Promise<Outcome>): Promise<Outcome> {
   const directory = mkdtempSync(join(tmpdir(), "bench-"));
   const children: ChildProcess[] = [];
-  let kept = false;
+  let isRetained = false;
   const clear = () => {
     for (const child of children) child.kill("SIGKILL");
     // A process that was just killed may still be writing.
-    if (!kept) rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+    if (!isRetained) rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
   };
   const ended = beforeEnd(clear);
   const keep = <Child extends ChildProcess>(child: Child): Child => {
@@ -48,12 +48,12 @@ export async function inWorkshop<Outcome>(work: (workshop: Workshop) => Promise<
     directory,
     async start(name, args = []) {
       const child = keep(spawn(process.execPath, [script(name), ...args], { stdio: ["ignore", "pipe", "inherit"] }));
-      let said = "";
+      let printed = "";
       for await (const chunk of child.stdout.setEncoding("utf8")) {
-        said += chunk;
-        const line = /^ready ?(.*)$/m.exec(said);
-        if (line === null || !said.endsWith("\n")) continue;
-        return { child, said: line[1] ?? "" };
+        printed += chunk;
+        const line = /^ready ?(.*)$/m.exec(printed);
+        if (line === null || !printed.endsWith("\n")) continue;
+        return { child, readyText: line[1] ?? "" };
       }
       throw new Error(`${name} ended before it was ready`);
     },
@@ -69,7 +69,7 @@ export async function inWorkshop<Outcome>(work: (workshop: Workshop) => Promise<
       return file;
     },
     keep() {
-      kept = true;
+      isRetained = true;
     },
   };
   try {

@@ -15,14 +15,14 @@ export const wake: Bench = {
         workshop.config("wake", { hooks: { enabled: true, token: hookToken } }),
       ]);
       const reference = await workshop.start("wake-reference.ts", [hookToken]);
-      for (const { said } of [ours, reference]) await load(said, { connections: 16, seconds: 1 });
+      for (const { readyText } of [ours, reference]) await load(readyText, { connections: 16, seconds: 1 });
       const results: Result[] = [];
       for (const count of connections) {
         const measured: { readonly ours: Load; readonly reference: Load }[] = [];
         for (let round = 0; round < rounds; round += 1) {
           const first = round % 2 === 0 ? reference : ours;
-          const a = await load(first.said, { connections: count, seconds });
-          const b = await load(first === ours ? reference.said : ours.said, { connections: count, seconds });
+          const a = await load(first.readyText, { connections: count, seconds });
+          const b = await load(first === ours ? reference.readyText : ours.readyText, { connections: count, seconds });
           measured.push(first === ours ? { ours: a, reference: b } : { ours: b, reference: a });
         }
         results.push(...compare(count, measured));
@@ -79,7 +79,7 @@ export const slowFlush: Bench = {
         return health;
       };
       for (let round = 0; round < rounds; round += 1)
-        measured.push({ reference: await probe(quick.said), ours: await probe(slow.said) });
+        measured.push({ reference: await probe(quick.readyText), ours: await probe(slow.readyText) });
       const ours = measured.map((round) => round.ours.p99);
       const reference = measured.map((round) => round.reference.p99);
       return [

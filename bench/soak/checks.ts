@@ -1,8 +1,8 @@
 /** The rules that must hold after any number of kills. Each check names its rule and lists the violations. */
-import type { Said } from "./people.ts";
+import type { SentUpdate } from "./people.ts";
 import type { HookCall } from "./senders.ts";
 import type { OutboxRow, State } from "./state.ts";
-import { checkGathering, essence, expectedOf, readTold, type Told } from "./told.ts";
+import { checkGathering, essence, expectedOf, readUpdateOutcomes, type UpdateOutcomes } from "./update-outcomes.ts";
 import type { SeenMessage } from "./witness.ts";
 
 export interface Kill {
@@ -13,7 +13,7 @@ export interface Kill {
 
 export interface Evidence {
   readonly state: State;
-  readonly said: readonly Said[];
+  readonly updates: readonly SentUpdate[];
   readonly hooks: readonly HookCall[];
   readonly messages: ReadonlyMap<string, SeenMessage>;
   /** Lines of the observer: kind, event id, time. */
@@ -44,9 +44,9 @@ const outcomes: Readonly<Record<number, string>> = { 4: "answered", 5: "silent",
 
 export function check(evidence: Evidence): Findings {
   const strangers = explainStrangers(evidence);
-  const { state, said, exitCode } = evidence;
-  const told = readTold(state, said);
-  const gathering = checkGathering(state, said, told);
+  const { state, updates, exitCode } = evidence;
+  const updateOutcomes = readUpdateOutcomes(state, updates);
+  const gathering = checkGathering(state, updates, updateOutcomes);
   const flagged = state.outbox.filter((row) => row.doubts > 0);
   const failed = (reason: string) => [...state.units.values()].filter((unit) => unit.reason === reason).length;
   return {
@@ -58,7 +58,7 @@ export function check(evidence: Evidence): Findings {
       },
       {
         rule: "every message, edit and press that the platform was told of is in the inbox, once",
-        violations: lostUpdates(said, told),
+        violations: lostUpdates(updates, updateOutcomes),
       },
       {
         rule:
@@ -69,14 +69,14 @@ export function check(evidence: Evidence): Findings {
       { rule: "every event has exactly one end", violations: ends(evidence) },
       { rule: "nothing is left unsent", violations: unsent(evidence) },
       { rule: "no turn began for an event that had ended", violations: turnsAfterTheEnd(evidence) },
-      { rule: "no end was told twice", violations: endsToldTwice(evidence) },
+      { rule: "no end was told twice", violations: endsReportedTwice(evidence) },
       {
         rule: "an event fails for no other reason than being killed again and again",
         violations: otherFailures(evidence),
       },
       {
         rule: "every answer stands on the platform, once, as it was meant",
-        violations: [...answers(evidence), ...echoes(state, told)],
+        violations: [...answers(evidence), ...echoes(state, updateOutcomes)],
       },
       { rule: "no answer is given up before its last repetition", violations: lostInDoubt(evidence) },
       { rule: "the answers of a chat come in the order of its messages", violations: order(state) },
@@ -84,7 +84,7 @@ export function check(evidence: Evidence): Findings {
       { rule: "of the previews that a kill interrupts, the next process knows most", violations: strangers.forgetful },
       {
         rule: "what may have been sent twice says so in its chain of decisions",
-        violations: untold(flagged, evidence),
+        violations: unreported(flagged, evidence),
       },
       ...embeddedChecks(state),
       {
@@ -137,9 +137,9 @@ function repeatedHooks({ state, hooks }: Evidence): string[] {
   });
 }
 
-function lostUpdates(said: readonly Said[], { eventsOf, unknown }: Told): string[] {
+function lostUpdates(updates: readonly SentUpdate[], { eventsOf, unknown }: UpdateOutcomes): string[] {
   return [
-    ...said.flatMap((one) =>
+    ...updates.flatMap((one) =>
       eventsOf(one).length === 1 ? [] : [`${one.key.slice(0, 40)}: ${eventsOf(one).length} events`],
     ),
     ...unknown.map(({ id, body }) => `${id} is of nobody: ${body.slice(0, 80)}`),
@@ -165,27 +165,27 @@ export function turnsAfterTheEnd({ state, observed }: Pick<Evidence, "state" | "
   const settledAt = new Map(
     [...state.units.values()].map((unit) => [unit.event_id, unit.settled_at ?? Number.POSITIVE_INFINITY]),
   );
-  const told = new Set<string>();
+  const endedEvents = new Set<string>();
   const wrong: string[] = [];
   for (const [what, eventId, at] of observed) {
-    if (what !== "turn") told.add(eventId);
-    else if (told.has(eventId)) wrong.push(`${eventId}: a turn after its end was told`);
+    if (what !== "turn") endedEvents.add(eventId);
+    else if (endedEvents.has(eventId)) wrong.push(`${eventId}: a turn after its end was told`);
     else if (at > (settledAt.get(eventId) ?? Number.POSITIVE_INFINITY))
       wrong.push(`${eventId}: a turn after its end was stored`);
   }
   return wrong;
 }
 
-export function endsToldTwice({ state, observed }: Pick<Evidence, "state" | "observed">): string[] {
+export function endsReportedTwice({ state, observed }: Pick<Evidence, "state" | "observed">): string[] {
   const byEvent = new Map([...state.units.values()].map((unit) => [unit.event_id, unit]));
-  const told = new Set<string>();
+  const endedEvents = new Set<string>();
   const wrong: string[] = [];
   for (const [what, eventId] of observed) {
     if (what === "turn") continue;
-    if (told.has(eventId)) wrong.push(`${eventId}: told twice`);
+    if (endedEvents.has(eventId)) wrong.push(`${eventId}: told twice`);
     if (byEvent.get(eventId)?.outcome !== what)
       wrong.push(`${eventId}: told ${what}, stored ${byEvent.get(eventId)?.outcome}`);
-    told.add(eventId);
+    endedEvents.add(eventId);
   }
   return wrong;
 }
@@ -245,12 +245,12 @@ function lostInDoubt(evidence: Evidence): string[] {
 }
 
 /** The reply to each unit of a chat contains the unit's content: nothing is missing, nothing is repeated. */
-function echoes(state: State, { units }: Told): string[] {
-  return [...units].flatMap(([unit, said]) => {
+function echoes(state: State, { units }: UpdateOutcomes): string[] {
+  return [...units].flatMap(([unit, updates]) => {
     if (unit.outcome !== "answered") return [];
     const parts = state.outbox.filter((row) => row.unit === unit.id && row.operation === "send").map((row) => row.text);
     const answer = essence(parts.join(""));
-    const wanted = expectedOf(said);
+    const wanted = expectedOf(updates);
     return answer === wanted
       ? []
       : [`unit ${unit.id} was answered with ${answer.slice(0, 80)}, not with ${wanted.slice(0, 80)}`];
@@ -314,11 +314,11 @@ function explainStrangers({ state, messages, kills }: Evidence): {
       );
     }
   }
-  const kept = new Set(kills.flatMap((kill) => [...kill.previews])).size;
-  const all = kept + previews;
+  const knownPreviews = new Set(kills.flatMap((kill) => [...kill.previews])).size;
+  const all = knownPreviews + previews;
   // Twice what chance alone makes of so few: four out of six prove nothing, six out of six do.
   const most = mostPreviewsLost * all + Math.sqrt(all);
-  const forgetful = previews > most ? [`${previews} were lost, ${kept} were known`] : [];
+  const forgetful = previews > most ? [`${previews} were lost, ${knownPreviews} were known`] : [];
   return { unexplained, forgetful, repeats, previews };
 }
 
@@ -331,12 +331,12 @@ function isLost(message: SeenMessage, next: Kill | undefined): boolean {
 }
 
 /** Each doubt about each part has its own decision. */
-export function untold(flagged: readonly OutboxRow[], { state }: Pick<Evidence, "state">): string[] {
+export function unreported(flagged: readonly OutboxRow[], { state }: Pick<Evidence, "state">): string[] {
   return [...Map.groupBy(flagged, ({ unit }) => unit)].flatMap(([unit, rows]) => {
     const codes = state.codes.get(unit) ?? [];
     const doubts = rows.reduce((all, row) => all + row.doubts, 0);
-    const told = codes.filter((code) => code === "possibly_repeated").length;
-    return told === doubts ? [] : [`unit ${unit}: ${doubts} doubts, ${told} told: ${codes.join(" ")}`];
+    const reported = codes.filter((code) => code === "possibly_repeated").length;
+    return reported === doubts ? [] : [`unit ${unit}: ${doubts} doubts, ${reported} told: ${codes.join(" ")}`];
   });
 }
 

@@ -6,7 +6,7 @@ import type { Platform } from "../../plugins/playground/platform/index.ts";
 import type { Random } from "./random.ts";
 
 /** One update. */
-export interface Said {
+export interface SentUpdate {
   /** Identifies the update here and in the inbox. */
   readonly key: string;
   readonly kind: "message" | "edit" | "press";
@@ -22,7 +22,7 @@ export interface Said {
 }
 
 export interface People {
-  readonly said: readonly Said[];
+  readonly updates: readonly SentUpdate[];
   /** A person writes to the bot. */
   write(person: number): void;
 }
@@ -68,11 +68,11 @@ export function createPeople(options: {
   readonly later: (ms: number, act: () => void) => void;
 }): People {
   const { platform, random, later } = options;
-  const said: Said[] = [];
+  const updates: SentUpdate[] = [];
   const pressed = new Set<string>();
   let serial = 0;
 
-  function note(kind: Said["kind"], message: MessageFields, more: Partial<Said> = {}): Said {
+  function note(kind: SentUpdate["kind"], message: MessageFields, more: Partial<SentUpdate> = {}): SentUpdate {
     const key = keyOf(kind === "edit" ? { edited_message: message } : { message });
     const one = {
       key,
@@ -84,11 +84,15 @@ export function createPeople(options: {
       waitMs: 0,
       ...more,
     };
-    said.push(one);
+    updates.push(one);
     return one;
   }
 
-  function noteParts(parts: readonly MessageFields[], waitMs: number, more: (index: number) => Partial<Said>): void {
+  function noteParts(
+    parts: readonly MessageFields[],
+    waitMs: number,
+    more: (index: number) => Partial<SentUpdate>,
+  ): void {
     const [first] = parts;
     if (first === undefined) return;
     for (const [index, part] of parts.entries())
@@ -135,7 +139,7 @@ export function createPeople(options: {
     if (room?.messages.get(message)?.reply_markup === undefined) return;
     const data = random.pick(buttons.data);
     const key = keyOf({ callback_query: { id: platform.act.press(person, person, message, data) } });
-    said.push({ key, kind: "press", chat: person, whole: key, message, text: `callback_data: ${data}`, waitMs: 0 });
+    updates.push({ key, kind: "press", chat: person, whole: key, message, text: `callback_data: ${data}`, waitMs: 0 });
   }
 
   platform.on((event) => {
@@ -148,7 +152,7 @@ export function createPeople(options: {
   });
 
   return {
-    said,
+    updates,
     write(person) {
       serial += 1;
       const die = random.next();

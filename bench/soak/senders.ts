@@ -3,7 +3,7 @@
  * it did.
  */
 import type { Platform } from "../../plugins/playground/platform/index.ts";
-import { createPeople, type Said, sentence } from "./people.ts";
+import { createPeople, type SentUpdate, sentence } from "./people.ts";
 import type { Random } from "./random.ts";
 
 export interface HookCall {
@@ -18,7 +18,7 @@ export interface HookCall {
 }
 
 export interface Senders {
-  readonly said: readonly Said[];
+  readonly updates: readonly SentUpdate[];
   readonly hooks: readonly HookCall[];
   /** A person writes, or a program calls. */
   burst(): void;
@@ -45,7 +45,7 @@ export function createSenders(options: {
   const hooks: HookCall[] = [];
   const running = new Set<Promise<void>>();
   const stop = new AbortController();
-  let told: () => void = () => {};
+  let notify: () => void = () => {};
   let serial = 0;
 
   const people = createPeople({ platform, random, later: (ms, act) => begin(pause(ms).then(act)) });
@@ -76,10 +76,10 @@ export function createSenders(options: {
         body: content,
         signal: AbortSignal.any([stop.signal, AbortSignal.timeout(5_000)]),
       });
-      const said = (await answer.json()) as { readonly eventId?: string; readonly error?: unknown };
-      if (answer.ok && said.eventId !== undefined) return said.eventId;
+      const answered = (await answer.json()) as { readonly eventId?: string; readonly error?: unknown };
+      if (answer.ok && answered.eventId !== undefined) return answered.eventId;
       if (answer.status < 500)
-        throw new Error(`${call.endpoint} was refused: ${answer.status} ${JSON.stringify(said.error)}`);
+        throw new Error(`${call.endpoint} was refused: ${answer.status} ${JSON.stringify(answered.error)}`);
       return undefined;
     } catch (error) {
       if (error instanceof Error && error.message.includes("was refused")) throw error;
@@ -104,7 +104,7 @@ export function createSenders(options: {
       const eventId = await post(made, content);
       if (eventId !== undefined) {
         made.acknowledged.push(eventId);
-        told();
+        notify();
       }
       if (made.acknowledged.length >= wanted || !withKey) return;
       if (eventId === undefined) await pause(25);
@@ -120,7 +120,7 @@ export function createSenders(options: {
   for (const person of persons) people.write(person);
 
   return {
-    said: people.said,
+    updates: people.updates,
     hooks,
     burst() {
       for (let count = random.whole(1, 3); count > 0; count -= 1) people.write(random.pick(persons));
@@ -136,7 +136,7 @@ export function createSenders(options: {
       while (running.size > 0) await Promise.all(running);
     },
     onAcknowledged(listener) {
-      told = listener;
+      notify = listener;
     },
     close: () => stop.abort(),
   };

@@ -90,8 +90,8 @@ export function countModelCalls(directory: string): number {
 }
 
 /** The text of a reminder, in what the plugin keeps of it. */
-export const reminderText = (kept: unknown): string =>
-  (JSON.parse(String(kept)) as { readonly plan: { readonly message: string } }).plan.message;
+export const reminderText = (stored: unknown): string =>
+  (JSON.parse(String(stored)) as { readonly plan: { readonly message: string } }).plan.message;
 
 /** The texts of the reminders that are set. */
 export function readReminders(directory: string): readonly string[] {

@@ -57,13 +57,13 @@ function spawnStandby({ configFile, preload, plugin, env, program = thisProgram 
     ...(plugin === undefined ? [] : ["--plugin", plugin]),
   ];
   const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "pipe"], env: { ...process.env, ...env } });
-  let said = "";
+  let printed = "";
   let complaint = "";
   const waiting = new Map<string, () => void>();
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     // The end is enough: what is waited for has just been printed.
-    said = (said + text).slice(-4_000);
-    for (const [line, resolve] of waiting) if (said.includes(line) && waiting.delete(line)) resolve();
+    printed = (printed + text).slice(-4_000);
+    for (const [line, resolve] of waiting) if (printed.includes(line) && waiting.delete(line)) resolve();
   });
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     complaint = (complaint + text).slice(-4_000);
@@ -79,7 +79,7 @@ function spawnStandby({ configFile, preload, plugin, env, program = thisProgram 
     complaint: () => complaint,
     lines(until) {
       return new Promise((resolve) => {
-        if (said.includes(until)) resolve();
+        if (printed.includes(until)) resolve();
         else waiting.set(until, resolve);
       });
     },

@@ -20,7 +20,7 @@ export interface Witness {
 export function createWitness(platform: Platform, now: () => number): Witness {
   const messages = new Map<string, SeenMessage>();
   const chats = new Map<string, string>();
-  let told: () => void = () => {};
+  let notify: () => void = () => {};
   platform.on((event) => {
     if (event.type === "call") {
       platform.calls.clear();
@@ -45,12 +45,12 @@ export function createWitness(platform: Platform, now: () => number): Witness {
       seen.text = text;
       seen.edited = true;
     }
-    told();
+    notify();
   });
   return {
     messages,
     onBot(listener) {
-      told = listener;
+      notify = listener;
     },
   };
 }

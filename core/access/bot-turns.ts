@@ -48,7 +48,7 @@ export function createBotTurns({
   readonly pathsOf: (at: Pick<Inbound, "channel" | "account">) => PathOf;
 }): BotTurns {
   const remembered = new Set<string>();
-  const kept = () => ({ expiresAt: now() + keepMs });
+  const expiry = () => ({ expiresAt: now() + keepMs });
 
   async function countTurn(inbound: Inbound, limit: number): Promise<Refusal | undefined> {
     const { id } = inbound;
@@ -57,7 +57,7 @@ export function createBotTurns({
       const counted = (value ?? []) as readonly string[];
       return counted.includes(id) || counted.length >= limit ? undefined : [...counted, id];
     };
-    const counted = (await store.update(turnsNamespace, chatKey(inbound), add, kept())) as readonly string[] | null;
+    const counted = (await store.update(turnsNamespace, chatKey(inbound), add, expiry())) as readonly string[] | null;
     return counted?.includes(id) === true ? undefined : botTurnsUsed(limit, pathsOf(inbound)(["bots", "limit"]));
   }
 
@@ -80,7 +80,7 @@ export function createBotTurns({
       const bots = [...new Set([sender.id, ...before])].slice(0, mostBots);
       return { channel, account, chat: chat.id, ...title, bots };
     };
-    await store.update(botsSeenNamespace, key, add, kept());
+    await store.update(botsSeenNamespace, key, add, expiry());
   }
 
   return {

@@ -176,7 +176,7 @@ export function createGate(options: GateOptions): Gate {
       if (live === undefined) return true;
       const { access, identity: rule } = live;
       const approved = (sender: string) => pairing.isPaired(channel, id, sender);
-      const said = {
+      const content = {
         kind: "message",
         text: "",
         media: [],
@@ -185,7 +185,7 @@ export function createGate(options: GateOptions): Gate {
         authority: "channel",
       } as const;
       const place = { id: chat, kind: "direct", thread } as const;
-      const inbound: Inbound = { id: "", channel, account: id, chat: place, sender: { id: senderId }, ...said };
+      const inbound: Inbound = { id: "", channel, account: id, chat: place, sender: { id: senderId }, ...content };
       const verdict = await authorize({
         inbound,
         access,

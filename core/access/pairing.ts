@@ -152,8 +152,8 @@ export function createPairing({ store, now }: { readonly store: Store; readonly 
           const notify = again || known.toldBy === unit;
           const waits = !notify && (known.waitToldBy === undefined || known.waitToldBy === unit);
           result = { code: known.code, notify, ...(waits && { waits }) };
-          const told = again ? { toldAt: now(), toldBy: unit } : waits ? { waitToldBy: unit } : {};
-          const next = { ...known, ...told, newest: unit };
+          const notified = again ? { toldAt: now(), toldBy: unit } : waits ? { waitToldBy: unit } : {};
+          const next = { ...known, ...notified, newest: unit };
           return save(pending.map((request) => (request === known ? next : request)));
         }
         const room = pending.length < maxPending ? pending : withoutOldest(pending);

@@ -79,8 +79,8 @@ export function placeSettings(access: AccountAccess, path: string | PathOf, chat
     return layer && { value: layer.own[field] as NonNullable<PlaceAccess[K]>, keys: layer.keys };
   };
   const switchedOff = (among: readonly Layer[]) => {
-    const said = say("enabled", among);
-    return said?.value === false ? said : undefined;
+    const switchOff = say("enabled", among);
+    return switchOff?.value === false ? switchOff : undefined;
   };
   const [topicOff, groupOff] = [switchedOff(topics), switchedOff(groups)];
   const mention = say("requireMention");

@@ -59,8 +59,8 @@ const saying = carried<Saying>("saying");
  * `video-note`.
  */
 function sayingIn(body: Json): Saying {
-  const said = body as unknown as Saying;
-  const { media, buttons } = said;
+  const notice = body as unknown as Saying;
+  const { media, buttons } = notice;
   const fresh = ({ text, ...button }: Button & { readonly callback_data?: string }) => ({
     text,
     value: button.value ?? button.callback_data ?? "",
@@ -68,7 +68,7 @@ function sayingIn(body: Json): Saying {
   const renamed = (one: OutboundMedia) =>
     (one.as as string) === "video-note" ? { ...one, as: "round-video" as const } : one;
   return {
-    ...said,
+    ...notice,
     ...(media && { media: media.map(renamed) }),
     ...(buttons && { buttons: buttons.map((row) => row.map(fresh)) }),
   };
@@ -77,19 +77,19 @@ function sayingIn(body: Json): Saying {
 /**
  * Registers the stations for what an operator or agent sends directly: actions, and notices such as that of a pairing.
  */
-export function tapSaid(hooks: Hooks, agentId: () => string): void {
+export function tapNotices(hooks: Hooks, agentId: () => string): void {
   hooks.tap("core", "ingress", (event, _gathered, visit) => {
     if (event.source !== source || (event.kind !== "notice" && event.kind !== "action")) return undefined;
-    const said = sayingIn(event.body);
-    visit.set(saying, said);
+    const found = sayingIn(event.body);
+    visit.set(saying, found);
     return {
       id: event.id,
       channel: source,
-      account: said.address.account,
+      account: found.address.account,
       kind: "system",
-      chat: { id: said.address.chat, kind: "system" },
+      chat: { id: found.address.chat, kind: "system" },
       sender: { id: source },
-      text: said.text,
+      text: found.text,
       media: [],
       mention: true,
       timestamp: event.acceptedAt,
@@ -99,15 +99,17 @@ export function tapSaid(hooks: Hooks, agentId: () => string): void {
     };
   });
   hooks.tap("core", "routing", ({ id }, visit) => {
-    const said = visit.get(saying);
-    return said && { agentId: said.agentId ?? agentId(), sessionKey: `notice:${id}`, isolated: true, to: said.address };
+    const found = visit.get(saying);
+    return (
+      found && { agentId: found.agentId ?? agentId(), sessionKey: `notice:${id}`, isolated: true, to: found.address }
+    );
   });
   hooks.tap(
     "core",
     "turn",
     (_inbound, _route, _signal, visit) => {
-      const said = visit.get(saying);
-      return said && say(said);
+      const found = visit.get(saying);
+      return found && say(found);
     },
     { order: "early" },
   );
@@ -118,8 +120,8 @@ export function tapSaid(hooks: Hooks, agentId: () => string): void {
  * Adds what engines do not produce: the message replied to, the message replaced, and silence. `undefined` if none of
  * these is set.
  */
-function complete(reply: Reply, said: Saying | undefined): Reply | undefined {
-  const { replyTo, silent, replaces } = said ?? {};
+function complete(reply: Reply, found: Saying | undefined): Reply | undefined {
+  const { replyTo, silent, replaces } = found ?? {};
   if (replyTo === undefined && silent === undefined && replaces === undefined) return undefined;
   return {
     ...reply,

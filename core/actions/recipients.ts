@@ -137,10 +137,10 @@ async function keepOut(
     return refuse("recipient_not_allowed", "A turn caused by a hook may only write to the place of its reply.");
   if (isSame(placeAtHand(caller), address)) return undefined;
   const pathOf = deps.pathOf(live);
-  return kind === "group" ? groupKeptOut(address, live, pathOf) : await personKeptOut(address, live, pathOf, deps);
+  return kind === "group" ? groupRefusal(address, live, pathOf) : await personRefusal(address, live, pathOf, deps);
 }
 
-function groupKeptOut({ chat, thread }: Address, { access }: LiveAccount, pathOf: PathOf): ActionRefusal | undefined {
+function groupRefusal({ chat, thread }: Address, { access }: LiveAccount, pathOf: PathOf): ActionRefusal | undefined {
   if (groupKey(access, chat) === undefined)
     return refuse(
       "recipient_not_allowed",
@@ -153,7 +153,7 @@ function groupKeptOut({ chat, thread }: Address, { access }: LiveAccount, pathOf
     : undefined;
 }
 
-async function personKeptOut(
+async function personRefusal(
   { channel, account, chat }: Address,
   { access, identity }: LiveAccount,
   pathOf: PathOf,

@@ -10,7 +10,7 @@ export interface ActionRefusal {
 }
 
 /** A message was sent or changed. If the action became several messages, this is the first; `messageIds` lists all. */
-export interface SaidResult {
+export interface SentResult {
   readonly ok: true;
   readonly messageId: string;
   readonly chatId: string;
@@ -36,7 +36,7 @@ export interface DryResult {
 }
 
 export type ActionResult =
-  | SaidResult
+  | SentResult
   | { readonly ok: true }
   | { readonly ok: true; readonly stickers: readonly FoundSticker[] }
   | DryResult

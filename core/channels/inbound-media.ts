@@ -81,7 +81,7 @@ export async function completeMedia(
   return { ...inbound, media: own, ...(answered.length > 0 && { replyTo: { ...replyTo, media: ofAnswered } }) };
 }
 
-interface KeptFile {
+interface StoredFile {
   readonly path: string;
   readonly at: number;
   readonly bytes: number;
@@ -113,8 +113,8 @@ export async function removeOldMedia(options: {
   return removed;
 }
 
-async function filesOf(folder: string): Promise<readonly KeptFile[]> {
-  const files: KeptFile[] = [];
+async function filesOf(folder: string): Promise<readonly StoredFile[]> {
+  const files: StoredFile[] = [];
   for (const name of await readdir(folder).catch(() => [])) {
     const path = join(folder, name);
     const found = await lstat(path).catch(() => undefined);
@@ -127,7 +127,7 @@ async function filesOf(folder: string): Promise<readonly KeptFile[]> {
  * Files that are too old, or that exceed the limit. New files are kept whatever their size, because they are about to
  * be read.
  */
-function tooMany(files: readonly KeptFile[], now: number): readonly KeptFile[] {
+function tooMany(files: readonly StoredFile[], now: number): readonly StoredFile[] {
   let left = mostBytes;
   return files
     .toSorted((a, b) => b.at - a.at)

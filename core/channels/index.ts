@@ -6,7 +6,7 @@ export { type AccountReport, type Accounts, createAccounts } from "./accounts.ts
 export type { AwayAccount } from "./away.ts";
 export type { Contact } from "./connection/contact.ts";
 export { probeAccount } from "./connection/probe.ts";
-export { patientWait, retryPolicy, sleep, waitBefore } from "./connection/retry.ts";
+export { retryPolicy, sleep, unlimitedRetryWait, waitBefore } from "./connection/retry.ts";
 export { reasonOfStatus } from "./connection/status-detail.ts";
 export { completeMedia, removeOldMedia } from "./inbound-media.ts";
 export type { LiveAccount } from "./live-account.ts";

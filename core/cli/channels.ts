@@ -60,7 +60,7 @@ export async function showChannels(
   );
   const gateway = await context.gateway();
   const description = ((await gateway?.describe()) ?? null) as GatewayDescription | null;
-  const changes = await keptStates(context);
+  const changes = await storedChanges(context);
   const probes = options.probe === true ? await probeAccounts(context, configured) : [];
   const views = configured.map((account) => viewOf(account, { description, changes, probes }));
   const groupPath = ({ channel, account }: AccountView, key: string) =>
@@ -78,7 +78,7 @@ const noGateway = ({ terminal }: CommandContext): string =>
   terminal.style("yellow", "No gateway is running. This list comes from the configuration.");
 
 /** The states in which the last gateway left the accounts. A running gateway stores its states there too. */
-async function keptStates(context: CommandContext): Promise<ReadonlyMap<string, AccountChange>> {
+async function storedChanges(context: CommandContext): Promise<ReadonlyMap<string, AccountChange>> {
   if (!(await context.hasState())) return new Map();
   const store = await context.openState();
   try {

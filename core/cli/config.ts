@@ -121,9 +121,9 @@ async function sync(context: CommandContext): Promise<void> {
   const { file } = context.configFile;
   if ((await context.load()).config.state.config !== "store") return;
   try {
-    const { kept } = await syncWithStore(context, file);
-    if (kept !== undefined)
-      context.terminal.note(`Another node has changed the configuration. The former text of ${file} is in ${kept}.`);
+    const { copy } = await syncWithStore(context, file);
+    if (copy !== undefined)
+      context.terminal.note(`Another node has changed the configuration. The former text of ${file} is in ${copy}.`);
   } catch (error) {
     context.terminal.note(
       `Only ${file} was used; a running gateway shares it with the other nodes later. ${reasonOf(error)}`,

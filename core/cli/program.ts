@@ -66,13 +66,13 @@ function failureOf(thrown: unknown): {
   }
   // The parser has already printed the error, or a group's help, on standard error.
   if (!(thrown instanceof CommanderError)) return { ok: false, error: `${reasonOf(thrown)}.`, code: "internal" };
-  const said =
+  const usageProblem =
     thrown.code === "commander.help"
       ? "the command is missing"
       : thrown.message.replace(/^error: /, "").replace(/\.$/, "");
   return {
     ok: false,
-    error: `${said.charAt(0).toUpperCase()}${said.slice(1)}.`,
+    error: `${usageProblem.charAt(0).toUpperCase()}${usageProblem.slice(1)}.`,
     code: "usage",
     hint: "Run the command with --help.",
   };

@@ -137,18 +137,18 @@ async function write(
     await set(path, token);
     return;
   }
-  const kept = `${source.file}.previous`;
+  const previous = `${source.file}.previous`;
   try {
     const file = realpathSync(source.file);
     // The gateway may run as another user, and reads both.
     const like = statSync(file);
-    writeWhole(kept, `${old}\n`, like);
+    writeWhole(previous, `${old}\n`, like);
     writeWhole(file, `${token}\n`, like);
   } catch (thrown) {
     throw new HostError("token_not_written", { file: source.file, reason: reasonOf(thrown) }, { cause: thrown });
   }
   // Needed even if the old token ends at once: without an edit the gateway would not read the file again.
-  await set(previousPath, { token: { file: kept }, until: (until ?? new Date(now())).toISOString() });
+  await set(previousPath, { token: { file: previous }, until: (until ?? new Date(now())).toISOString() });
 }
 
 /**

@@ -97,11 +97,11 @@ function decimal(number: string): string {
   const [, sign = "", whole = "", fraction = "", exponent = "0"] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(number) ?? [];
   const digits = (whole + fraction).replace(/^0+/, "");
-  const kept = digits.replace(/0+$/, "");
-  if (kept === "") return "0";
+  const significant = digits.replace(/0+$/, "");
+  if (significant === "") return "0";
   // Numbers with such an exponent differ from every number of JavaScript.
   if (exponent.replace(/^[+-]?0*/, "").length > longestExponent) return number;
-  return `${sign}${kept}e${Number(exponent) - fraction.length + digits.length - kept.length}`;
+  return `${sign}${significant}e${Number(exponent) - fraction.length + digits.length - significant.length}`;
 }
 
 /** The number as it was sent if JavaScript cannot represent it; `undefined` for other values. */

@@ -83,23 +83,26 @@ export function followConfig(parts: {
   ];
   const withLastGood = async (
     fresh: LoadedConfig,
-  ): Promise<{ readonly loaded: LoadedConfig; readonly kept: readonly string[] }> => {
+  ): Promise<{ readonly loaded: LoadedConfig; readonly unchanged: readonly string[] }> => {
     const good = await keepLastGood(fresh, current.loaded, { env: parts.environment, schemas: schemas(), problemsOf });
-    if (good === undefined) return { loaded: fresh, kept: [] };
+    if (good === undefined) return { loaded: fresh, unchanged: [] };
     const { found, digest } = fresh;
-    return { loaded: { ...good.checked, found, digest, refused: good.refused }, kept: good.kept };
+    return { loaded: { ...good.checked, found, digest, refused: good.refused }, unchanged: good.unchanged };
   };
   async function report(
     loaded: LoadedConfig,
-    { kept, waiting }: { readonly kept: readonly string[]; readonly waiting: readonly string[] },
+    { unchanged, waiting }: { readonly unchanged: readonly string[]; readonly waiting: readonly string[] },
   ): Promise<void> {
     for (const problem of [...(loaded.refused ?? []), ...loaded.problems, ...(await parts.found())])
       logProblem(log, problem);
-    if (kept.length > 0) {
+    if (unchanged.length > 0) {
       const hint =
         "Correct the file. Where the cause is outside it, such as a missing file, " +
         `\`${programCommand} reload\` reads the file again.`;
-      log.error({ sections: kept, hint }, "sections with an error were rejected; the last valid ones stay in effect");
+      log.error(
+        { sections: unchanged, hint },
+        "sections with an error were rejected; the last valid ones stay in effect",
+      );
     }
     if (waiting.length > 0) log.warn({ paths: waiting }, "some settings take effect after a restart");
   }
@@ -120,14 +123,14 @@ export function followConfig(parts: {
         );
         return;
       }
-      const { loaded, kept } = await withLastGood(change.loaded);
+      const { loaded, unchanged } = await withLastGood(change.loaded);
       const waiting = waitingFor({ started, before: current.loaded.config }, loaded.config);
       rememberSecrets(loaded.config, parts.secrets, schemas());
       // Read before the configuration takes effect, so that all of it takes effect at once.
       const adaptAccounts = await runtime.accounts.prepare(loaded.config, loaded.disabled);
       if (stop.signal.aborted) return;
       current.loaded = loaded;
-      applied = Promise.all([adaptAccounts(), report(loaded, { kept, waiting })]).then(
+      applied = Promise.all([adaptAccounts(), report(loaded, { unchanged, waiting })]).then(
         () => log.info({ file: change.loaded.file }, "the configuration was reloaded"),
         (error: unknown) => log.error({ error: reasonOf(error) }, "the accounts could not apply the configuration"),
       );

@@ -195,8 +195,8 @@ export function createRuntime(options: Omit<Base, "cleanup">, onBegin: (unit: Un
     trustedProxies: () => config().gateway.trustedProxies,
     debounceMs: () => config().messages.inbound.debounceMs,
     ...{ room: () => path.lanes.room(), onOpened: lookAgain },
-    isControlCommand: (said, live) =>
-      commands.match(commandTextOf(said) ?? "", live.status().identity?.username)?.control === true,
+    isControlCommand: (message, live) =>
+      commands.match(commandTextOf(message) ?? "", live.status().identity?.username)?.control === true,
     commands: () => commands.menu(),
   });
   const path: Path = createPath({

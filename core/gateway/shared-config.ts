@@ -12,10 +12,10 @@ export type ConfigSync = () => Promise<"pulled" | undefined>;
 export function createConfigSync({ sync }: SharedConfig, file: string, log: Pick<Log, "info" | "warn">): ConfigSync {
   let reported: string | undefined;
   return async () => {
-    const { what, kept } = await sync();
-    if (kept !== undefined)
+    const { what, copy } = await sync();
+    if (copy !== undefined)
       log.warn(
-        { file, kept },
+        { file, kept: copy },
         "the configuration in the store replaced an edit of this file, which is kept under another name",
       );
     if (what === "invalid" && reported !== what)

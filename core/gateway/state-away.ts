@@ -33,15 +33,15 @@ export function createStateWait(options: StateWaitOptions): StateWait {
   const { log, elapsed, signal } = options;
   let reason = "";
   let server: HttpServer | undefined;
-  let saidAt = Number.NEGATIVE_INFINITY;
+  let loggedAt = Number.NEGATIVE_INFINITY;
 
   async function note(error: HostError): Promise<void> {
-    if (error.message !== reason || elapsed() - saidAt >= repeatMs) {
+    if (error.message !== reason || elapsed() - loggedAt >= repeatMs) {
       log.warn(
         { code: error.code, hint: error.hint },
         `the gateway waits for its database and tries again by itself: ${error.message}`,
       );
-      saidAt = elapsed();
+      loggedAt = elapsed();
     }
     reason = error.message;
     if (server !== undefined) return;

@@ -5,7 +5,7 @@
 import { reasonOf } from "../contract/index.ts";
 
 /** The answer, or one sentence that says why there is none. */
-export type Answer<T> = { readonly said: T } | { readonly why: string };
+export type Answer<T> = { readonly value: T } | { readonly why: string };
 
 export interface Asking {
   ask<T>(question: () => Promise<T>): Promise<Answer<T>>;
@@ -20,7 +20,7 @@ export function createAsking(patienceMs: number): Asking {
     async ask(question) {
       if (lost) return { why: "it was not called, because an earlier call got no response" };
       try {
-        return { said: await withPatience(question(), patienceMs) };
+        return { value: await withPatience(question(), patienceMs) };
       } catch (error) {
         lost ||= error instanceof NoAnswer;
         return { why: reasonOf(error) };

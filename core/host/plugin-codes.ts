@@ -18,8 +18,8 @@ export async function keepPluginCodes(
   { plugins }: Pick<Registry, "plugins">,
 ): Promise<void> {
   const declared = [...plugins].flatMap(([id, { codes }]) => (codes === undefined ? [] : [[id, plainCodes(codes)]]));
-  const kept: Json = Object.fromEntries(declared);
-  if (!isDeepStrictEqual(await store.get(namespace, key), kept)) await store.set(namespace, key, kept);
+  const stored: Json = Object.fromEntries(declared);
+  if (!isDeepStrictEqual(await store.get(namespace, key), stored)) await store.set(namespace, key, stored);
 }
 
 /** The codes as JSON, without fields that are not part of the contract. */

@@ -75,10 +75,10 @@ export function createMetrics(options: { readonly maxSeries?: number } = {}): Me
     const known = family.series.get(values.join("\0"));
     if (known !== undefined) return known;
     const full = family.series.size >= maxSeries;
-    const kept = full ? names.map(() => "other") : values;
-    const key = kept.join("\0");
+    const labelValues = full ? names.map(() => "other") : values;
+    const key = labelValues.join("\0");
     const made = family.series.get(key) ?? {
-      labels: renderLabels(names.map((name, index) => [name, kept[index] ?? ""])),
+      labels: renderLabels(names.map((name, index) => [name, labelValues[index] ?? ""])),
       value: 0,
       counts: new Array<number>(family.buckets.length + 1).fill(0),
     };

@@ -18,7 +18,7 @@ export interface LocalFile {
   readonly path: string;
   readonly size: number;
   /** True for a file that came with a message: its name cannot be guessed, and its content never changes. */
-  readonly kept: boolean;
+  readonly isInbound: boolean;
 }
 
 function refused(path: string, why: string): ChannelError {
@@ -33,7 +33,7 @@ const below = (directory: string | undefined, path: string) =>
   directory === undefined ? undefined : pathBelow(directory, path);
 
 /** Matches `<channel>/<account>/media/<file>` in the state directory. Everything else there belongs to the gateway. */
-function isKept(way: readonly string[]): boolean {
+function isInboundFile(way: readonly string[]): boolean {
   return way.length === 4 && way[2] === "media";
 }
 
@@ -42,14 +42,14 @@ function isHidden(way: readonly string[]): boolean {
   return way.some((name) => name.startsWith(".")) || /\.(?:key|pem|p12|pfx)$/i.test(way.at(-1) ?? "");
 }
 
-async function judge(path: string, { workspace, stateDirectory, secret }: Roots): Promise<"kept" | "workspace"> {
+async function judge(path: string, { workspace, stateDirectory, secret }: Roots): Promise<"inbound" | "workspace"> {
   const [work, state, ...hidden] = await Promise.all([
     workspace === undefined ? undefined : real(workspace),
     real(stateDirectory),
     ...secret.map(real),
   ]);
   const inState = below(state, path);
-  if (inState !== undefined && isKept(inState)) return "kept";
+  if (inState !== undefined && isInboundFile(inState)) return "inbound";
   const inWork = below(work, path);
   if (inWork === undefined) throw refused(path, "it is neither in the workspace nor among the files of messages");
   // The workspace may be inside the state directory, or contain it. The gateway's own files are protected in both
@@ -73,7 +73,7 @@ export async function openAllowed(given: string, roots: Roots): Promise<LocalFil
   }
   const kind = await judge(path, roots);
   try {
-    return { ...(await openReal(path)), path, kept: kind === "kept" };
+    return { ...(await openReal(path)), path, isInbound: kind === "inbound" };
   } catch (error) {
     throw error instanceof FileRefused ? refused(path, error.message) : error;
   }

@@ -201,7 +201,7 @@ export function createOutbound({ fetch, stateDirectory, roots, maxBytes }: Outbo
     const local = await openAllowed(media.path ?? "", { ...roots(route.agentId), stateDirectory });
     try {
       if (local.size > most) throw tooLarge(most);
-      if (local.kept) return { path: local.path, name };
+      if (local.isInbound) return { path: local.path, name };
       await copy(local.handle, path, { most, signal });
       return { path, name };
     } finally {

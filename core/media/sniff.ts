@@ -77,7 +77,7 @@ function isText(head: Buffer): boolean {
 export function sniff(head: Buffer, declared?: string): Sniffed {
   const known = signatures.find(([, , fits]) => fits(head));
   const [mimeType, extension] = known ?? (isText(head) ? ["text/plain", "txt"] : ["application/octet-stream", "bin"]);
-  const said = declared?.toLowerCase() ?? "";
-  const finer = refinements.find(([of, pattern]) => of === mimeType && pattern.test(said));
-  return finer === undefined ? { mimeType, extension } : { mimeType: said, extension: finer[2] };
+  const declaredType = declared?.toLowerCase() ?? "";
+  const finer = refinements.find(([of, pattern]) => of === mimeType && pattern.test(declaredType));
+  return finer === undefined ? { mimeType, extension } : { mimeType: declaredType, extension: finer[2] };
 }

@@ -3,7 +3,7 @@ import type { LiveAccount } from "../channels/index.ts";
 import { PluginError, reasonOf } from "../contract/index.ts";
 import type { OutboxRow } from "../state/index.ts";
 import type { Trace } from "./endings/ending.ts";
-import type { Admission } from "./said.ts";
+import type { Admission } from "./unit-result.ts";
 
 /** Longest wait for rate limits, or for the platform to answer, that the trace does not mention. */
 export const unreportedWaitMs = 3_000;

@@ -5,9 +5,9 @@ import {
   type AwayAccount,
   type Contact,
   type LiveAccount,
-  patientWait,
   retryPolicy,
   sleep,
+  unlimitedRetryWait,
 } from "../channels/index.ts";
 import { type Address, type ChannelError, PluginError, type Receipt } from "../contract/index.ts";
 import type { OutboxRow, Settlement, Store } from "../state/index.ts";
@@ -18,7 +18,7 @@ import { channelError, hintOf, repeatable } from "./endings/send-errors.ts";
 import { unreachable } from "./endings/unreachable.ts";
 import { persist, waitFor } from "./patience.ts";
 import { requireAccount } from "./row-account.ts";
-import type { Admission } from "./said.ts";
+import type { Admission } from "./unit-result.ts";
 
 /** How long a send that had no effect is retried: a platform may be away for hours, and the reply must not be lost. */
 const giveUpAfterMs = 24 * 60 * 60_000;
@@ -270,7 +270,7 @@ async function waitAfter(
   const { account, trace, random, signal } = options;
   const { channel } = row.address;
   const policy = retryPolicy(account(channel, row.address.account)?.options);
-  const delay = error.retryAfterMs ?? patientWait(attempt, policy, random);
+  const delay = error.retryAfterMs ?? unlimitedRetryWait(attempt, policy, random);
   if (attempt <= 3)
     trace.add("delivery", {
       plugin: channel,

@@ -7,17 +7,17 @@ import { Interrupted } from "./endings/hand-back.ts";
 import { createUndelivered, onceOf } from "./endings/undelivered.ts";
 import { isOfQueue } from "./endings/unread.ts";
 import { renderNotice } from "./formatting.ts";
-import type { Ground, Walk } from "./ground.ts";
 import type { PathOptions } from "./options.ts";
 import { persist } from "./patience.ts";
-import type { Said } from "./said.ts";
+import type { StepDependencies, Walk } from "./step-dependencies.ts";
+import type { UnitResult } from "./unit-result.ts";
 import { findRoute } from "./walk.ts";
 
 export function createFinish(
-  ground: Ground,
+  dependencies: StepDependencies,
   log: PathOptions["reports"]["log"],
-): (walk: Walk, said: Said) => Promise<void> {
-  const { hooks, store, accounts, clock, newTrace, lanes } = ground;
+): (walk: Walk, result: UnitResult) => Promise<void> {
+  const { hooks, store, accounts, clock, newTrace, lanes } = dependencies;
   const { now, random } = clock;
   const account = accounts.get;
   const sending = { hooks, store, now, random, account, contact: accounts.contact };
@@ -30,11 +30,11 @@ export function createFinish(
     return ({ channel, account: id }) =>
       channel === source && id === received ? accounts.awayFor(by) : accounts.away(channel, id);
   }
-  const report = createReport({ log, hooks, agents: ground.agents, underWay: ground.underWay });
+  const report = createReport({ log, hooks, agents: dependencies.agents, underWay: dependencies.underWay });
   const reportUnread = createUnreadLine(log);
   const apologize = createUndelivered({
     ...{ store, now },
-    find: (unit) => findRoute(ground, { unit, trace: newTrace() }),
+    find: (unit) => findRoute(dependencies, { unit, trace: newTrace() }),
     render: (apology, trace) => renderNotice(apology, { account, trace }),
     // Its rows wait in the store, like those that an earlier process left.
     deliver: (rows, { unit, ...how }) => deliver(rows, { ...sending, ...how, away: awayOf(unit), resumed: true }),
@@ -59,18 +59,18 @@ export function createFinish(
     });
   }
 
-  return async ({ unit, trace, visit, signal }, said) => {
-    const { ending, rows, inbound, usage } = said;
+  return async ({ unit, trace, visit, signal }, result) => {
+    const { ending, rows, inbound, usage } = result;
     const [leader] = unit.events;
     const acceptedAt = leader?.acceptedAt ?? 0;
-    if (unit.stage === "delivery" && rows.some(({ address }) => ground.drops.cover(address, acceptedAt))) {
+    if (unit.stage === "delivery" && rows.some(({ address }) => dependencies.drops.cover(address, acceptedAt))) {
       for (const { id } of rows) await persist(() => store.unsendable(id, { at: now(), reason: "dropped" }), signal);
       return await drop(unit, { ending, trace, signal, visit });
     }
-    const once = onceOf(ending, said.failure);
+    const once = onceOf(ending, result.failure);
     const [first] = rows;
     // The node that sends for the account takes the unit over.
-    const sends = first === undefined || said.files?.bound === true || ground.sendsTo(first.address);
+    const sends = first === undefined || result.files?.bound === true || dependencies.sendsTo(first.address);
     if (sends !== true && !(await sends)) throw new Interrupted();
     const delivered = await deliver(rows, {
       ...sending,
@@ -79,11 +79,11 @@ export function createFinish(
       visit,
       resumed: unit.stage === "delivery",
       away: awayOf(unit),
-      admission: said.admission,
+      admission: result.admission,
       once,
     });
     if (delivered.interrupted === true) throw new Interrupted();
-    const failure = said.failure ?? delivered.failure;
+    const failure = result.failure ?? delivered.failure;
     const undelivered = failure !== undefined && ending.outcome === "answered";
     const end: Ending = undelivered ? { ...ending, outcome: "failed", reason: failure } : ending;
     const deciding = end.outcome === "answered" ? undefined : trace.deciding(end.outcome);
@@ -105,7 +105,7 @@ export function createFinish(
       return;
     }
     if (!(await persist(() => store.settle(settlement), signal))) return;
-    if (said.files !== undefined) void ground.files.forget(said.files);
+    if (result.files !== undefined) void dependencies.files.forget(result.files);
     // Events that it returned to the queue may have become due meanwhile.
     if (end.unread === true && end.sessionKey !== undefined) lanes.notify(end.sessionKey, 0);
     report({ unit, visit, inbound, end, at, deciding, receipts: sent.receipts, usage });

@@ -157,13 +157,13 @@ async function render(
   // Its account was closed before the turn began, so nothing can render the reply yet.
   if (live === undefined)
     throw new ChannelError("account_not_open", { retryable: true, detail: `${to.channel}:${to.account} is not open` });
-  const partsOf = (said: Reply) =>
-    renderSayings(asSent(said, context), to, {
+  const partsOf = (formattedReply: Reply) =>
+    renderSayings(asSent(formattedReply, context), to, {
       connection: live.connection,
       previews,
       about: aboutOf(context.inbound, to),
-      inPlace: said.media.length === 0 && said.buttons.length === 0,
-      mayOmitFiles: said.media.length > 0 && context.inbound.request?.deliverOnly !== true,
+      inPlace: formattedReply.media.length === 0 && formattedReply.buttons.length === 0,
+      mayOmitFiles: formattedReply.media.length > 0 && context.inbound.request?.deliverOnly !== true,
       onOmitted: (detail) =>
         trace.add("formatting", { plugin: to.channel, verdict: "pass", code: "part_omitted", detail }),
     });
@@ -268,7 +268,7 @@ export async function renderSayings(
  * event ends as planned. `place`: where a preview is removed, or edited to `shown`, which contains the whole text.
  */
 export async function renderNotice(
-  said: Stop["say"],
+  stopReply: Stop["say"],
   options: {
     readonly account: (channel: string, account: string) => LiveAccount | undefined;
     readonly trace: Trace;
@@ -280,7 +280,7 @@ export async function renderNotice(
   const { account, trace, previews = [], place = null, shown } = options;
   const cleared = place === null ? [] : removals(previews, place);
   const inPlace = shown !== undefined && previews.length > 0 && place !== null;
-  const notice = inPlace ? { address: place, reply: textReply(shown) } : said;
+  const notice = inPlace ? { address: place, reply: textReply(shown) } : stopReply;
   if (notice === undefined) return cleared;
   const live = account(notice.address.channel, notice.address.account);
   if (live === undefined) return [];

@@ -3,8 +3,8 @@
 import type { Address, Inbound } from "../contract/index.ts";
 import { passedBy } from "../stations/index.ts";
 import { type Stop, textReply } from "./endings/ending.ts";
-import type { Ground, Walk } from "./ground.ts";
 import { waitFor } from "./patience.ts";
+import type { StepDependencies, Walk } from "./step-dependencies.ts";
 
 function addressOf(inbound: Inbound): Address {
   const { channel, account, chat } = inbound;
@@ -12,7 +12,7 @@ function addressOf(inbound: Inbound): Address {
 }
 
 export async function gating(
-  { hooks, accounts }: Pick<Ground, "hooks" | "accounts">,
+  { hooks, accounts }: Pick<StepDependencies, "hooks" | "accounts">,
   { trace, visit }: Pick<Walk, "trace" | "visit">,
   inbound: Inbound,
 ): Promise<Stop | undefined> {

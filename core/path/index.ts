@@ -10,7 +10,6 @@ import type { Path } from "./door.ts";
 import { Trace } from "./endings/ending.ts";
 import { createHandBack } from "./endings/hand-back.ts";
 import { createFinish } from "./finish.ts";
-import type { Ground } from "./ground.ts";
 import { createLanes } from "./lanes/lanes.ts";
 import { createLeases } from "./lanes/leases.ts";
 import { createSessionTurns } from "./lanes/session-turns.ts";
@@ -20,6 +19,7 @@ import { createPresences } from "./presence/presences.ts";
 import { createReceive } from "./receive.ts";
 import { createReplyFiles } from "./reply-files.ts";
 import { createRun } from "./run.ts";
+import type { StepDependencies } from "./step-dependencies.ts";
 
 export type { Path } from "./door.ts";
 export type { AgentSide } from "./options.ts";
@@ -65,7 +65,7 @@ export function createPath(options: PathOptions): Path {
       ),
   });
   const receive = createReceive({ store, lanes, clock, pathsOf: gate.pathsOf, newTrace });
-  const ground: Ground = {
+  const dependencies: StepDependencies = {
     ...{
       hooks,
       store,
@@ -87,9 +87,9 @@ export function createPath(options: PathOptions): Path {
     sendsTo: ({ channel, account }) => duties.has(accountDuty(channel, account)),
     presenceFor: createPresences({ store, acknowledgements, accounts, agents, log, now }),
   };
-  const run = createRun(ground, {
+  const run = createRun(dependencies, {
     acknowledgements,
-    finish: createFinish(ground, log),
+    finish: createFinish(dependencies, log),
     handBack: createHandBack({ store, log, now, signal }),
   });
 

@@ -4,10 +4,10 @@ import type { Inbound } from "../contract/index.ts";
 import type { StoredEvent, Unit } from "../state/index.ts";
 import { type Hooks, notes } from "../stations/index.ts";
 import { type Stop, silentDecision, stopForTap } from "./endings/ending.ts";
-import type { Ground, Walk } from "./ground.ts";
+import type { StepDependencies, Walk } from "./step-dependencies.ts";
 
 export async function ingress(
-  { hooks, gate }: Pick<Ground, "hooks" | "gate">,
+  { hooks, gate }: Pick<StepDependencies, "hooks" | "gate">,
   { unit, trace, visit }: Pick<Walk, "unit" | "trace" | "visit">,
 ): Promise<Inbound | Stop> {
   const [leader] = unit.events;

@@ -108,7 +108,7 @@ export interface AgentSide {
    */
   asSent(reply: Reply, context: FormattingContext, visit: Visit): Reply;
   /** The part of a reply that is stored with the end of its event. */
-  keptReply(inbound: Inbound, reply: Reply): string | undefined;
+  storedReply(inbound: Inbound, reply: Reply): string | undefined;
   /** The reason not to send a reply (a heartbeat's acknowledgement, `NO_REPLY`), or `null`. */
   silence(reply: Reply, inbound: Inbound): string | null;
 }

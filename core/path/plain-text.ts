@@ -24,9 +24,9 @@ function missing({ length }: Reply["media"]): string {
 export function simplerReplies(reply: Reply, { markup }: Pick<ChannelCapabilities, "markup">): readonly Reply[] {
   const { media, buttons, replyTo, silent, replaces } = reply;
   const text = [reply.text.trim(), missing(media)].filter((piece) => piece !== "").join("\n\n");
-  const kept = { media: [], buttons: [], ...(silent && { silent }), replaces };
-  const words: Reply = { ...kept, text, ...(replyTo === undefined ? {} : { replyTo }) };
-  const plain: Reply = { ...kept, text: markup === "rich" ? escaped(text) : text };
+  const common = { media: [], buttons: [], ...(silent && { silent }), replaces };
+  const words: Reply = { ...common, text, ...(replyTo === undefined ? {} : { replyTo }) };
+  const plain: Reply = { ...common, text: markup === "rich" ? escaped(text) : text };
   const hasMore = media.length > 0 || buttons.length > 0;
   return hasMore ? [words, plain] : [plain];
 }

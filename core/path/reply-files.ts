@@ -15,7 +15,7 @@ const mostStored = 1_048_576;
 const keepMs = 8 * 24 * 60 * 60_000;
 
 /** A file as its node knows it. */
-interface KeptFile {
+interface StoredFile {
   readonly path: string;
   readonly node: string;
   /** In base64; absent if the file is too large. */
@@ -24,27 +24,27 @@ interface KeptFile {
 
 export interface ReplyFiles {
   /** Call it before the reply is in the outbox. */
-  keep(unitId: string, reply: Pick<Reply, "media">): Promise<KeptFiles>;
+  keep(unitId: string, reply: Pick<Reply, "media">): Promise<StoredFiles>;
   /** The rows that an earlier process left, with paths of this node. */
   restore(unitId: string, rows: readonly OutboxRow[]): Promise<RestoredRows>;
   /** Removes what `keep` has stored, once the reply has been sent. What cannot be removed expires. */
-  forget(files: KeptFiles | undefined): Promise<void>;
+  forget(files: StoredFiles | undefined): Promise<void>;
 }
 
 /** What the store has of the files of a reply. */
-export interface KeptFiles {
+export interface StoredFiles {
   readonly keys: readonly string[];
   /** Only this node has all of them, so it sends the reply itself. */
   readonly bound: boolean;
 }
 
-export interface RestoredRows extends KeptFiles {
+export interface RestoredRows extends StoredFiles {
   readonly rows: readonly OutboxRow[];
   /** Rows that cannot be sent, with the node that has their files. */
   readonly lost: readonly { readonly row: OutboxRow; readonly node: string }[];
 }
 
-const none: KeptFiles = { keys: [], bound: false };
+const none: StoredFiles = { keys: [], bound: false };
 
 export function createReplyFiles({
   store,
@@ -59,7 +59,7 @@ export function createReplyFiles({
   if (nodes === undefined)
     return { keep: async () => none, restore: async (_, rows) => ({ rows, lost: [], ...none }), async forget() {} };
 
-  async function keepFile(key: string, path: string): Promise<KeptFile> {
+  async function keepFile(key: string, path: string): Promise<StoredFile> {
     // A file that is gone is reported by the channel that is to send it.
     const size = await stat(path).then(
       (found) => found.size,
@@ -67,12 +67,12 @@ export function createReplyFiles({
     );
     const data =
       size < mostStored ? { data: (await readFile(path).catch(() => Buffer.alloc(0))).toString("base64") } : {};
-    const kept: KeptFile = { path, node: nodes?.name ?? "", ...data };
-    await store.set(namespace, key, kept as unknown as Json, { expiresAt: now() + keepMs, durable: true });
-    return kept;
+    const storedFile: StoredFile = { path, node: nodes?.name ?? "", ...data };
+    await store.set(namespace, key, storedFile as unknown as Json, { expiresAt: now() + keepMs, durable: true });
+    return storedFile;
   }
 
-  async function isHere({ node, path }: KeptFile): Promise<boolean> {
+  async function isHere({ node, path }: StoredFile): Promise<boolean> {
     if (node !== nodes?.name) return false;
     return await access(path).then(
       () => true,
@@ -81,7 +81,7 @@ export function createReplyFiles({
   }
 
   /** Where a stored file is on this node: where it was, or in a copy. */
-  async function place(file: KeptFile & { readonly data: string }, { channel, account }: Address): Promise<string> {
+  async function place(file: StoredFile & { readonly data: string }, { channel, account }: Address): Promise<string> {
     if (await isHere(file)) return file.path;
     // The directory of message files, which are removed after seven days.
     const directory = join(stateDirectory, channel, account, "media");
@@ -93,7 +93,7 @@ export function createReplyFiles({
 
   async function restoreRow(
     row: OutboxRow,
-    files: readonly KeptFile[],
+    files: readonly StoredFile[],
   ): Promise<{ readonly row: OutboxRow } | { readonly node: string }> {
     let { body } = row.part;
     for (const file of files.filter(({ path }) => contains(body, path))) {
@@ -108,14 +108,14 @@ export function createReplyFiles({
     async keep(unitId, { media }) {
       const paths = [...new Set(media.flatMap(({ path }) => path ?? []))];
       const keys = paths.map((_, index) => `${unitId}:${index}`);
-      const kept = await Promise.all(paths.map((path, index) => keepFile(keys[index] ?? "", path)));
-      const bound = kept.some(({ data }) => data === undefined);
+      const storedFiles = await Promise.all(paths.map((path, index) => keepFile(keys[index] ?? "", path)));
+      const bound = storedFiles.some(({ data }) => data === undefined);
       if (bound) await nodes.bindUnit(unitId);
       return { keys, bound };
     },
     async restore(unitId, rows) {
       const found = await store.list(namespace, { prefix: `${unitId}:` });
-      const files = found.map(({ value }) => value as unknown as KeptFile);
+      const files = found.map(({ value }) => value as unknown as StoredFile);
       const restored = await Promise.all(rows.map(async (row) => ({ row, result: await restoreRow(row, files) })));
       return {
         rows: restored.flatMap(({ result }) => ("row" in result ? result.row : [])),

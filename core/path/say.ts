@@ -8,10 +8,10 @@ import { isPersonal } from "./endings/apology.ts";
 import { textReply } from "./endings/ending.ts";
 import { isUnread, reportLeftOut } from "./endings/unread.ts";
 import { removals, type Saying } from "./formatting.ts";
-import type { Ground, Walk } from "./ground.ts";
 import type { Presence } from "./presence/presence.ts";
-import type { Said } from "./said.ts";
 import { endNotes } from "./shown-text.ts";
+import type { StepDependencies, Walk } from "./step-dependencies.ts";
+import type { UnitResult } from "./unit-result.ts";
 
 /** A message that a model did not take would be in the way of every later turn. */
 const aboutMessage: ReadonlySet<string> = new Set([
@@ -38,9 +38,9 @@ function leftBy(
 
 /** If there is nothing to say, nothing is written yet. */
 export async function say(
-  ground: Ground,
+  dependencies: StepDependencies,
   { unit, trace, visit, signal, place }: Walk,
-  said: {
+  result: {
     readonly ending: Ending;
     readonly sayings: readonly Saying[];
     readonly inbound?: Inbound;
@@ -50,40 +50,40 @@ export async function say(
     /** What people have read of a reply that was interrupted. */
     readonly spoken?: string | undefined;
   },
-): Promise<Said> {
-  const { store, agents, accounts } = ground;
-  const { inbound, route, reply, presence, spoken } = said;
-  const at = ground.clock.now();
+): Promise<UnitResult> {
+  const { store, agents, accounts } = dependencies;
+  const { inbound, route, reply, presence, spoken } = result;
+  const at = dependencies.clock.now();
   // A turn that replies in the same place reuses an earlier attempt's preview; otherwise the preview is removed.
   const { preview } = unit;
   const left =
     preview !== undefined && !(route?.to && isAt(preview, route.to))
       ? removals(preview.messageIds, preview.address)
       : undefined;
-  const sayings = left === undefined ? said.sayings : [...said.sayings, ...left];
+  const sayings = left === undefined ? result.sayings : [...result.sayings, ...left];
   const [first] = sayings;
   const hasFiles = first !== undefined && reply !== undefined && reply.media.length > 0;
-  const files = hasFiles ? await ground.files.keep(unit.id, reply) : undefined;
-  const sends = first === undefined || files?.bound === true || ground.sendsTo(first.address);
+  const files = hasFiles ? await dependencies.files.keep(unit.id, reply) : undefined;
+  const sends = first === undefined || files?.bound === true || dependencies.sendsTo(first.address);
   const here = sends === true || (await sends);
-  const unsaid = inbound === undefined || reply !== undefined ? undefined : leftBy(said.ending, { inbound, visit });
-  const kept = reply ?? (spoken === undefined ? unsaid : textReply(spoken));
+  const unsent = inbound === undefined || reply !== undefined ? undefined : leftBy(result.ending, { inbound, visit });
+  const recorded = reply ?? (spoken === undefined ? unsent : textReply(spoken));
   // The next turn reads again what an interrupted one has read besides its message.
   const isRead = reply !== undefined;
   const messages =
-    inbound === undefined || route === undefined || kept === undefined || place?.isOver === true
+    inbound === undefined || route === undefined || recorded === undefined || place?.isOver === true
       ? []
-      : agents.transcript({ inbound, route, reply: kept, visit, at, withContext: isRead });
+      : agents.transcript({ inbound, route, reply: recorded, visit, at, withContext: isRead });
   const tookQueued = agents.tookQueued(visit);
   const unread =
     inbound !== undefined &&
-    (isUnread(said.ending, inbound, reply) || (tookQueued && !(isRead && messages.length > 0)));
-  const ending: Ending = unread ? { ...said.ending, unread } : said.ending;
+    (isUnread(result.ending, inbound, reply) || (tookQueued && !(isRead && messages.length > 0)));
+  const ending: Ending = unread ? { ...result.ending, unread } : result.ending;
   const followUps =
     inbound === undefined || route === undefined
       ? []
       : agents.followUps({ inbound, route, ending, unitId: unit.id, reply });
-  const accepted = followUps.map((event) => ground.receive(event, { follows: true }));
+  const accepted = followUps.map((event) => dependencies.receive(event, { follows: true }));
   const isOpen = first === undefined || accounts.get(first.address.channel, first.address.account) !== undefined;
   const admitted = first === undefined || !here ? undefined : admission(first, { account: accounts.get, signal });
   const saying =
@@ -106,7 +106,7 @@ export async function say(
     isRead && messages.length > 0 && inbound !== undefined && route !== undefined
       ? agents.markRead(inbound, route, visit)
       : undefined;
-  const counted = reply === undefined ? undefined : reportLeftOut(unit, { store, log: ground.log });
+  const counted = reply === undefined ? undefined : reportLeftOut(unit, { store, log: dependencies.log });
   const alone = marking === undefined && counted === undefined && accepted.length === 0;
   const rows = alone ? await saying : (await Promise.all([saying, marking, counted, ...accepted]))[0];
   return { ending, rows, inbound, usage: reply?.usage, presence, admission: admitted, files };

@@ -73,9 +73,9 @@ export function createShownText({ hooks, silence, asSent, show, onError, ...opti
 
   /** The text as the plugins format it; `undefined` while the reply may still turn out to be silent. */
   async function formatted(text: string, thoughts: string): Promise<Reply | undefined> {
-    const said = silence(textReply(text), context.inbound) === null ? withoutTokensSoFar(text) : "";
-    if (thoughts === "" && said === "") return undefined;
-    const reply = textReply(thoughts + said);
+    const answerText = silence(textReply(text), context.inbound) === null ? withoutTokensSoFar(text) : "";
+    if (thoughts === "" && answerText === "") return undefined;
+    const reply = textReply(thoughts + answerText);
     tapped ??= hooks.taps().some(({ hook, plugin }) => hook === "formatting" && plugin !== "core");
     return tapped ? await hooks.formatting(reply, context, options.visit) : reply;
   }

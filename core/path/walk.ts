@@ -9,49 +9,63 @@ import { exhaustedEnding, maxAttempts } from "./endings/exhausted.ts";
 import { Interrupted } from "./endings/hand-back.ts";
 import { formatting, renderNotice, type Saying } from "./formatting.ts";
 import { gating } from "./gating.ts";
-import type { Ground, Walk } from "./ground.ts";
 import { ingress } from "./ingress.ts";
 import { enterSession } from "./lanes/session-place.ts";
 import { waitFor } from "./patience.ts";
 import { routing } from "./routing.ts";
-import type { Said } from "./said.ts";
 import { say } from "./say.ts";
+import type { StepDependencies, Walk } from "./step-dependencies.ts";
 import { traceTools, turn } from "./turn.ts";
+import type { UnitResult } from "./unit-result.ts";
 
 /** Resolves once everything that the unit says is in the outbox. */
-export async function walkStations(ground: Ground, walk: Walk): Promise<Said> {
+export async function walkStations(dependencies: StepDependencies, walk: Walk): Promise<UnitResult> {
   const { unit } = walk;
-  if (isDropped(ground, unit)) return await say(ground, walk, { ending: dropped(walk.trace).stop, sayings: [] });
+  if (isDropped(dependencies, unit))
+    return await say(dependencies, walk, { ending: dropped(walk.trace).stop, sayings: [] });
   // A turn that has come as far as a question that is still open was not what ended the processes.
-  if (unit.attempts > maxAttempts && !(await ground.agents.asksPerson(unit.id))) return await giveUp(ground, walk);
-  const inbound = await ingress(ground, walk);
-  if (isStop(inbound)) return await say(ground, walk, { ending: inbound.stop, sayings: [] });
-  const refused = await gating(ground, walk, inbound);
+  if (unit.attempts > maxAttempts && !(await dependencies.agents.asksPerson(unit.id)))
+    return await giveUp(dependencies, walk);
+  const inbound = await ingress(dependencies, walk);
+  if (isStop(inbound)) return await say(dependencies, walk, { ending: inbound.stop, sayings: [] });
+  const refused = await gating(dependencies, walk, inbound);
   if (refused !== undefined) {
-    return await say(ground, walk, { ending: refused.stop, sayings: await notice(ground, walk, refused.say), inbound });
+    return await say(dependencies, walk, {
+      ending: refused.stop,
+      sayings: await notice(dependencies, walk, refused.say),
+      inbound,
+    });
   }
-  const route = await routeOf(ground, walk, inbound);
+  const route = await routeOf(dependencies, walk, inbound);
   if (isStop(route)) {
     const apology =
       route.stop.outcome === "failed"
-        ? apologyTo(route.stop.reason, { inbound, to: placeOf(inbound), isOwner: await ground.gate.isOwner(inbound) })
+        ? apologyTo(route.stop.reason, {
+            inbound,
+            to: placeOf(inbound),
+            isOwner: await dependencies.gate.isOwner(inbound),
+          })
         : undefined;
-    return await say(ground, walk, { ending: route.stop, sayings: await notice(ground, walk, apology), inbound });
+    return await say(dependencies, walk, {
+      ending: route.stop,
+      sayings: await notice(dependencies, walk, apology),
+      inbound,
+    });
   }
   // A command such as `/stop` never waits for a turn.
-  if (unit.lane.endsWith(controlSuffix)) return await answer(ground, walk, { inbound, route });
-  const { sessions, store } = ground;
+  if (unit.lane.endsWith(controlSuffix)) return await answer(dependencies, walk, { inbound, route });
+  const { sessions, store } = dependencies;
   const place = await walk.attempt.waitFor(enterSession({ sessions, store, walk, route }));
   walk.sessionKey = route.sessionKey;
   walk.place = place;
   try {
-    return await answer(ground, walk, { inbound, route });
+    return await answer(dependencies, walk, { inbound, route });
   } finally {
     place.leave();
   }
 }
 
-function isDropped({ drops }: Pick<Ground, "drops">, { events: [leader] }: Unit): boolean {
+function isDropped({ drops }: Pick<StepDependencies, "drops">, { events: [leader] }: Unit): boolean {
   const { source: channel, account, acceptedAt } = leader ?? {};
   return (
     channel !== undefined &&
@@ -62,11 +76,11 @@ function isDropped({ drops }: Pick<Ground, "drops">, { events: [leader] }: Unit)
 }
 
 function routeOf(
-  ground: Ground,
+  dependencies: StepDependencies,
   { unit, trace, visit }: Pick<Walk, "unit" | "trace" | "visit">,
   inbound: Inbound,
 ): Promise<Route | Stop> {
-  const { hooks, accounts, drops } = ground;
+  const { hooks, accounts, drops } = dependencies;
   const isDroppedTo = (to: Address) => drops.cover(to, unit.events[0]?.acceptedAt ?? 0);
   const awayFrom = ({ channel, account }: Address) => accounts.away(channel, account);
   return routing(inbound, { hooks, trace, visit, isDropped: isDroppedTo, awayFrom });
@@ -74,23 +88,23 @@ function routeOf(
 
 /** Renders a text of the gateway itself. */
 function notice(
-  { accounts }: { readonly accounts: Pick<Ground["accounts"], "get"> },
+  { accounts }: { readonly accounts: Pick<StepDependencies["accounts"], "get"> },
   { trace }: { readonly trace: Trace },
-  said: Stop["say"],
+  stopReply: Stop["say"],
   more: {
     readonly previews?: readonly string[];
     readonly place?: Address | null;
     readonly shown?: string | undefined;
   } = {},
 ): Promise<readonly Saying[]> {
-  return renderNotice(said, { account: accounts.get, trace, ...more });
+  return renderNotice(stopReply, { account: accounts.get, trace, ...more });
 }
 
 /**
  * The accounts, with the one that the turn replies to as it was when the turn began: the configuration may lose it
  * during the turn, and the reply, which is rendered nevertheless, then waits in the outbox.
  */
-function accountDuringTurn({ get }: Ground["accounts"], { to }: Route): Ground["accounts"]["get"] {
+function accountDuringTurn({ get }: StepDependencies["accounts"], { to }: Route): StepDependencies["accounts"]["get"] {
   const atBegin = to === null ? undefined : get(to.channel, to.account);
   return (channel, account) =>
     get(channel, account) ?? (atBegin?.channel === channel && atBegin.id === account ? atBegin : undefined);
@@ -98,17 +112,17 @@ function accountDuringTurn({ get }: Ground["accounts"], { to }: Route): Ground["
 
 /** Runs the turn and renders what it says. */
 async function answer(
-  ground: Ground,
+  dependencies: StepDependencies,
   walk: Walk,
   { inbound: received, route }: { readonly inbound: Inbound; readonly route: Route },
-): Promise<Said> {
-  const { hooks, store, accounts, agents, gate, clock } = ground;
+): Promise<UnitResult> {
+  const { hooks, store, accounts, agents, gate, clock } = dependencies;
   const { unit, trace, visit, signal } = walk;
   const { to } = route;
   // It may have been closed while the turn waited for others of its session.
   if (to !== null) waitFor(() => accounts.away(to.channel, to.account));
   const account = accountDuringTurn(accounts, route);
-  const presence = ground.presenceFor(walk, received, route);
+  const presence = dependencies.presenceFor(walk, received, route);
   const hasFiles = received.media.length > 0 || received.replyTo?.media !== undefined;
   const inbound = hasFiles ? await agents.completeMedia(received, { route, visit, signal }) : received;
   const asSent = (reply: Reply, context: FormattingContext) => agents.asSent(reply, context, visit);
@@ -145,7 +159,7 @@ async function answer(
     });
     // Without a message of its preview, nothing of the reply is in the chat.
     const spoken = previews.length === 0 ? undefined : formatted.spoken;
-    return await say(ground, walk, {
+    return await say(dependencies, walk, {
       ending: { ...formatted.stop, ...place },
       sayings,
       inbound,
@@ -156,63 +170,63 @@ async function answer(
   }
   const { outcome, reason, reply, sayings } = formatted;
   // If the tap that removes texts from replies failed, the reply must not be shown.
-  const kept = reason === "formatting_failed" ? undefined : agents.keptReply(inbound, reply);
-  const ending = { outcome, reason, ...place, ...(kept === undefined ? {} : { reply: kept }) };
+  const stored = reason === "formatting_failed" ? undefined : agents.storedReply(inbound, reply);
+  const ending = { outcome, reason, ...place, ...(stored === undefined ? {} : { reply: stored }) };
   // The model has replied and is not called again; the sender learns that the reply could not be sent.
   const owed =
     outcome === "failed" ? apologyTo(reason, { inbound, to: route.to, isOwner: await isOwner(inbound) }) : undefined;
   const apology = await notice({ accounts: { get: account } }, walk, owed);
-  return await say(ground, walk, { ending, sayings: [...apology, ...sayings], inbound, route, reply, presence });
+  return await say(dependencies, walk, { ending, sayings: [...apology, ...sayings], inbound, route, reply, presence });
 }
 
 /**
  * Ends a unit that used up its attempts. The event is read once more, to find where an apology or a hook's summary
  * goes.
  */
-async function giveUp(ground: Ground, walk: Walk): Promise<Said> {
+async function giveUp(dependencies: StepDependencies, walk: Walk): Promise<UnitResult> {
   const { unit, trace, visit } = walk;
   // Reading it may be what kills the process, so it is tried once.
-  const found = unit.attempts === maxAttempts + 1 ? await findRoute(ground, walk) : undefined;
+  const found = unit.attempts === maxAttempts + 1 ? await findRoute(dependencies, walk) : undefined;
   if (found !== undefined) {
-    await ground.agents.readEarlierCalls(found.inbound, visit);
+    await dependencies.agents.readEarlierCalls(found.inbound, visit);
     traceTools(trace, visit);
   }
   // This one only gives up.
   const attempts = unit.attempts - 1;
   const ending = exhaustedEnding(trace, { attempts, route: found?.route });
-  const said = await sayGivenUp(ground, walk, ending, found);
+  const givenUp = await sayGivenUp(dependencies, walk, ending, found);
   // Reports count the attempts that were to end. Set only now, because the number limits how often the event is read.
   await walk.attempt.returns();
-  return said;
+  return givenUp;
 }
 
 async function sayGivenUp(
-  ground: Ground,
+  dependencies: StepDependencies,
   walk: Walk,
   ending: Ending,
   found: Awaited<ReturnType<typeof findRoute>>,
-): Promise<Said> {
+): Promise<UnitResult> {
   const { unit, visit } = walk;
-  if (found === undefined) return await say(ground, walk, { ending, sayings: [] });
+  if (found === undefined) return await say(dependencies, walk, { ending, sayings: [] });
   const { to } = found.route;
   const previews = unit.preview !== undefined && to !== null && isAt(unit.preview, to) ? unit.preview.messageIds : [];
-  const isOwner = await ground.gate.isOwner(found.inbound);
+  const isOwner = await dependencies.gate.isOwner(found.inbound);
   const apology = apologyTo(ending.reason, { inbound: found.inbound, to, uses: visit.get(toolCalls), isOwner });
-  return await say(ground, walk, {
+  return await say(dependencies, walk, {
     ending,
-    sayings: await notice(ground, walk, apology, { previews, place: to }),
+    sayings: await notice(dependencies, walk, apology, { previews, place: to }),
     ...found,
   });
 }
 
 /** Where a reply to the unit would go; `undefined` if nowhere, because the event is junk or was refused. */
 export async function findRoute(
-  ground: Ground,
+  dependencies: StepDependencies,
   { unit, trace, visit = new Visit() }: Pick<Walk, "unit" | "trace"> & { readonly visit?: Visit },
 ): Promise<{ readonly inbound: Inbound; readonly route: Route } | undefined> {
   const walk = { unit, trace, visit };
-  const inbound = await ingress(ground, walk);
-  if (isStop(inbound) || (await gating(ground, walk, inbound)) !== undefined) return undefined;
-  const route = await routeOf(ground, walk, inbound);
+  const inbound = await ingress(dependencies, walk);
+  if (isStop(inbound) || (await gating(dependencies, walk, inbound)) !== undefined) return undefined;
+  const route = await routeOf(dependencies, walk, inbound);
   return isStop(route) ? undefined : { inbound, route };
 }

@@ -6,7 +6,7 @@ import type { Store } from "./store.ts";
 
 const namespace = "core:drops";
 /** A drop without a running gateway waits for the next start. */
-const keptMs = 7 * 24 * 3_600_000;
+const retentionMs = 7 * 24 * 3_600_000;
 /**
  * How long a gateway applies a drop: long enough to look at every event, and no longer, so that an event that is
  * retried later runs.
@@ -35,7 +35,7 @@ const keyOf = ({ channel, account }: Omit<Drop, "at">) =>
   JSON.stringify(account === undefined ? [channel] : [channel, account]);
 
 export async function addDrop(store: Pick<Store, "set">, drop: Drop): Promise<void> {
-  await store.set(namespace, keyOf(drop), { ...drop }, { expiresAt: drop.at + keptMs, durable: true });
+  await store.set(namespace, keyOf(drop), { ...drop }, { expiresAt: drop.at + retentionMs, durable: true });
 }
 
 /** Called once the events have ended. */

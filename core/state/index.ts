@@ -34,7 +34,7 @@ export { nodeName } from "./node-name.ts";
 export { accountDuty, type NodeNote, type NodeReport, type Nodes, type NodeWatcher } from "./nodes.ts";
 export type { OutboxRow, OutboxState } from "./outbox-row.ts";
 export { isQueueKey, type Queue, queuePrefix } from "./queue-key.ts";
-export type { KeptMessage, KeptRow, Person, Removals } from "./removals.ts";
+export type { Person, Removals, StoredMessage, StoredRow } from "./removals.ts";
 export type { EventFilter, EventReport, PlatformId, SessionReport, StoreStats } from "./report.ts";
 export { type EventReportRow, eventReportOf, type StoredEventRow, storedEventOf } from "./rows.ts";
 export type { LastRecipient, SessionMessage, SessionRecord } from "./session.ts";

@@ -19,9 +19,9 @@ export function nodeName(
   directory: string,
   { configured, keep }: { readonly configured: string | undefined; readonly keep: boolean },
 ): string {
-  const kept = readName(directory);
-  const name = configured ?? kept ?? newName();
-  if (keep && name !== kept) writeWhole(prepareFile(directory, fileName), `${name}\n`);
+  const stored = readName(directory);
+  const name = configured ?? stored ?? newName();
+  if (keep && name !== stored) writeWhole(prepareFile(directory, fileName), `${name}\n`);
   return name;
 }
 

@@ -6,7 +6,7 @@ import type { PlatformId } from "./report.ts";
 export type Person = Required<PlatformId>;
 
 /** A stored transcript message and its location. */
-export interface KeptMessage {
+export interface StoredMessage {
   readonly id: number;
   readonly transcript: number;
   readonly session: string;
@@ -18,7 +18,7 @@ export interface KeptMessage {
 }
 
 /** A stored value of the key-value data. */
-export interface KeptRow {
+export interface StoredRow {
   readonly namespace: string;
   readonly key: string;
   readonly value: Json;
@@ -31,7 +31,10 @@ export interface Removals {
   /**
    * Transcript messages that contain the text or were written by one of the units, oldest first. Reads all transcripts.
    */
-  messagesAbout(about: { readonly text: string; readonly unitIds: readonly string[] }): Promise<readonly KeptMessage[]>;
+  messagesAbout(about: {
+    readonly text: string;
+    readonly unitIds: readonly string[];
+  }): Promise<readonly StoredMessage[]>;
   /** Durable. Removes messages of a transcript and replaces the content of others. */
   editTranscript(edit: {
     readonly transcript: number;
@@ -53,5 +56,5 @@ export interface Removals {
     chat: Person,
   ): Promise<{ readonly parts: number; readonly messageIds: number; readonly recipients: number }>;
   /** Key-value data of all namespaces whose key or value contains the text. */
-  rowsAbout(text: string): Promise<readonly KeptRow[]>;
+  rowsAbout(text: string): Promise<readonly StoredRow[]>;
 }

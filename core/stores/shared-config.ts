@@ -39,12 +39,12 @@ interface Base {
 
 /**
  * `same`: nothing had to be done. `pulled`: the file was changed. `pushed`: the store was changed. `invalid`: the file
- * has an error, so its edit is not shared. `kept`: the file with the former text, where another node's edit was faster
+ * has an error, so its edit is not shared. `copy`: the file with the former text, where another node's edit was faster
  * than that of this file.
  */
 export interface Synced {
   readonly what: "same" | "pulled" | "pushed" | "invalid";
-  readonly kept?: string;
+  readonly copy?: string;
 }
 
 export interface SharedConfig {
@@ -97,11 +97,11 @@ export function createSharedConfig({
   /** Resolves with `undefined` if the file was changed meanwhile. */
   async function pull(text: string | undefined, stored: Stored, isEdited: boolean): Promise<Synced | undefined> {
     const after = withLocalSettings(stored.text, text ?? "");
-    const kept = isEdited && text !== undefined && !hasLocalSettingsOnly(text) ? { kept: `${file}.replaced` } : {};
-    if (kept.kept !== undefined) await writeFile(kept.kept, text ?? "", { mode: 0o600 });
+    const saved = isEdited && text !== undefined && !hasLocalSettingsOnly(text) ? { copy: `${file}.replaced` } : {};
+    if (saved.copy !== undefined) await writeFile(saved.copy, text ?? "", { mode: 0o600 });
     if (after !== text && !(await replaceConfig(file, text, after))) return undefined;
     keepBase(stored.revision, after);
-    return { what: after === text ? "same" : "pulled", ...kept };
+    return { what: after === text ? "same" : "pulled", ...saved };
   }
 
   async function trySync(): Promise<Synced | undefined> {

@@ -28,7 +28,7 @@ export type {
 } from "./engine/options.ts";
 export { engineContract } from "./engine-contract.ts";
 export type { Ended } from "./host/endings.ts";
-export type { BeforeSend, Delivered, Said, SaidFile } from "./host/loopback.ts";
+export type { BeforeSend, Delivered, SayOptions, SentFile } from "./host/loopback.ts";
 export type { AccountState, ConfigurationProblem, TestHost, TestHostOptions, WebhookAnswer } from "./host/options.ts";
 export { createTestHost } from "./host/test-host.ts";
 export type { ExpectedEnd, TestHostMatchers } from "./matchers.ts";

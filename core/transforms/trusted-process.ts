@@ -30,7 +30,7 @@ export interface Child {
   usedAt: number;
 }
 
-const keptComplaint = 4_096;
+const maxComplaint = 4_096;
 /** A process that does not answer a ping within this time is held up by code that computes. */
 const pingMs = 250;
 
@@ -83,7 +83,7 @@ export function forkModule(
     onMessage(forked.stderr, "data", {
       ...{ source, fault, check: asBytes },
       handle(chunk) {
-        complaint = (complaint + chunk.toString()).slice(-keptComplaint);
+        complaint = (complaint + chunk.toString()).slice(-maxComplaint);
         printLines("warn", chunk);
       },
     });

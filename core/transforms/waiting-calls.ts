@@ -67,14 +67,14 @@ export function createWaitingCalls(): WaitingCalls {
     modules: () => [...queues].map(([module, [oldest]]) => ({ module, since: oldest?.since ?? 0 })),
     giveUp(now) {
       for (const [module, queue] of queues) {
-        const { late = [], kept = [] } = Object.groupBy(queue, ({ since }) =>
-          now - since >= waitMs ? "late" : "kept",
+        const { late = [], waiting = [] } = Object.groupBy(queue, ({ since }) =>
+          now - since >= waitMs ? "late" : "waiting",
         );
         for (const { reject } of late)
           reject(new TransformError("timeout", `It waited ${waitMs / 1_000} s for a free thread`));
         count -= late.length;
-        if (kept.length === 0) queues.delete(module);
-        else queues.set(module, kept);
+        if (waiting.length === 0) queues.delete(module);
+        else queues.set(module, waiting);
       }
     },
     takeAll() {

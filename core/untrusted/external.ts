@@ -102,14 +102,14 @@ export function wrapToolText(content: ExternalContent): string {
 }
 
 function wrapped(
-  said: string,
+  introduction: string,
   { source, id = randomBytes(markBytes).toString("hex"), metadata = {} }: ExternalContent,
   text: string,
 ): string {
   const facts = Object.entries({ Source: source, ...metadata }).map(
     ([name, value]) => `${oneLine(name)}: ${oneLine(value)}`,
   );
-  return `${said}\n${begin(id)}\n${facts.join("\n")}\n---\n${text}\n${end(id)}`;
+  return `${introduction}\n${begin(id)}\n${facts.join("\n")}\n---\n${text}\n${end(id)}`;
 }
 
 /** A text from outside that is shown without a wrapper, such as the description of a tool. */

@@ -6,7 +6,7 @@ export { handedResult } from "./endpoint/handed-result.ts";
 export { createRecordings, type Recordings } from "./endpoint/recordings.ts";
 export { createRefusals } from "./endpoint/refusals.ts";
 export { createRepetitions } from "./endpoint/repetitions.ts";
-export { createResults, keptReply, type Results } from "./endpoint/results.ts";
+export { createResults, type Results, storedReply } from "./endpoint/results.ts";
 export { absentOf, parseHookEvent } from "./endpoint/run-inbound.ts";
 export { addShownChallenge } from "./endpoint/shown-challenges.ts";
 export { createAccept } from "./endpoint/without-secrets.ts";

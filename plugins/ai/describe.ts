@@ -21,15 +21,15 @@ export async function describeImage(
     messages: [{ role: "user" as const, text: question, media: [{ kind: "image" as const, ref: "", ...image }] }],
     tools: [],
   };
-  let said = "";
+  let described = "";
   try {
     for await (const event of runTurn(turn, signal, { ...options, maxSteps: 1, needsFiles: true })) {
-      if (event.type === "restart") said = "";
-      if (event.type === "text") said += event.delta;
+      if (event.type === "restart") described = "";
+      if (event.type === "text") described += event.delta;
     }
   } catch (thrown) {
     if (thrown instanceof EngineError && thrown.reason === "model_takes_no_files") return undefined;
     throw thrown;
   }
-  return said;
+  return described;
 }

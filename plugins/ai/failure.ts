@@ -25,7 +25,7 @@ export interface Failure {
   /** True if every other model of the provider would fail as well, such as for a wrong key. */
   readonly wholeProvider?: boolean;
   /** All that the server said, for finding out what it refuses. Never shown: it may contain a secret. */
-  readonly said?: string;
+  readonly details?: string;
   /** Milliseconds that the server asked us to wait; `undefined` if it did not. */
   readonly waitMs?: number;
 }
@@ -70,14 +70,14 @@ function textsIn(value: unknown, depth = 0): string {
 }
 
 /** Longer texts are cut: servers may repeat the whole request. */
-const mostSaid = 65_536;
+const maxDetails = 65_536;
 
-function allSaid(body: unknown): { readonly said?: string } {
-  if (typeof body !== "string") return body === undefined ? {} : { said: textsIn(body).slice(0, mostSaid) };
+function detailsOf(body: unknown): { readonly details?: string } {
+  if (typeof body !== "string") return body === undefined ? {} : { details: textsIn(body).slice(0, maxDetails) };
   try {
-    return { said: textsIn(JSON.parse(body)).slice(0, mostSaid) };
+    return { details: textsIn(JSON.parse(body)).slice(0, maxDetails) };
   } catch {
-    return { said: body.slice(0, mostSaid) };
+    return { details: body.slice(0, maxDetails) };
   }
 }
 
@@ -118,8 +118,8 @@ function waitOf(headers: Readonly<Record<string, string>> | undefined): number |
 const unitMs: Readonly<Record<string, number>> = { ms: 1, milli: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
 /** The wait that a message names, such as "Please try again in 6.2s"; `undefined` if it names none. */
-function waitIn(said: string): number | undefined {
-  const [, number, unit = ""] = /\b(?:try again|retry) in (\d+(?:\.\d+)?) ?(ms|milli|s|m|h)/i.exec(said) ?? [];
+function waitIn(details: string): number | undefined {
+  const [, number, unit = ""] = /\b(?:try again|retry) in (\d+(?:\.\d+)?) ?(ms|milli|s|m|h)/i.exec(details) ?? [];
   return number === undefined ? undefined : Number(number) * (unitMs[unit.toLowerCase()] ?? 1_000);
 }
 
@@ -141,8 +141,8 @@ const saysNoCredit =
   /\bcredit balance is too low|\binsufficient[ _-](?:account[ _-])?(?:balance|credits?|funds|quota)\b/i;
 
 /** A rate limit is over soon, even if its message links to a page about billing. */
-function saysQuota(said: string): boolean {
-  return waitIn(said) === undefined && /quota|billing|credit/i.test(said.replace(/https?:\/\/\S+/g, ""));
+function saysQuota(details: string): boolean {
+  return waitIn(details) === undefined && /quota|billing|credit/i.test(details.replace(/https?:\/\/\S+/g, ""));
 }
 
 /** The words are the reason: a content filter, a moderation or a policy. */
@@ -168,21 +168,21 @@ function whichKey({ providerId, provider: { apiKey }, baseUrl }: Target): string
   return `Remove the user from ${settings}.baseUrl: it is sent in place of apiKey.`;
 }
 
-function byStatus(status: number, said: string, target: Target): EngineError {
+function byStatus(status: number, details: string, target: Target): EngineError {
   const { providerId, modelId } = target;
   const at = `${providerId} at ${shownUrl(target.baseUrl)}`;
-  const because = said === "" ? "" : `: ${said}`;
+  const because = details === "" ? "" : `: ${details}`;
   const settings = `models.providers.${providerId}`;
   const isMalformed = status === 400 || status === 422;
   // A provider of many models reports the moderation of one of them by 403.
-  if ((isMalformed || status === 403 || status === 451) && saysContent.test(said)) {
+  if ((isMalformed || status === 403 || status === 451) && saysContent.test(details)) {
     const hint = "Write the message in other words, or choose another model.";
     return new EngineError("model_content_refused", {
       detail: `${at} refused the content of the request (${status})${because}`,
       hint,
     });
   }
-  if (status === 401 || status === 403 || (isMalformed && saysKeyWrong.test(said))) {
+  if (status === 401 || status === 403 || (isMalformed && saysKeyWrong.test(details))) {
     return new EngineError("model_unauthorized", {
       detail: `${at} rejects the key (${status})${because}`,
       hint: whichKey(target),
@@ -194,8 +194,8 @@ function byStatus(status: number, said: string, target: Target): EngineError {
       hint: `Check the name of the model, and ${settings}.baseUrl, which usually ends in /v1.`,
     });
   }
-  if (status === 429 || status === 402 || (isMalformed && saysNoCredit.test(said))) {
-    return status !== 429 || saysQuota(said)
+  if (status === 429 || status === 402 || (isMalformed && saysNoCredit.test(details))) {
+    return status !== 429 || saysQuota(details)
       ? new EngineError("model_quota", {
           detail: `${at} says that the quota is used up (${status})${because}`,
           hint: "Check the account there.",
@@ -206,7 +206,7 @@ function byStatus(status: number, said: string, target: Target): EngineError {
           retryable: true,
         });
   }
-  if (status === 413 || saysContextFull.test(said))
+  if (status === 413 || saysContextFull.test(details))
     return contextFull(`The conversation is too long for ${modelId} (${status})${because}`);
   if (status >= 500 || status === 408) {
     return new EngineError("model_unavailable", {
@@ -264,15 +264,15 @@ export function explain(thrown: unknown, target: Target): Failure {
     new EngineError(reason, { detail, hint, retryable: true, cause: thrown });
   if (thrown instanceof EngineError) return { error: thrown, unreachable: false };
   if (isCallError(thrown) && thrown.statusCode !== undefined && thrown.statusCode >= 400) {
-    const said = clean(bodyMessage(thrown.responseBody), target);
-    const waitMs = waitOf(thrown.responseHeaders) ?? waitIn(said);
-    const error = byStatus(thrown.statusCode, said, target);
+    const serverDetail = clean(bodyMessage(thrown.responseBody), target);
+    const waitMs = waitOf(thrown.responseHeaders) ?? waitIn(serverDetail);
+    const error = byStatus(thrown.statusCode, serverDetail, target);
     const wholeProvider = concernsProvider(error.reason, thrown.statusCode);
     return {
       error,
       unreachable: false,
       wholeProvider,
-      ...allSaid(thrown.responseBody),
+      ...detailsOf(thrown.responseBody),
       ...(waitMs === undefined ? {} : { waitMs }),
     };
   }
@@ -285,8 +285,8 @@ export function explain(thrown: unknown, target: Target): Failure {
   }
   if (name === "AI_JSONParseError") return { error: garbled(thrown, target), unreachable: false };
   const body = bodyOf(thrown);
-  const said = clean(bodyMessage(body), target);
-  if (body !== undefined && said === "") return { error: garbled(thrown, target), unreachable: false };
+  const serverDetail = clean(bodyMessage(body), target);
+  if (body !== undefined && serverDetail === "") return { error: garbled(thrown, target), unreachable: false };
   if (name === "AI_APICallError" || thrown instanceof TypeError) {
     const reason = clean(networkReason(thrown), target);
     const hint = `Start that server, or correct models.providers.${target.providerId}.baseUrl.`;
@@ -297,11 +297,11 @@ export function explain(thrown: unknown, target: Target): Failure {
     };
   }
   // Some servers begin a stream before they look at the request, and send the error in it.
-  const reason = said === "" ? clean(messageOf(thrown), target) : said;
+  const reason = serverDetail === "" ? clean(messageOf(thrown), target) : serverDetail;
   if (saysContextFull.test(reason))
     return { error: contextFull(`The conversation is too long for ${target.modelId}: ${reason}`), unreachable: false };
   const error = fail("model_failed", `${at} failed: ${reason}`, whereToLook(thrown, target));
-  return { error, unreachable: false, ...allSaid(body ?? (thrown instanceof Error ? undefined : thrown)) };
+  return { error, unreachable: false, ...detailsOf(body ?? (thrown instanceof Error ? undefined : thrown)) };
 }
 
 /** How long to wait before asking the same model again, in milliseconds; `undefined` if that is not worthwhile. */

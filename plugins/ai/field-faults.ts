@@ -8,9 +8,9 @@ const unknown =
   /unknown|unrecogni[sz]ed|unexpected|unsupported|not supported|not support|not permitted|not allowed|extra (?:inputs|fields)|additional propert|cannot find field|not a valid (?:field|parameter)|no such field/i;
 
 /** A field of the request that has to be left out; `undefined`: the refusal says nothing of one. */
-export function fieldFault({ error, said }: Pick<Failure, "error" | "said">): string | undefined {
+export function fieldFault({ error, details }: Pick<Failure, "error" | "details">): string | undefined {
   if (error.reason !== "model_refused" && error.reason !== "model_failed") return undefined;
-  const text = `${error.message}\n${said ?? ""}`;
+  const text = `${error.message}\n${details ?? ""}`;
   return unknown.test(text)
     ? optional.find((field) => new RegExp(`(?<![\\w])${field}(?![\\w])`).test(text))
     : undefined;

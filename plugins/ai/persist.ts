@@ -80,7 +80,7 @@ function withTools(call: ModelCall, tools: readonly Tool[]): ModelCall {
 /** Tools that a refusal named, until the next answer shows whether they were at fault. */
 interface Blamed {
   readonly definitions: readonly string[];
-  readonly said: string;
+  readonly refusalText: string;
   /** By their place in the request, where the next tool stands by now. */
   readonly byPlace: boolean;
 }
@@ -224,14 +224,14 @@ class Persisting {
     rememberRefused(memory, refused, reason);
     if (fault.kind === "named") {
       const definitions = [...(this.#blamed?.definitions ?? []), ...refused.map(definitionOf)];
-      this.#blamed = { definitions, said: said(failure), byPlace: fault.byPlace };
+      this.#blamed = { definitions, refusalText: refusalOf(failure), byPlace: fault.byPlace };
     }
     return refused.length > 0;
   }
 
   /** The server refuses in the same words without the tool that it named. */
   #isUnchanged(failure: Failure): boolean {
-    return this.#blamed !== undefined && !this.#blamed.byPlace && this.#blamed.said === said(failure);
+    return this.#blamed !== undefined && !this.#blamed.byPlace && this.#blamed.refusalText === refusalOf(failure);
   }
 
   /** The tools were not at fault: the request is refused without them, too. */
@@ -269,7 +269,7 @@ class Persisting {
   }
 }
 
-const said = ({ error, said: body }: Failure): string => body ?? error.message;
+const refusalOf = ({ error, details: body }: Failure): string => body ?? error.message;
 
 /** How long to wait before another attempt, in milliseconds; `undefined`: there is none. */
 export function waitBefore(

@@ -27,15 +27,15 @@ export async function renderMessages(messages: EngineTurn["messages"]): Promise<
     const attachments = role === "user" ? await readAttachments(media) : [];
     if (text === "" && attachments.length === 0) continue;
     const as = role === "assistant" ? "assistant" : "user";
-    const said = role === "system" ? `[system note] ${text}` : text;
+    const content = role === "system" ? `[system note] ${text}` : text;
     const last = passages.at(-1);
     if (last?.role === as) {
       passages[passages.length - 1] = {
         role: as,
-        text: `${last.text}\n\n${said}`,
+        text: `${last.text}\n\n${content}`,
         attachments: [...last.attachments, ...attachments],
       };
-    } else passages.push({ role: as, text: said, attachments });
+    } else passages.push({ role: as, text: content, attachments });
   }
   // The SDK refuses a list without messages, because it asks the model nothing.
   if (passages.length === 0) passages.push({ role: "user", text: "[an empty message]", attachments: [] });

@@ -7,7 +7,7 @@ export function withoutFields(
 ): { readonly [field: string]: unknown } {
   if (fields.size === 0) return body;
   const { max_tokens: most, ...rest } = body;
-  const kept = Object.fromEntries(Object.entries(rest).filter(([field]) => !fields.has(field)));
-  if (most === undefined) return kept;
-  return { ...kept, ...(fields.has("max_tokens") ? { max_completion_tokens: most } : { max_tokens: most }) };
+  const remaining = Object.fromEntries(Object.entries(rest).filter(([field]) => !fields.has(field)));
+  if (most === undefined) return remaining;
+  return { ...remaining, ...(fields.has("max_tokens") ? { max_completion_tokens: most } : { max_tokens: most }) };
 }

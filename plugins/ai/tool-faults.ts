@@ -40,21 +40,21 @@ const wrongTool = /\b(?:tools?|functions?|names?|schemas?|parameters?|propert(?:
 const declarations = /function_?declarations?['"]?\]?\s*[.,[(]\s*['"]?(\d+)/gi;
 const places = /(?:^|[^\w-])(?:body['"]?\s*[.,]\s*['"]?|toolconfig\.)?tools['"]?\]?\s*[.,[(]\s*['"]?(\d+)/gi;
 
-function atPlaces(said: string, pattern: RegExp, all: readonly Tool[]): readonly Tool[] {
-  return [...said.matchAll(pattern)].flatMap(([, index]) => all[Number(index)] ?? []);
+function atPlaces(details: string, pattern: RegExp, all: readonly Tool[]): readonly Tool[] {
+  return [...details.matchAll(pattern)].flatMap(([, index]) => all[Number(index)] ?? []);
 }
 
-function named(said: string, all: readonly Tool[]): readonly Tool[] {
-  return all.filter(({ name }) => new RegExp(`(?<![\\w-])${name.replace(/[^\w-]/g, "\\$&")}(?![\\w-])`).test(said));
+function named(details: string, all: readonly Tool[]): readonly Tool[] {
+  return all.filter(({ name }) => new RegExp(`(?<![\\w-])${name.replace(/[^\w-]/g, "\\$&")}(?![\\w-])`).test(details));
 }
 
 /** What the refusal of a request with these tools says about them; `undefined`: nothing. */
 export function toolFault(
-  { error, said }: Pick<Failure, "error" | "said">,
+  { error, details }: Pick<Failure, "error" | "details">,
   all: readonly Tool[],
 ): ToolFault | undefined {
   if (all.length === 0 || !reasons.has(error.reason)) return undefined;
-  const text = `${error.message}\n${said ?? ""}`;
+  const text = `${error.message}\n${details ?? ""}`;
   if (tooMany.test(text)) {
     const [, count] = most.exec(text) ?? [];
     return { kind: "too-many", ...(count !== undefined && { most: Number(count) }) };

@@ -35,11 +35,11 @@ export function toolOutput(result: unknown): Output {
   if (!hasMedia(result))
     return typeof result === "string" ? { type: "text", value: result } : { type: "json", value: result as Json };
   const { text, json, media } = result;
-  const said = [...(text === undefined ? [] : [text]), ...(json === undefined ? [] : [JSON.stringify(json)])];
+  const texts = [...(text === undefined ? [] : [text]), ...(json === undefined ? [] : [JSON.stringify(json)])];
   return {
     type: "content",
     value: [
-      ...said.map((one) => ({ type: "text" as const, text: one })),
+      ...texts.map((one) => ({ type: "text" as const, text: one })),
       ...media.map(({ mimeType, data }) =>
         isSendable(mimeType)
           ? ({ type: "file", data: { type: "data", data }, mediaType: mimeType } satisfies File)
@@ -54,11 +54,11 @@ function apart(result: Result): { readonly result: Result; readonly files: reado
   if (result.output.type !== "content") return { result, files: [] };
   const files = result.output.value.filter((part): part is File => part.type === "file");
   if (files.length === 0) return { result, files };
-  const said = result.output.value.flatMap((part) => (part.type === "text" ? [part.text] : []));
+  const texts = result.output.value.flatMap((part) => (part.type === "text" ? [part.text] : []));
   const note =
     `[${files.length === 1 ? "The file" : `The ${files.length} files`} of this result ` +
     `follow${files.length === 1 ? "s" : ""} the results.]`;
-  return { result: { ...result, output: { type: "text", value: [...said, note].join("\n") } }, files };
+  return { result: { ...result, output: { type: "text", value: [...texts, note].join("\n") } }, files };
 }
 
 /**

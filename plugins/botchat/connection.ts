@@ -14,7 +14,7 @@ import type { AccountOptions } from "./options.ts";
 import { createProbe } from "./probe.ts";
 import { resolveRecipient } from "./recipient.ts";
 import { createChatCalls } from "./send/chat-calls.ts";
-import { createKeptLimits } from "./send/flood-waits.ts";
+import { createStoredLimits } from "./send/flood-waits.ts";
 import { createKeyboards } from "./send/keyboards.ts";
 import { createReach } from "./send/reach.ts";
 import { renderReply } from "./send/render.ts";
@@ -46,7 +46,7 @@ export function createConnection(account: ChannelAccount<AccountOptions>): Chann
   const signal = AbortSignal.any([closing, stop.signal]);
   const intakeStop = new AbortController();
   const intakeSignal = AbortSignal.any([signal, intakeStop.signal]);
-  const { limits, applyWaits } = createKeptLimits(account, botId);
+  const { limits, applyWaits } = createStoredLimits(account, botId);
   const shown = createShown();
   const reach = createReach(account.calling);
   const transport = createTransport({

@@ -16,8 +16,8 @@ function createIdentityFile(directory: string) {
   return {
     read(botId: string): string | undefined {
       try {
-        const kept = record(JSON.parse(readFileSync(file, "utf8")) as Json);
-        return kept?.id === botId ? text(kept.username) : undefined;
+        const stored = record(JSON.parse(readFileSync(file, "utf8")) as Json);
+        return stored?.id === botId ? text(stored.username) : undefined;
       } catch {
         return undefined;
       }

@@ -62,8 +62,8 @@ export function createStickers(options: {
   /** Reads and writes the file without interruption, because the accounts of a process share it. */
   function keep(uniqueId: string, sticker: KnownSticker): void {
     const { [uniqueId]: _before, ...others } = read();
-    const kept = Object.entries(others).slice(-(mostStickers - 1));
-    const stickers = Object.fromEntries([...kept, [uniqueId, sticker]]);
+    const newest = Object.entries(others).slice(-(mostStickers - 1));
+    const stickers = Object.fromEntries([...newest, [uniqueId, sticker]]);
     const temporary = `${file}.${randomBytes(6).toString("hex")}`;
     try {
       writeFileSync(temporary, `${JSON.stringify({ version: 1, stickers }, null, 2)}\n`, {

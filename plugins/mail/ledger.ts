@@ -5,7 +5,7 @@ import type { Hour } from "./hour.ts";
 import type { Cursor } from "./source.ts";
 
 /** How long a handled mail is remembered. */
-const keptSeconds = 30 * 86_400;
+const retentionSeconds = 30 * 86_400;
 
 export interface Progress {
   readonly cursor: Cursor;
@@ -47,7 +47,7 @@ export function createLedger({ store }: Pick<PluginHost, "store">, source: strin
       return messageId !== undefined && (await store.get(keyOf("message", messageId))) !== null;
     },
     async note({ id, messageId }) {
-      const options = { ttlSeconds: keptSeconds };
+      const options = { ttlSeconds: retentionSeconds };
       await Promise.all([
         store.set(keyOf("mail", id), true, options),
         messageId === undefined ? undefined : store.set(keyOf("message", messageId), true, options),

@@ -131,12 +131,12 @@ export function createLooks(
       const wasAway = host.now() - Math.max(progress.lastSync, progress.pausedUntil ?? 0, lastLook) > hourMs;
       let found = await unknownOf(changes.found);
       if (wasAway && found.length > maxCatchUp) {
-        const kept = new Set((await source.newest?.(found, maxCatchUp)) ?? found.slice(found.length - maxCatchUp));
+        const newest = new Set((await source.newest?.(found, maxCatchUp)) ?? found.slice(found.length - maxCatchUp));
         progress = await leaveOut(
           progress,
-          found.filter((one) => !kept.has(one)),
+          found.filter((one) => !newest.has(one)),
         );
-        found = found.filter((one) => kept.has(one));
+        found = found.filter((one) => newest.has(one));
       }
       for (const one of found) {
         if (signal.aborted) return { waitMs: 0 };

@@ -75,10 +75,10 @@ async function openProgram(
   connect: Connect,
 ): Promise<Connection> {
   const answers = createAnswers();
-  const said: string[] = [];
+  const printed: string[] = [];
   let isOpen = false;
   const onLine: ConnectionEvents["onLine"] = (line, from) => {
-    if (!isOpen && said.length < 20) said.push(line);
+    if (!isOpen && printed.length < 20) printed.push(line);
     events.onLine(line, from);
   };
 
@@ -101,7 +101,7 @@ async function openProgram(
       if (fault !== undefined) throw fault;
       if (!discovers && [...causesOf(thrown)].some(({ code }) => unknownMethod.includes(code)))
         return await attempt(true);
-      throw greetingFault(thrown, `${definition.command} started${lastWords(said)}`, hide);
+      throw greetingFault(thrown, `${definition.command} started${lastWords(printed)}`, hide);
     }
     isOpen = true;
     const closed = transport.onclose;

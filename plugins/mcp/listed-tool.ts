@@ -32,10 +32,10 @@ export function listedTool(
     JSON.parse(JSON.stringify(inputSchema)) as Json,
   ) as GivenTool["inputSchema"];
   const texts = [description, title].map((text) => cleanText(hide(text ?? "")));
-  const said = texts.find((text) => text.trim() !== "") ?? `The tool ${cleanText(name)}.`;
+  const summary = texts.find((text) => text.trim() !== "") ?? `The tool ${cleanText(name)}.`;
   return {
     name,
-    description: said.slice(0, longestDescription).toWellFormed(),
+    description: summary.slice(0, longestDescription).toWellFormed(),
     parameters: { ...schema, type: "object", properties: schema.properties ?? {} },
     readOnly: annotations?.readOnlyHint === true,
   };

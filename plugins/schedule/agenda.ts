@@ -7,7 +7,7 @@ import { createBook, type Entry, type Faulty, type Names } from "./book.ts";
 import { createEndings } from "./ending.ts";
 import { type Run, runEvent } from "./event.ts";
 import { judge } from "./judge.ts";
-import type { Kept, Plan } from "./plan.ts";
+import type { Plan, StoredPlan } from "./plan.ts";
 import { createQueue } from "./queue.ts";
 import type { Schedules } from "./section.ts";
 
@@ -25,7 +25,7 @@ export interface Agenda {
    * Adds a reminder or replaces what is kept of a plan. `change` returns `undefined` to leave it as it is, `null` to
    * remove it.
    */
-  change(key: string, change: (kept: Kept | null) => Kept | null | undefined): Promise<void>;
+  change(key: string, change: (stored: StoredPlan | null) => StoredPlan | null | undefined): Promise<void>;
   /** Submits a run that was not planned. Resolves with the event's id. */
   runNow(plan: Plan, id: string): Promise<string>;
   close(): void;
@@ -73,8 +73,8 @@ export function createAgenda({ host, section, names }: AgendaOptions): Agenda {
 
   async function refresh(isEdited: boolean): Promise<void> {
     await book.read({ isEdited });
-    for (const { plan, kept } of entries.values())
-      if (kept.last !== undefined && kept.last.outcome === undefined) endings.follow(plan, kept.last.eventId);
+    for (const { plan, stored } of entries.values())
+      if (stored.last !== undefined && stored.last.outcome === undefined) endings.follow(plan, stored.last.eventId);
     arm();
   }
 
@@ -105,8 +105,8 @@ export function createAgenda({ host, section, names }: AgendaOptions): Agenda {
     clearTimeout(timer);
     if (isClosed) return;
     void watch().catch(failed);
-    const dues = [...entries.values()].flatMap(({ kept }) =>
-      kept.due === null || kept.paused === true ? [] : [kept.due],
+    const dues = [...entries.values()].flatMap(({ stored }) =>
+      stored.due === null || stored.paused === true ? [] : [stored.due],
     );
     if (dues.length === 0) return;
     const wait = inMs ?? dues.reduce((first, due) => Math.min(first, due)) - host.now();
@@ -115,11 +115,11 @@ export function createAgenda({ host, section, names }: AgendaOptions): Agenda {
 
   async function fireDue(): Promise<void> {
     const now = host.now();
-    const isDue = ({ kept }: Entry) => kept.due !== null && kept.due <= now && kept.paused !== true;
+    const isDue = ({ stored }: Entry) => stored.due !== null && stored.due <= now && stored.paused !== true;
     // Of a chat's reminders, the earlier one is sent first, and of those for one time the one that was set first.
     const due = [...entries.values()]
       .filter(isDue)
-      .sort((a, b) => (a.kept.due ?? 0) - (b.kept.due ?? 0) || a.kept.anchor - b.kept.anchor);
+      .sort((a, b) => (a.stored.due ?? 0) - (b.stored.due ?? 0) || a.stored.anchor - b.stored.anchor);
     if (due.length === 0) return arm();
     if (!(await host.takeDuty("schedules"))) {
       // Another gateway submits them: what it has done is in the store.
@@ -130,9 +130,9 @@ export function createAgenda({ host, section, names }: AgendaOptions): Agenda {
     arm();
   }
 
-  async function fire({ plan, kept }: Entry, now: number): Promise<void> {
-    const fresh = (await host.store.get(plan.key)) as unknown as Kept | null;
-    if (fresh === null || fresh.due !== kept.due || fresh.paused === true) return await readOne(plan.key);
+  async function fire({ plan, stored }: Entry, now: number): Promise<void> {
+    const fresh = (await host.store.get(plan.key)) as unknown as StoredPlan | null;
+    if (fresh === null || fresh.due !== stored.due || fresh.paused === true) return await readOne(plan.key);
     const { due } = fresh;
     if (due === null) return;
     const isRunning =
@@ -166,7 +166,7 @@ export function createAgenda({ host, section, names }: AgendaOptions): Agenda {
         const run: Run = { planned: host.now(), by: `run:${id}` };
         const { eventId } = await host.receive(runEvent(plan, run));
         const last = { planned: run.planned, at: run.planned, eventId };
-        await book.change(plan.key, (kept) => (kept === null ? undefined : { ...kept, last }));
+        await book.change(plan.key, (stored) => (stored === null ? undefined : { ...stored, last }));
         endings.follow(plan, eventId);
         return eventId;
       }),

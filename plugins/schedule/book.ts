@@ -1,13 +1,13 @@
 /** The plans that this gateway knows: those of the configuration and of the store, each with what is kept of it. */
 import type { Json, PluginHost } from "service-gateway/sdk";
 import { checkSchedules, type Found, type Known } from "./check.ts";
-import { fingerprint, type Kept, type Plan, planOf, reminderPrefix, schedulePrefix } from "./plan.ts";
+import { fingerprint, type Plan, planOf, reminderPrefix, type StoredPlan, schedulePrefix } from "./plan.ts";
 import type { Schedules } from "./section.ts";
 import { nextAfter } from "./times.ts";
 
 export interface Entry {
   readonly plan: Plan;
-  readonly kept: Kept;
+  readonly stored: StoredPlan;
 }
 
 /** A schedule that does not run because of its settings. */
@@ -31,12 +31,12 @@ export interface Book {
   /** Reads what is kept of one plan. */
   readOne(key: string): Promise<void>;
   /** Changes what is kept of one plan, or of one that is not known yet. */
-  change(key: string, change: (kept: Kept | null) => Kept | null | undefined): Promise<void>;
+  change(key: string, change: (stored: StoredPlan | null) => StoredPlan | null | undefined): Promise<void>;
 }
 
 const isEntry = (key: string) => key.startsWith(schedulePrefix) || key.startsWith(reminderPrefix);
 
-const jsonOf = (kept: Kept): Json => JSON.parse(JSON.stringify(kept)) as Json;
+const jsonOf = (stored: StoredPlan): Json => JSON.parse(JSON.stringify(stored)) as Json;
 
 export function createBook({
   host,
@@ -63,22 +63,22 @@ export function createBook({
   }
 
   /** What is kept of a plan, for the times that it has now. */
-  function upToDate(plan: Plan, kept: Kept | null): Kept {
+  function upToDate(plan: Plan, stored: StoredPlan | null): StoredPlan {
     const now = host.now();
     const times = fingerprint(plan);
-    const anchor = kept?.times === times ? kept.anchor : now;
+    const anchor = stored?.times === times ? stored.anchor : now;
     // A single time that has passed since it was written may still be made up.
-    const isNewAt = "at" in plan.times && kept?.times !== times;
+    const isNewAt = "at" in plan.times && stored?.times !== times;
     const next = nextAfter(plan, isNewAt ? 0 : now, anchor);
     // An edit, or a clock that was set back: the runs that took place meanwhile keep their keys, and are not repeated.
-    if (kept?.times === times && (kept.due === null || next === null || kept.due <= next)) return kept;
-    return { ...kept, times, anchor, due: next };
+    if (stored?.times === times && (stored.due === null || next === null || stored.due <= next)) return stored;
+    return { ...stored, times, anchor, due: next };
   }
 
   async function readOne(key: string): Promise<void> {
-    const kept = (await host.store.get(key)) as unknown as Kept | null;
-    const plan = kept?.plan ?? entries.get(key)?.plan;
-    if (kept !== null && plan !== undefined) entries.set(key, { plan, kept });
+    const stored = (await host.store.get(key)) as unknown as StoredPlan | null;
+    const plan = stored?.plan ?? entries.get(key)?.plan;
+    if (stored !== null && plan !== undefined) entries.set(key, { plan, stored });
     else entries.delete(key);
   }
 
@@ -88,15 +88,16 @@ export function createBook({
     async read({ isEdited }) {
       const wanted = await plans();
       const all = (await host.store.list()).filter(({ key }) => isEntry(key));
-      const stored = new Map(all.map(({ key, value }) => [key, value as unknown as Kept] as const));
+      const stored = new Map(all.map(({ key, value }) => [key, value as unknown as StoredPlan] as const));
       const reminders = [...stored].flatMap(([key, { plan }]) => (plan === undefined ? [] : [[key, plan] as const]));
       entries.clear();
       for (const [key, plan] of [...wanted, ...reminders]) {
         const before = stored.get(key) ?? null;
-        const kept = upToDate(plan, before);
-        entries.set(key, { plan, kept });
+        const current = upToDate(plan, before);
+        entries.set(key, { plan, stored: current });
         const isUnchanged = (value: Json | null) => JSON.stringify(value) === JSON.stringify(before);
-        if (kept !== before) await host.store.update(key, (value) => (isUnchanged(value) ? jsonOf(kept) : undefined));
+        if (current !== before)
+          await host.store.update(key, (value) => (isUnchanged(value) ? jsonOf(current) : undefined));
       }
       if (!isEdited) return;
       // What is kept of a schedule that was removed or switched off would look like missed runs when it comes back.
@@ -107,7 +108,7 @@ export function createBook({
     readOne,
     async change(key, change) {
       await host.store.update(key, (value) => {
-        const next = change(value as unknown as Kept | null);
+        const next = change(value as unknown as StoredPlan | null);
         return next === undefined || next === null ? next : jsonOf(next);
       });
       await readOne(key);

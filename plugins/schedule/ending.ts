@@ -1,6 +1,6 @@
 /** Follows runs to their end, and reports failures: the first of a row, and each tenth. */
 import { escapeMarkdown, type PluginHost } from "service-gateway/sdk";
-import { type Kept, type LastRun, type Plan, titleOf } from "./plan.ts";
+import { type LastRun, type Plan, type StoredPlan, titleOf } from "./plan.ts";
 
 const tellEach = 10;
 /**
@@ -51,20 +51,24 @@ export function createEndings(options: {
     let failures = 0;
     let isNoted = false;
     await host.store.update(plan.key, (value) => {
-      const kept = value as unknown as Kept | null;
+      const stored = value as unknown as StoredPlan | null;
       failures = 0;
       isNoted = false;
       // Another gateway has noted it, or a newer run has taken its place.
-      if (kept?.last === undefined || kept.last.eventId !== eventId || kept.last.outcome !== undefined)
+      if (stored?.last === undefined || stored.last.eventId !== eventId || stored.last.outcome !== undefined)
         return undefined;
       isNoted = true;
       // A reminder is over after its last run.
-      const isOver = kept.plan !== undefined && kept.due === null;
-      const { failures: before = 0, ...rest } = kept;
+      const isOver = stored.plan !== undefined && stored.due === null;
+      const { failures: before = 0, ...rest } = stored;
       const isFailed = (outcome === "failed" || outcome === "refused") && reason !== overBudget;
       failures = isFailed ? before + 1 : 0;
       const inRow = reason === overBudget ? before : failures;
-      const next: Kept = { ...rest, last: { ...kept.last, outcome, reason }, ...(inRow > 0 && { failures: inRow }) };
+      const next: StoredPlan = {
+        ...rest,
+        last: { ...stored.last, outcome, reason },
+        ...(inRow > 0 && { failures: inRow }),
+      };
       return isOver ? null : JSON.parse(JSON.stringify(next));
     });
     if (failures === 1 || (failures > 0 && failures % tellEach === 0))

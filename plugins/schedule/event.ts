@@ -1,7 +1,7 @@
 /** The event of a planned run, and what the agent or the chat gets of it. */
 import { escapeMarkdown, type Inbound, type Json, type PluginHost, type RawEvent } from "service-gateway/sdk";
 import type { ScheduleCode } from "./codes.ts";
-import { type Kept, type Plan, titleOf } from "./plan.ts";
+import { type Plan, type StoredPlan, titleOf } from "./plan.ts";
 import type { Schedules } from "./section.ts";
 import { sayDuration, sayTime } from "./wording.ts";
 
@@ -29,11 +29,11 @@ export interface Run extends Omit<RunBody, "plan"> {
 
 /** Two events of one planned time are one: neither a restart nor a second gateway repeats a run. */
 export function runEvent(plan: Plan, { by, ...run }: Run): RawEvent {
-  const isSaid = run.notice !== undefined || plan.kind === "say";
+  const isNotice = run.notice !== undefined || plan.kind === "say";
   return {
     source,
     kind: run.notice === undefined ? plan.kind : "notice",
-    ...laneOf(plan, { isTraced: run.skipped !== undefined, isSaid }),
+    ...laneOf(plan, { isTraced: run.skipped !== undefined, isNotice }),
     // A person's access is checked when the reminder is due, as for a message of that person.
     authority: plan.asker === undefined ? "operator" : "channel",
     dedupeKey: `${plan.key}:${by ?? run.planned}`,
@@ -47,10 +47,10 @@ export function runEvent(plan: Plan, { by, ...run }: Run): RawEvent {
  */
 function laneOf(
   { key, to }: Plan,
-  { isTraced, isSaid }: { readonly isTraced: boolean; readonly isSaid: boolean },
+  { isTraced, isNotice }: { readonly isTraced: boolean; readonly isNotice: boolean },
 ): Pick<RawEvent, "lane" | "control"> {
   if (isTraced) return { lane: `${key}:skipped` };
-  if (!isSaid || to === undefined) return { lane: key };
+  if (!isNotice || to === undefined) return { lane: key };
   return { lane: `${source}:${[to.channel, to.account, to.chat].map(encodeURIComponent).join(":")}`, control: true };
 }
 
@@ -60,8 +60,8 @@ export async function readRun(event: StoredEvent, host: Pick<PluginHost, "store"
   if (skipped !== undefined) return { silent: skipped.code, detail: skipped.detail };
   if (!(await exists(plan, host, schedules)))
     return { silent: "schedule_removed", detail: `There is no ${titleOf(plan)} any more.` };
-  const isSaid = notice !== undefined || plan.kind === "say";
-  const text = notice ?? (isSaid ? saidText(plan, planned, lateMs) : askedText(plan, planned, lateMs));
+  const isNotice = notice !== undefined || plan.kind === "say";
+  const text = notice ?? (isNotice ? noticeText(plan, planned, lateMs) : askedText(plan, planned, lateMs));
   const { to, asker } = plan;
   const inbound: Inbound = {
     id: event.id,
@@ -82,7 +82,7 @@ export async function readRun(event: StoredEvent, host: Pick<PluginHost, "store"
       sessionKey: plan.sessionKey,
       sessionMode: "persistent",
       ...(to === undefined ? { deliver: false } : { address: to }),
-      ...(isSaid && { deliverOnly: true }),
+      ...(isNotice && { deliverOnly: true }),
     },
   };
   return inbound;
@@ -97,8 +97,8 @@ async function exists(
   { store }: Pick<PluginHost, "store">,
   schedules: Schedules | undefined,
 ): Promise<boolean> {
-  const kept = (await store.get(key)) as unknown as Kept | null;
-  if (kept?.plan !== undefined) return true;
+  const stored = (await store.get(key)) as unknown as StoredPlan | null;
+  if (stored?.plan !== undefined) return true;
   const settings = schedules !== undefined && Object.hasOwn(schedules, name) ? schedules[name] : undefined;
   return settings?.enabled === true && key === `schedule:${name}`;
 }
@@ -118,7 +118,7 @@ function dueText({ timezone }: Plan, planned: number, lateMs: number | undefined
 }
 
 /** The words of a reminder are shown as they were set. Those of a schedule are the operator's, and are Markdown. */
-function saidText(plan: Plan, planned: number, lateMs: number | undefined): string {
+function noticeText(plan: Plan, planned: number, lateMs: number | undefined): string {
   const text = plan.asker === undefined ? plan.message : `🔔 Reminder: ${escapeMarkdown(plan.message)}`;
   return lateMs === undefined ? text : `${text}\n\n(This was ${dueText(plan, planned, lateMs)}.)`;
 }

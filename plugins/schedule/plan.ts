@@ -60,7 +60,7 @@ export interface Progress {
 }
 
 /** A value in the store. The plan of a schedule is in the configuration. */
-export type Kept = Progress & {
+export type StoredPlan = Progress & {
   readonly plan?: Plan;
   /** The call of the tool that created it. */
   readonly call?: string;

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import type { Address, Inbound, PluginHost, Route } from "service-gateway/sdk";
 import type { Agenda } from "./agenda.ts";
 import type { Entry } from "./book.ts";
-import { type Asker, fingerprint, type Kept, type Plan, reminderPrefix, type Times } from "./plan.ts";
+import { type Asker, fingerprint, type Plan, reminderPrefix, type StoredPlan, type Times } from "./plan.ts";
 import { createQueue } from "./queue.ts";
 import { durationMs, instantOf, nextAfter, nextTimes, shortestGapMs, timesProblem } from "./times.ts";
 import { type PlanView, viewOf } from "./view.ts";
@@ -88,21 +88,21 @@ export function createReminders({
           key.startsWith(reminderPrefix) && to?.channel === channel && to.account === account && to.chat === chat.id,
       );
 
-  function confirmed(plan: Plan, { due, anchor }: Kept): Awaited<ReturnType<Reminders["remind"]>> {
+  function confirmed(plan: Plan, { due, anchor }: StoredPlan): Awaited<ReturnType<Reminders["remind"]>> {
     const next = due === null ? [] : nextTimes(plan, { after: due - 1, anchor, count: 3 });
     return { ok: true, id: plan.name, kind: plan.kind, next: next.map((at) => sayTime(at, plan.timezone)) };
   }
 
   /** What the call has set. One that was due meanwhile is no longer in the agenda. */
   async function setBefore(key: string): Promise<Entry | undefined> {
-    const entry = agenda.entries().find(({ kept }) => kept.call === key);
+    const entry = agenda.entries().find(({ stored }) => stored.call === key);
     return entry ?? ((await host.store.get(callKey(key))) as unknown as Entry | null) ?? undefined;
   }
 
   async function remind(asked: Asked, { inbound, route, key }: Situation): ReturnType<Reminders["remind"]> {
     const asker = askerOf(inbound);
     const before = key === undefined ? undefined : await setBefore(key);
-    if (before !== undefined) return confirmed(before.plan, before.kept);
+    if (before !== undefined) return confirmed(before.plan, before.stored);
     if (inbound.authority !== "channel" || asker === undefined)
       return refuse("no_chat", "Reminders can only be set in a chat, by a message of a person. Nothing was set.");
     const now = host.now();
@@ -127,11 +127,13 @@ export function createReminders({
     };
     const due = nextAfter(plan, now, now);
     const by = { channel: inbound.channel, senderId: inbound.sender.id };
-    const kept: Kept = { plan, times: fingerprint(plan), anchor: now, due, by, call: key };
-    await agenda.change(plan.key, () => kept);
+    const stored: StoredPlan = { plan, times: fingerprint(plan), anchor: now, due, by, call: key };
+    await agenda.change(plan.key, () => stored);
     if (key !== undefined)
-      await host.store.set(callKey(key), JSON.parse(JSON.stringify({ plan, kept })), { ttlSeconds: callSeconds });
-    return confirmed(plan, kept);
+      await host.store.set(callKey(key), JSON.parse(JSON.stringify({ plan, kept: stored })), {
+        ttlSeconds: callSeconds,
+      });
+    return confirmed(plan, stored);
   }
 
   return {

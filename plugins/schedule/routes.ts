@@ -2,7 +2,7 @@
 import type { Json, RouteAnswer } from "service-gateway/sdk";
 import type { Agenda } from "./agenda.ts";
 import type { Entry } from "./book.ts";
-import { fingerprint, type Kept, titleOf } from "./plan.ts";
+import { fingerprint, type StoredPlan, titleOf } from "./plan.ts";
 import { nextAfter } from "./times.ts";
 import { viewOf, viewsOf } from "./view.ts";
 
@@ -33,12 +33,12 @@ function entryOf(entries: readonly Entry[], name: string): Entry | undefined {
  */
 function pausedOrNot(
   entry: Entry,
-  kept: Kept,
+  stored: StoredPlan,
   { paused, now }: { readonly paused: boolean; readonly now: number },
-): Kept {
-  const { paused: _, ...rest } = kept;
+): StoredPlan {
+  const { paused: _, ...rest } = stored;
   if (paused) return { ...rest, paused: true };
-  const due = kept.paused === true && kept.due !== null ? nextAfter(entry.plan, now, kept.anchor) : kept.due;
+  const due = stored.paused === true && stored.due !== null ? nextAfter(entry.plan, now, stored.anchor) : stored.due;
   return { ...rest, times: fingerprint(entry.plan), due };
 }
 
@@ -72,8 +72,8 @@ export function createOperations({
     async pause(name, paused) {
       const entry = entryOf(agenda.entries(), name);
       if (entry === undefined) return unknown(name);
-      await agenda.change(entry.plan.key, (kept) =>
-        kept === null ? undefined : pausedOrNot(entry, kept, { paused, now: now() }),
+      await agenda.change(entry.plan.key, (stored) =>
+        stored === null ? undefined : pausedOrNot(entry, stored, { paused, now: now() }),
       );
       const changed = entryOf(agenda.entries(), name) ?? entry;
       return { body: jsonOf({ ok: true, title: titleOf(entry.plan), plan: viewOf(changed) }) };

@@ -39,16 +39,16 @@ export function timesText(times: Times): string {
   return "every" in times ? `every ${times.every}` : `at ${times.at}`;
 }
 
-export function viewOf({ plan, kept }: Entry): PlanView {
+export function viewOf({ plan, stored }: Entry): PlanView {
   const { timezone, to } = plan;
   const further =
-    kept.due === null || kept.paused === true
+    stored.due === null || stored.paused === true
       ? []
-      : nextTimes(plan, { after: kept.due - 1, anchor: kept.anchor, count: nextCount });
+      : nextTimes(plan, { after: stored.due - 1, anchor: stored.anchor, count: nextCount });
   return {
     name: plan.name,
     type: plan.key.startsWith(reminderPrefix) ? "reminder" : "schedule",
-    state: kept.paused === true ? "paused" : kept.due === null ? "done" : "on",
+    state: stored.paused === true ? "paused" : stored.due === null ? "done" : "on",
     kind: plan.kind,
     times: plan.times,
     timezone,
@@ -56,8 +56,8 @@ export function viewOf({ plan, kept }: Entry): PlanView {
     ...(to === undefined ? {} : { to: placeText(to) }),
     session: plan.sessionKey ?? "main",
     next: further.map((at) => ({ at, text: sayTime(at, timezone) })),
-    ...(kept.last === undefined ? {} : { last: { ...kept.last, text: sayTime(kept.last.planned, timezone) } }),
-    failures: kept.failures ?? 0,
+    ...(stored.last === undefined ? {} : { last: { ...stored.last, text: sayTime(stored.last.planned, timezone) } }),
+    failures: stored.failures ?? 0,
   };
 }
 

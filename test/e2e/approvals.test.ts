@@ -40,12 +40,14 @@ test("the owner is asked in a direct chat, another sender's press has no effect,
   const say = () => platform.act.say(bela, kitchen, "Light the stove, please.");
   // The platform lets a bot write only to people who have written to it.
   say();
-  await until(() => expect(conversation.said(kitchen).at(-1)?.text).toContain("could not be delivered to an owner"));
+  await until(() =>
+    expect(conversation.messages(kitchen).at(-1)?.text).toContain("could not be delivered to an owner"),
+  );
   platform.act.say(ada, ada, "/whoami");
-  await until(() => expect(conversation.said(ada)).toHaveLength(1));
+  await until(() => expect(conversation.messages(ada)).toHaveLength(1));
   say();
   const question = await until(() => {
-    const found = conversation.said(ada)[1];
+    const found = conversation.messages(ada)[1];
     if (found === undefined) throw new Error("not asked yet");
     return found;
   });
@@ -65,10 +67,10 @@ test("the owner is asked in a direct chat, another sender's press has no effect,
   expect(runs).toEqual([]);
   platform.act.press(ada, ada, question.message_id, allow);
   await until(() => expect(runs).toEqual(["left *front*"]));
-  await until(() => expect(conversation.said(ada)[1]?.text).toMatch(/asked to use light_stove.*Allowed by Ada/s));
-  expect(conversation.said(ada)).toHaveLength(2);
-  expect(conversation.said(ada)[1]?.reply_markup).toBeUndefined();
-  await until(() => expect(conversation.said(kitchen).at(-1)?.text).toBe('"It is on."'));
+  await until(() => expect(conversation.messages(ada)[1]?.text).toMatch(/asked to use light_stove.*Allowed by Ada/s));
+  expect(conversation.messages(ada)).toHaveLength(2);
+  expect(conversation.messages(ada)[1]?.reply_markup).toBeUndefined();
+  await until(() => expect(conversation.messages(kitchen).at(-1)?.text).toBe('"It is on."'));
 });
 
 test("a question that may have arrived stays open, and a press on an unknown copy first updates that copy", async () => {
@@ -86,30 +88,30 @@ test("a question that may have arrived stays open, and a press on an unknown cop
   // Both sends arrive, and the gateway learns of none.
   platform.faults.add({ method: "sendMessage", times: 2, kind: "reset-after" });
   platform.act.say(ada, ada, "Light the stove, please.");
-  await until(() => expect(conversation.said(ada)).toHaveLength(2));
+  await until(() => expect(conversation.messages(ada)).toHaveLength(2));
   expect(await conversation.ended(1)).toContain("failed send_fate_unknown");
   // The turn looks once a second what has become of its question.
   await new Promise((resolve) => setTimeout(resolve, 1_500));
-  expect(conversation.said(ada)).toHaveLength(2);
-  const buttonsOf = (index: number) => conversation.said(ada)[index]?.reply_markup?.inline_keyboard.flat() ?? [];
+  expect(conversation.messages(ada)).toHaveLength(2);
+  const buttonsOf = (index: number) => conversation.messages(ada)[index]?.reply_markup?.inline_keyboard.flat() ?? [];
   const press = (index: number) =>
     platform.act.press(
       ada,
       ada,
-      conversation.said(ada)[index]?.message_id ?? 0,
+      conversation.messages(ada)[index]?.message_id ?? 0,
       buttonsOf(index)[0]?.callback_data ?? "",
     );
   press(1);
-  await until(() => expect(conversation.said(ada)[2]?.text).toContain("It is up to date now: press again."));
+  await until(() => expect(conversation.messages(ada)[2]?.text).toContain("It is up to date now: press again."));
   expect(runs).toEqual([]);
   expect(buttonsOf(1)).toHaveLength(3);
   press(1);
   await until(() => expect(runs).toEqual(["right"]));
-  await until(() => expect(conversation.said(ada)[1]?.text).toMatch(/asked to use light_stove.*Allowed by Ada/s));
+  await until(() => expect(conversation.messages(ada)[1]?.text).toMatch(/asked to use light_stove.*Allowed by Ada/s));
   expect(buttonsOf(1)).toEqual([]);
   // The other copy learns of the end by a press.
   press(0);
-  await until(() => expect(conversation.said(ada)[0]?.text).toMatch(/asked to use light_stove.*Allowed by Ada/s));
+  await until(() => expect(conversation.messages(ada)[0]?.text).toMatch(/asked to use light_stove.*Allowed by Ada/s));
   expect(buttonsOf(0)).toEqual([]);
   expect(runs).toEqual(["right"]);
 });
@@ -128,7 +130,7 @@ test("in a group, a press by another sender gets a private notice that the group
   const { platform, ada, bela } = conversation;
   await conversation.start();
   platform.act.say(ada, kitchen, "Light the stove, please.");
-  const question = await until(() => conversation.said(kitchen)[0] ?? expect.fail("not asked yet"));
+  const question = await until(() => conversation.messages(kitchen)[0] ?? expect.fail("not asked yet"));
   const [allow, , lasting] =
     question.reply_markup?.inline_keyboard.flat().map((button) => button.callback_data ?? "") ?? [];
   for (const pressed of [allow, lasting]) platform.act.press(bela, kitchen, question.message_id, pressed ?? "");
@@ -137,7 +139,7 @@ test("in a group, a press by another sender gets a private notice that the group
     Array(2).fill("Only an owner of this bot can answer this."),
   );
   expect((await conversation.ended(2)).filter((line) => line.includes("refused owner_required"))).toHaveLength(2);
-  expect(conversation.said(kitchen)).toHaveLength(1);
+  expect(conversation.messages(kitchen)).toHaveLength(1);
   platform.act.press(ada, kitchen, question.message_id, allow ?? "");
   await until(() => expect(runs).toEqual(["left"]));
   await until(() => expect(conversation.notices()).toHaveLength(3));

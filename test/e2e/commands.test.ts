@@ -159,5 +159,5 @@ test("a command forwarded by the owner is not run; the agent reads it as a messa
       .join("\n"),
   ).toContain("/config set");
   platform.act.say(ada, ada, "/whoami");
-  await expect.poll(() => place.said(ada).at(-1)?.text).toContain("Owner: yes");
+  await expect.poll(() => place.messages(ada).at(-1)?.text).toContain("Owner: yes");
 });

@@ -34,7 +34,7 @@ export interface Conversation {
   lastAsked(): string;
   notices(): readonly { readonly id: string; readonly text: string | undefined }[];
   /** The bot's messages in a chat. */
-  said(chat: number): readonly Message[];
+  messages(chat: number): readonly Message[];
 }
 
 export interface ConversationOptions {
@@ -96,7 +96,7 @@ export async function converse(options: ConversationOptions = {}): Promise<Conve
       platform.calls
         .list({ method: "answerCallbackQuery" })
         .map(({ params }) => ({ id: String(params.callback_query_id), text: params.text as string | undefined })),
-    said: (chat) =>
+    messages: (chat) =>
       [...([...platform.world.rooms.values()].find((room) => room.chat.id === chat)?.messages.values() ?? [])].filter(
         ({ from }) => from?.is_bot === true,
       ),

@@ -53,7 +53,7 @@ describe("a command in an open group", () => {
       say(sender, chat, text);
       expect((await ends(place, index + 1)).at(-1), `${sender} says ${text}`).toBe(end);
     }
-    expect(place.said(kitchen)[0]?.text).toBe(
+    expect(place.messages(kitchen)[0]?.text).toBe(
       "You may not use /new in this group. Ask the owner of the bot to add your id, 1002.",
     );
     const [refused] = (await place.events())[0]?.decisions.filter(({ verdict }) => verdict === "refused") ?? [];
@@ -99,8 +99,8 @@ describe("a press in an open group", () => {
     const place = await open({ owner, channel: { capabilities: { inlineButtons } } });
     await place.start();
     place.platform.act.say(place.ada, kitchen, "@e2e_bot menu");
-    await expect.poll(() => place.said(kitchen).length).toBe(1);
-    place.platform.act.press(place[who], kitchen, place.said(kitchen)[0]?.message_id ?? 0, "tea");
+    await expect.poll(() => place.messages(kitchen).length).toBe(1);
+    place.platform.act.press(place[who], kitchen, place.messages(kitchen)[0]?.message_id ?? 0, "tea");
     await expect.poll(() => place.notices().length).toBe(1);
     expect(place.notices()[0]?.text).toBe(end.startsWith("refused") ? "You may not use this here." : undefined);
     expect((await ends(place, 2))[1]).toBe(end);

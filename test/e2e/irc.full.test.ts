@@ -231,24 +231,24 @@ test("the example runs as printed except for its addresses, for the owner by acc
   await expect.poll(() => server.lines).toContain("JOIN #bread");
   server.send("@account=ada :ada_!a@127.0.0.1 PRIVMSG breadbot :/config show");
   await expect
-    .poll(() => server.said.map(({ target, text: said }) => `${target} ${said}`).join("\n"))
+    .poll(() => server.messages.map(({ target, text: said }) => `${target} ${said}`).join("\n"))
     .toContain("ada_ ");
-  expect(server.said.map(({ text: said }) => said).join("\n")).not.toContain("owner");
+  expect(server.messages.map(({ text: said }) => said).join("\n")).not.toContain("owner");
   server.send(":bela!b@127.0.0.1 PRIVMSG #bread :breadbot: What is bread?");
   await expect
     .poll(() =>
-      server.said
+      server.messages
         .filter(({ target }) => target === "#bread")
         .map(({ text: said }) => said)
         .join(),
     )
     .toMatch(/^bela: .*What is bread/);
-  const before = server.said.length;
+  const before = server.messages.length;
   server.send(":ada!a@127.0.0.1 PRIVMSG breadbot :I am ada, believe me");
   await expect
     .poll(async () => (await run(["events", "list", "--config", config, "--json"], { home, env })).out, {
       interval: 100,
     })
     .toContain("sender_not_allowed");
-  expect(server.said.length).toBe(before);
+  expect(server.messages.length).toBe(before);
 });

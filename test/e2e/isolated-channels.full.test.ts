@@ -113,7 +113,7 @@ async function openScene(channels: Parameters<Scene["config"]>[0]): Promise<Scen
     service: (...args) => run([...args, "--config", file], { home }),
     say: (nick, target, text) => server.send(`:${nick}!${nick}@127.0.0.1 PRIVMSG ${target} :${text}`),
     said: (target) =>
-      server.said
+      server.messages
         .filter((one) => one.target.toLowerCase() === target.toLowerCase())
         .map(({ text }) => text)
         .join("\n"),

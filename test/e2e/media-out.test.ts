@@ -157,7 +157,7 @@ test("an answer's text arrives without a file that the platform rejects, and the
   await chat.start();
   chat.platform.act.say(chat.ada, chat.ada, "the chart, please");
   expect(await chat.ended(1)).toEqual(["answered answered"]);
-  expect(chat.said(chat.ada).map(({ text }) => text)).toEqual([
+  expect(chat.messages(chat.ada).map(({ text }) => text)).toEqual([
     "The chart says 42.\n\n[A file of this answer could not be sent.]",
   ]);
   const [event] = await chat.events();

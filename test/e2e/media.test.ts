@@ -150,7 +150,7 @@ describe("a file of an accepted message", () => {
     await expect.poll(() => place.platform.faults.list().filter(({ times }) => times > 0)).toEqual([]);
     place.platform.act.say(place.ada, place.ada, "/stop");
     expect(await place.ended(2)).toEqual(["silent stopped", "answered answered"]);
-    expect(place.said(place.ada).map(({ text }) => text)).toEqual(["Stopped."]);
+    expect(place.messages(place.ada).map(({ text }) => text)).toEqual(["Stopped."]);
     place.platform.act.say(place.ada, place.ada, "and this one", { media: photo() });
     await place.asked(1);
     expect(mediaOf(place)).toMatchObject([{ path: expect.stringMatching(/\.png$/) }]);
@@ -375,7 +375,7 @@ test("a service message ends silent under its name; a message without text from 
   expect(await place.ended(3)).toEqual(["silent service_pinned_message", "answered answered", "answered answered"]);
   expect(place.turns.map(({ inbound }) => inbound.text)).toEqual(["🎯 4"]);
   // A kind of the platform's future is answered without a model, and is no part of the conversation.
-  expect(place.said(place.ada)[0]?.text).toBe(
+  expect(place.messages(place.ada)[0]?.text).toBe(
     "I cannot read this kind of message. Please send text, a file or a location.",
   );
   expect(place.turns[0]?.messages).toHaveLength(1);

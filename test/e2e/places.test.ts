@@ -58,7 +58,7 @@ test("a topic adds its prompt to that of its group and inherits the group's skil
 
 test("responsePrefix precedes every answer on the platform but is not stored in the conversation", async () => {
   const place = await asked({ channel: { responsePrefix: "[{{AgentId}} for {{SenderName}}]" } }, kitchen);
-  await expect.poll(() => place.said(kitchen).map(({ text }) => text)).toEqual(["[main for Ada Lind] answer 1"]);
+  await expect.poll(() => place.messages(kitchen).map(({ text }) => text)).toEqual(["[main for Ada Lind] answer 1"]);
   place.platform.act.say(place.ada, kitchen, "@e2e_bot again");
   await place.asked(2);
   expect(place.turns[1]?.messages.map(({ role, text }) => (role === "assistant" ? text : role))).toEqual([
@@ -82,7 +82,7 @@ test("responsePrefix also precedes a growing answer and a list", async () => {
   place.platform.act.say(place.ada, place.ada, "hello");
   expect(await place.ended(1)).toEqual(["answered answered"]);
   expect(shown()).toEqual([expect.stringMatching(/^\[bot\]\n\n• one[\s\S]*shown$/)]);
-  expect(place.said(place.ada).map(({ text }) => text)).toEqual([
+  expect(place.messages(place.ada).map(({ text }) => text)).toEqual([
     expect.stringMatching(/^\[bot\]\n\n• one[\s\S]*four$/),
   ]);
 });
@@ -90,7 +90,7 @@ test("responsePrefix also precedes a growing answer and a list", async () => {
 test("a silent reply stays silent with a prefix", async () => {
   const place = await asked({ channel: { responsePrefix: "[bot]" }, answer: () => "NO_REPLY" }, kitchen);
   expect(await place.ended(1)).toEqual(["silent no_reply"]);
-  expect(place.said(kitchen)).toEqual([]);
+  expect(place.messages(kitchen)).toEqual([]);
 });
 
 test("a pattern of mentions is searched in what people wrote, not in the Markdown that it becomes", async () => {

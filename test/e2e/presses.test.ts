@@ -26,8 +26,8 @@ async function withButton(
   await place.start();
   const where = chat ?? place.ada;
   place.platform.act.say(place.ada, where, "@e2e_bot menu");
-  await expect.poll(() => place.said(where).length).toBe(1);
-  return { place, chat: where, message: place.said(where)[0]?.message_id ?? 0 };
+  await expect.poll(() => place.messages(where).length).toBe(1);
+  return { place, chat: where, message: place.messages(where)[0]?.message_id ?? 0 };
 }
 
 const noticed = (place: Conversation, count = 1) => expect.poll(() => place.notices().length).toBe(count);
@@ -65,13 +65,13 @@ describe("a press", () => {
     await place.start();
     const topic = place.platform.act.createTopic(place.ada, workshop, "Paint");
     place.platform.act.say(place.ada, workshop, "@e2e_bot menu", { thread: topic });
-    const choose = () => place.said(workshop).find(({ text }) => text === "choose")?.message_id ?? 0;
+    const choose = () => place.messages(workshop).find(({ text }) => text === "choose")?.message_id ?? 0;
     await expect.poll(choose).toBeGreaterThan(0);
     await place.ended(2);
     place.platform.act.press(place.ada, workshop, choose(), "tea", { inaccessible: true });
     await noticed(place);
     expect(place.notices()[0]?.text).toBeUndefined();
-    const noted = () => place.said(workshop).find(({ text }) => text === "noted")?.message_thread_id;
+    const noted = () => place.messages(workshop).find(({ text }) => text === "noted")?.message_thread_id;
     await expect.poll(noted).toBe(topic);
   });
 
@@ -102,7 +102,7 @@ describe("a press", () => {
     expect(place.notices()[0]?.text).toBe("You may not use this here.");
     expect(await place.ended(2)).toContain("refused group_sender_not_allowed");
     expect(place.turns).toHaveLength(1);
-    expect(place.said(chat)).toHaveLength(1);
+    expect(place.messages(chat)).toHaveLength(1);
   });
 
   test.each([
@@ -115,7 +115,7 @@ describe("a press", () => {
     ["allowlist", undefined, true],
   ])("with inlineButtons %s in chat %s is accepted: %s", async (inlineButtons, where, counts) => {
     const { place, chat, message } = await withButton({ channel: { capabilities: { inlineButtons } } }, where);
-    const [shown] = place.said(chat);
+    const [shown] = place.messages(chat);
     expect(shown?.reply_markup !== undefined).toBe(counts);
     // From before the option said so.
     Object.assign(shown ?? {}, { reply_markup: { inline_keyboard: [[{ text: "Tea", callback_data: "tea" }]] } });

@@ -17,8 +17,8 @@ async function answeredOnce(
   if (where < 0) place.platform.act.setMember(where, botId, "administrator");
   await place.start();
   place.platform.act.say(place.ada, where, "@e2e_bot hello");
-  await expect.poll(() => place.said(where).length).toBe(1);
-  return { place, chat: where, own: place.said(where)[0]?.message_id ?? 0 };
+  await expect.poll(() => place.messages(where).length).toBe(1);
+  return { place, chat: where, own: place.messages(where)[0]?.message_id ?? 0 };
 }
 
 const lastEnd = (place: Conversation, end: string) => expect.poll(async () => (await place.ends()).at(-1)).toBe(end);
@@ -64,7 +64,7 @@ describe("a reaction to a message of the bot", () => {
     await place.start();
     const topic = place.platform.act.createTopic(place.ada, workshop, "Paint");
     place.platform.act.say(place.ada, workshop, "@e2e_bot hello", { thread: topic });
-    const own = () => place.said(workshop).find(({ text }) => text === "answer 1")?.message_id ?? 0;
+    const own = () => place.messages(workshop).find(({ text }) => text === "answer 1")?.message_id ?? 0;
     await expect.poll(own).toBeGreaterThan(0);
     place.platform.act.react(place.ada, workshop, own(), ["👍"]);
     await expect.poll(() => place.ends()).toContain("silent reaction_noted");
@@ -92,8 +92,8 @@ describe("a reaction to a message of the bot", () => {
     const place = await converse();
     const gateway = await place.start();
     place.platform.act.say(place.ada, place.ada, "hello");
-    await expect.poll(() => place.said(place.ada).length).toBe(1);
-    place.platform.act.react(place.ada, place.ada, place.said(place.ada)[0]?.message_id ?? 0, ["👍"]);
+    await expect.poll(() => place.messages(place.ada).length).toBe(1);
+    place.platform.act.react(place.ada, place.ada, place.messages(place.ada)[0]?.message_id ?? 0, ["👍"]);
     await lastEnd(place, "silent reaction_noted");
     await gateway.close();
     await place.start();
@@ -132,7 +132,7 @@ describe("reactionNotifications", () => {
       place.platform.act.say(place.ada, place.ada, text);
       await place.ended(before + 1);
     }
-    const own = place.said(place.ada).map(({ message_id }) => message_id);
+    const own = place.messages(place.ada).map(({ message_id }) => message_id);
     expect(own.length).toBeGreaterThan(4);
     const before = (await place.ends()).length;
     for (const message of own) place.platform.act.react(place.ada, place.ada, message, ["👍"]);

@@ -54,7 +54,7 @@ test.concurrent("a growing answer is one message that replies to its question fr
   });
   const asked = place.platform.act.say(place.ada, place.ada, "go on");
   await place.ended(1);
-  const [answer, ...others] = place.said(place.ada);
+  const [answer, ...others] = place.messages(place.ada);
   expect(others).toEqual([]);
   expect(answer?.text).toBe(`${beginning}and there is more of it.`);
   expect(answer?.reply_to_message?.message_id).toBe(asked.message_id);
@@ -72,7 +72,7 @@ test.concurrent("with replyToMode all, each message of an answer is a reply", as
   const place = await open({ channel: { replyToMode: "all", textChunkLimit: 50, streamMode: "off" } });
   const asked = place.platform.act.say(place.ada, place.ada, "go on");
   await place.ended(1);
-  const replies = place.said(place.ada).map(({ reply_to_message: replied }) => replied?.message_id);
+  const replies = place.messages(place.ada).map(({ reply_to_message: replied }) => replied?.message_id);
   expect(replies.length).toBeGreaterThan(1);
   expect(new Set(replies)).toEqual(new Set([asked.message_id]));
 });
@@ -81,7 +81,7 @@ test.concurrent("buttons are sent in a new message, and the preview is removed",
   const place = await open();
   place.platform.act.say(place.ada, place.ada, "choose");
   await place.ended(1);
-  const [chosen, ...others] = place.said(place.ada);
+  const [chosen, ...others] = place.messages(place.ada);
   expect(others).toEqual([]);
   expect(chosen).toMatchObject({
     text: `${beginning}so choose.`,
@@ -112,7 +112,7 @@ test.concurrent("the visible part of an answer stays in its message after a stop
     throw new Error("the model has a headache");
   }
   const { platform, ada, bela } = place;
-  const said = (chat: number) => place.said(chat).map(({ text }) => text);
+  const said = (chat: number) => place.messages(chat).map(({ text }) => text);
   platform.act.say(ada, ada, "hang");
   await expect.poll(() => said(ada)).toHaveLength(1);
   platform.act.say(ada, ada, "/stop");
@@ -123,7 +123,7 @@ test.concurrent("the visible part of an answer stays in its message after a stop
     expect.stringMatching(/^This is code:\s+const answer = 42; \/\/ and so on\s+\(stopped\)$/),
   ]);
   // The note is no code.
-  const stopped = place.said(ada).find(({ text }) => text?.endsWith("(stopped)"));
+  const stopped = place.messages(ada).find(({ text }) => text?.endsWith("(stopped)"));
   expect(
     stopped?.entities?.map(({ type, offset, length }) => [type, stopped.text?.slice(offset, offset + length).trim()]),
   ).toEqual([["pre", "const answer = 42; // and so on"]]);
@@ -161,7 +161,9 @@ test.concurrent("a preview never shows tags, silence tokens or text that a plugi
     expect(text).not.toMatch(/secret|\[\[|reply_to|NO_/);
     if (text !== "") expect(text).toMatch(/^\[Otto\] /);
   }
-  expect(place.said(place.ada).map(({ text }) => text)).toEqual([`[Otto] The *** word: ${beginning}and that is all.`]);
+  expect(place.messages(place.ada).map(({ text }) => text)).toEqual([
+    `[Otto] The *** word: ${beginning}and that is all.`,
+  ]);
 });
 
 test.concurrent("simultaneous growing answers stay in their topics", async () => {
@@ -172,10 +174,10 @@ test.concurrent("simultaneous growing answers stay in their topics", async () =>
   place.platform.act.say(place.ada, kitchen, "@e2e_bot go on");
   // With those of the topics themselves.
   await place.ended(5);
-  const where = place.said(workshop).map(({ text, message_thread_id: thread }) => [thread, text]);
+  const where = place.messages(workshop).map(({ text, message_thread_id: thread }) => [thread, text]);
   expect(new Map(where as [number, string][])).toEqual(
     new Map([paint, wood].map((thread) => [thread, `${beginning}and there is more of it.`])),
   );
   expect(where).toHaveLength(2);
-  expect(place.said(kitchen)).toHaveLength(1);
+  expect(place.messages(kitchen)).toHaveLength(1);
 });

@@ -71,7 +71,7 @@ test("a textChunkLimit above the platform's limit sends messages of 4096 charact
   await place.start();
   place.platform.act.say(place.ada, place.ada, "long");
   expect(await place.ended(1)).toEqual(["answered answered"]);
-  const lengths = place.said(place.ada).map(({ text }) => text?.length ?? 0);
+  const lengths = place.messages(place.ada).map(({ text }) => text?.length ?? 0);
   expect(lengths).toHaveLength(2);
   expect(Math.max(...lengths)).toBeGreaterThan(4_000);
 });

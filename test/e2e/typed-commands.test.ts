@@ -15,7 +15,7 @@ test("/start answers like /help, and the menu does not list it", async () => {
   for (const text of ["/start", "/help", "/START@e2e_bot deep-link"])
     place.platform.act.say(place.ada, place.ada, text);
   await place.ended(3);
-  const texts = place.said(place.ada).map(({ text }) => text);
+  const texts = place.messages(place.ada).map(({ text }) => text);
   expect(new Set(texts).size).toBe(1);
   expect(texts[0]).toContain("/stop");
   expect(place.turns).toHaveLength(0);
@@ -41,7 +41,7 @@ test("text after /new is the first message of the new conversation; /new alone s
   expect(place.turns[3]?.messages).toHaveLength(1);
   expect(place.lastAsked()).toContain("what is\njam?");
   await say("/new", 5);
-  expect(place.said(place.ada).at(-1)?.text).toContain("A new conversation begins");
+  expect(place.messages(place.ada).at(-1)?.text).toContain("A new conversation begins");
   expect(place.turns).toHaveLength(4);
 });
 
@@ -56,7 +56,7 @@ test("an abort word ends the running answer; in a group it works only with the b
   });
   onTestFinished(() => release());
   await place.start();
-  const answersOf = (chat: number) => place.said(chat).map(({ text }) => text);
+  const answersOf = (chat: number) => place.messages(chat).map(({ text }) => text);
   const { act } = place.platform;
   act.say(place.ada, place.ada, "think long");
   await place.asked(1);

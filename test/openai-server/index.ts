@@ -57,7 +57,7 @@ function lastUserText(body: ChatRequest["body"]): string {
 }
 
 export async function createOpenAiServer({
-  answer = (said: string) => say(said),
+  answer = (asked: string) => say(asked),
   port: wanted = 0,
 } = {}): Promise<OpenAiServer> {
   const requests: ChatRequest[] = [];

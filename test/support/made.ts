@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 /** Runs beside this one may use those of other sources. */
-const kept = 4;
+const maxRetained = 4;
 
 /** The files of a path: itself, or all below it. */
 function filesOf(path: string): string[] {
@@ -28,7 +28,7 @@ function fingerprint(paths: readonly string[]): string {
 function removeOld(cache: string): void {
   const age = (name: string) => statSync(join(cache, name)).mtimeMs;
   const byAge = readdirSync(cache).sort((one, other) => age(other) - age(one));
-  for (const name of byAge.slice(kept)) rmSync(join(cache, name), { recursive: true, force: true });
+  for (const name of byAge.slice(maxRetained)) rmSync(join(cache, name), { recursive: true, force: true });
 }
 
 /**

@@ -29,9 +29,9 @@ export function createPostgresClient(): PostgresClient {
     async query(url, sql) {
       const { searchParams } = new URL(url);
       const [address = ""] = url.split("?");
-      const kept = idle.get(address);
+      const open = idle.get(address);
       idle.delete(address);
-      const client = kept ?? (await connect(address));
+      const client = open ?? (await connect(address));
       try {
         const { rows } = await client.query(sql.replaceAll("$schema", searchParams.get("schema") ?? ""));
         if (idle.has(address)) await client.end();

@@ -220,12 +220,12 @@ async function startServer(data: string, port: number): Promise<ChildProcess> {
     env: environment,
     stdio: ["ignore", "ignore", "pipe"],
   });
-  let said = "";
+  let printed = "";
   await new Promise<void>((resolve, reject) => {
-    server.once("exit", () => reject(new Error(`PostgreSQL ended: ${said}`)));
+    server.once("exit", () => reject(new Error(`PostgreSQL ended: ${printed}`)));
     server.stderr?.on("data", (chunk: Buffer) => {
-      said = (said + chunk.toString()).slice(-10_000);
-      if (said.includes("database system is ready to accept connections")) resolve();
+      printed = (printed + chunk.toString()).slice(-10_000);
+      if (printed.includes("database system is ready to accept connections")) resolve();
     });
   });
   return server;

@@ -3,11 +3,11 @@ import { join } from "node:path";
 import fc from "fast-check";
 import MarkdownIt from "markdown-it";
 import { expect, vi } from "vitest";
-import { type Context, messageLimit, type Said } from "../../transforms/message.ts";
+import { type Context, type MessageFields, messageLimit } from "../../transforms/message.ts";
 import { root } from "../house/sources.ts";
 import { anyCharacter } from "../support/any-character.ts";
 
-export type Transform = (context: Context) => Said | null | undefined;
+export type Transform = (context: Context) => MessageFields | null | undefined;
 
 /** A delivery as a transform is handed it. */
 export function delivery(payload: unknown, headers: Readonly<Record<string, string>> = {}): Context {
@@ -15,14 +15,14 @@ export function delivery(payload: unknown, headers: Readonly<Record<string, stri
 }
 
 /** What a transform says, or why it says nothing. */
-export function told(
+export function transformed(
   transform: Transform,
   context: Context,
-): { readonly said: Said | null | undefined; readonly reason: string } {
+): { readonly fields: MessageFields | null | undefined; readonly reason: string } {
   const debug = vi.spyOn(console, "debug").mockImplementation(() => {});
   try {
-    const said = transform(context);
-    return { said, reason: String(debug.mock.calls[0]?.[0] ?? "").replace(/^nothing said: /, "") };
+    const fields = transform(context);
+    return { fields, reason: String(debug.mock.calls[0]?.[0] ?? "").replace(/^nothing said: /, "") };
   } finally {
     debug.mockRestore();
   }
@@ -105,17 +105,17 @@ export function survivesMutations(transform: Transform, samples: readonly Contex
           (value, [spot, other]) => changed(value, own[spot % own.length] ?? [], other),
           sample.payload,
         );
-        const said = transform({ ...sample, payload });
-        if (said === null || said === undefined) return;
-        expect(said.message.length).toBeLessThanOrEqual(messageLimit);
-        expect(said.message.trim()).not.toBe("");
-        expect(said.message.isWellFormed()).toBe(true);
-        expect(said.message).not.toMatch(/undefined|\[object|NaN/);
+        const fields = transform({ ...sample, payload });
+        if (fields === null || fields === undefined) return;
+        expect(fields.message.length).toBeLessThanOrEqual(messageLimit);
+        expect(fields.message.trim()).not.toBe("");
+        expect(fields.message.isWellFormed()).toBe(true);
+        expect(fields.message).not.toMatch(/undefined|\[object|NaN/);
         // In code and in addresses nobody is mentioned.
-        expect(said.message.replace(/\\.|`[^`]*`|\]\([^)]*\)/g, " ")).not.toMatch(/(?<![\w\u200B])@(?=\w)/);
-        expect(marksOf(said.message)).toEqual([]);
-        expect(said.text).toBe(said.message);
-        if (said.sessionKey !== undefined) expect(said.sessionKey).toMatch(/^hook:[^\s\p{C}]{1,240}$/u);
+        expect(fields.message.replace(/\\.|`[^`]*`|\]\([^)]*\)/g, " ")).not.toMatch(/(?<![\w\u200B])@(?=\w)/);
+        expect(marksOf(fields.message)).toEqual([]);
+        expect(fields.text).toBe(fields.message);
+        if (fields.sessionKey !== undefined) expect(fields.sessionKey).toMatch(/^hook:[^\s\p{C}]{1,240}$/u);
       }),
       { numRuns: runs },
     );
@@ -149,11 +149,11 @@ export async function matchesPage(
   samples: readonly { readonly name: string; readonly context: Context }[],
 ) {
   const parts = samples.map((sample) => {
-    const { said, reason } = told(transform, sample.context);
-    if (said === null) expect(reason, sample.name).toMatch(/\S/);
-    const shown = said
-      ? `${said.message}\n\n\`${said.sessionKey ?? "a session of its own"}\``
-      : said === null
+    const { fields, reason } = transformed(transform, sample.context);
+    if (fields === null) expect(reason, sample.name).toMatch(/\S/);
+    const shown = fields
+      ? `${fields.message}\n\n\`${fields.sessionKey ?? "a session of its own"}\``
+      : fields === null
         ? `(nothing: ${reason})`
         : "(the mapping's own template decides)";
     return `## ${sample.name}\n\n${shown}\n`;

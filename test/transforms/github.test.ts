@@ -3,7 +3,7 @@ import definitions from "@octokit/webhooks-examples" with { type: "json" };
 import { describe, expect, test } from "vitest";
 import github from "../../transforms/github.ts";
 import { root } from "../house/sources.ts";
-import { delivery, matchesPage, samplesOf, survivesMutations, told } from "./deliveries.ts";
+import { delivery, matchesPage, samplesOf, survivesMutations, transformed } from "./deliveries.ts";
 
 interface Recorded {
   readonly name: string;
@@ -23,11 +23,12 @@ describe("github", () => {
       const title = [name, payload.action].filter((part) => part !== undefined).join(" ");
       const number = (numbers.get(title) ?? 0) + 1;
       numbers.set(title, number);
-      const { said, reason } = told(github, from(name, payload));
-      expect(said, title).not.toBeUndefined();
-      expect(said === null ? reason : said?.message, title).toMatch(/\S/);
+      const { fields, reason } = transformed(github, from(name, payload));
+      expect(fields, title).not.toBeUndefined();
+      expect(fields === null ? reason : fields?.message, title).toMatch(/\S/);
       return (
-        `## ${title} ` + `${number}\n\n${said ? `${said.message}\n\n\`${said.sessionKey}\`` : `(nothing: ${reason})`}\n`
+        `## ${title} ` +
+        `${number}\n\n${fields ? `${fields.message}\n\n\`${fields.sessionKey}\`` : `(nothing: ${reason})`}\n`
       );
     });
     await expect(pages.join("\n")).toMatchFileSnapshot(join(root, "test/fixtures/transforms/github.md"));

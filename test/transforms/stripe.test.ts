@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import stripe, { money } from "../../transforms/stripe.ts";
 import { read } from "../house/sources.ts";
-import { delivery, matchesPage, samplesOf, survivesMutations, told } from "./deliveries.ts";
+import { delivery, matchesPage, samplesOf, survivesMutations, transformed } from "./deliveries.ts";
 
 const samples = samplesOf("stripe");
 
@@ -52,12 +52,14 @@ describe("stripe", () => {
       related_object: { id: "mtr_12", type: "billing.meter", url: "/v1/billing/meters/mtr_12" },
       data: { developer_message_summary: "There is 1 invalid event" },
     };
-    expect(told(stripe, delivery(event)).said?.message).toBe(
+    expect(transformed(stripe, delivery(event)).fields?.message).toBe(
       "**Stripe** (test mode): `v1.billing.meter.error_report_triggered` for billing meter `mtr_12`\nThere " +
         "is 1 invalid event",
     );
     const ofAccount = { object: "v2.core.event", type: "v2.core.account[requirements].updated", related_object: null };
-    expect(told(stripe, delivery(ofAccount)).said?.message).toBe("**Stripe**: `v2.core.account[requirements].updated`");
+    expect(transformed(stripe, delivery(ofAccount)).fields?.message).toBe(
+      "**Stripe**: `v2.core.account[requirements].updated`",
+    );
   });
 
   test("missing fields and fields of another type never throw, and the message stays bounded", () => {

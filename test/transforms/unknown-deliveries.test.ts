@@ -8,7 +8,7 @@ import github from "../../transforms/github.ts";
 import gitlab from "../../transforms/gitlab.ts";
 import sentry from "../../transforms/sentry.ts";
 import uptime from "../../transforms/uptime.ts";
-import { delivery, type Transform, told } from "./deliveries.ts";
+import { delivery, type Transform, transformed } from "./deliveries.ts";
 
 const repository = { full_name: "ada/house" };
 const pull = { number: 3, title: "Doors", html_url: "https://git.example/3", user: { username: "ada" } };
@@ -96,6 +96,6 @@ test.each<
     "**ada/house**: eve opened pull request [#3 Doors](https://git.example/3)",
   ],
 ])("%s", (_, transform, payload, headers, message) => {
-  const { said } = told(transform, delivery(payload, headers));
-  expect(said === null ? null : said?.message).toBe(message);
+  const { fields } = transformed(transform, delivery(payload, headers));
+  expect(fields === null ? null : fields?.message).toBe(message);
 });

@@ -3,11 +3,11 @@ import {
   answers,
   type Check,
   ends,
-  endsToldTwice,
+  endsReportedTwice,
   otherFailures,
   turnsAfterTheEnd,
+  unreported,
   unsent,
-  untold,
 } from "../checks.ts";
 import type { EventRow, OutboxRow, State, UnitRow } from "../state.ts";
 import type { SeenMessage } from "../witness.ts";
@@ -54,7 +54,7 @@ export function judgeNodes(evidence: Evidence): Findings {
         violations: fates.flatMap(stored),
       },
       { rule: "every event has exactly one end", violations: ends({ state: settling }) },
-      { rule: "no end was told twice", violations: endsToldTwice(evidence) },
+      { rule: "no end was told twice", violations: endsReportedTwice(evidence) },
       { rule: "no turn began for an event that had ended", violations: turnsAfterTheEnd(evidence) },
       {
         rule: "an event fails for no other reason than being interrupted again and again",
@@ -73,7 +73,7 @@ export function judgeNodes(evidence: Evidence): Findings {
       { rule: "the answers of a lane come in the order of its events", violations: order(fates, messages) },
       {
         rule: "what may have been sent twice says so in its chain of decisions",
-        violations: untold(flagged, { state }),
+        violations: unreported(flagged, { state }),
       },
       { rule: "the nodes do not end by themselves, and stop cleanly", violations: evidence.problems },
     ],

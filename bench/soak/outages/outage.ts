@@ -63,7 +63,7 @@ async function until(isTrue: () => boolean, ms: number): Promise<boolean> {
 }
 
 /** The bots' messages in the chat of a person. */
-function saidTo(platform: Platform, person: number): readonly string[] {
+function textsTo(platform: Platform, person: number): readonly string[] {
   const room = [...platform.world.rooms.values()].find(({ chat }) => chat.id === person);
   return [...(room?.messages.values() ?? [])].filter(({ from }) => from?.is_bot === true).map(({ text }) => text ?? "");
 }
@@ -80,7 +80,7 @@ export async function runOutage(options: OutageOptions): Promise<OutageResult> {
   const ask = (what: string) => {
     for (const person of persons) platform.act.say(person, person, what, { bot: "hit_bot" });
   };
-  const allSay = (text: string) => persons.every((person) => saidTo(platform, person).includes(text));
+  const allSay = (text: string) => persons.every((person) => textsTo(platform, person).includes(text));
   try {
     const onset = relay.breakUnder(answers);
     ask("one");
@@ -89,7 +89,7 @@ export async function runOutage(options: OutageOptions): Promise<OutageResult> {
     // Waits behind the first message in each chat.
     ask("two");
     platform.act.say(otherPerson, otherPerson, "three", { bot: "other_bot" });
-    await until(() => saidTo(platform, otherPerson).includes("answer to three"), seconds * 1_000);
+    await until(() => textsTo(platform, otherPerson).includes("answer to three"), seconds * 1_000);
     const otherAccountMs = performance.now() - began;
     await sleep(seconds * 1_000 - otherAccountMs);
     await relay.mend();
@@ -97,7 +97,7 @@ export async function runOutage(options: OutageOptions): Promise<OutageResult> {
     await until(() => allSay("answer to one") && allSay("answer to two"), withinMs);
     const recoveredMs = performance.now() - mended;
     await gateway.close();
-    const chats = persons.map((person) => ({ person, said: saidTo(platform, person) }));
+    const chats = persons.map((person) => ({ person, texts: textsTo(platform, person) }));
     const state = readState(join(directory, "state"));
     return {
       fault,
@@ -149,10 +149,10 @@ async function openGateway(
 
 interface Chat {
   readonly person: number;
-  readonly said: readonly string[];
+  readonly texts: readonly string[];
 }
 
-const copies = ({ said }: Chat, text: string) => said.filter((one) => one === text).length;
+const copies = ({ texts }: Chat, text: string) => texts.filter((one) => one === text).length;
 const texts = ["answer to one", "answer to two"];
 /** The attempts of one message in one chat, in order. */
 const triesOf = (attempts: readonly Attempt[], { person }: Chat, text: string) =>
@@ -167,7 +167,7 @@ function count(
     lost: messages.filter(({ chat, text }) => copies(chat, text) === 0).length,
     twice: messages.filter(({ chat, text }) => copies(chat, text) > 1).length,
     repeated: messages.filter(
-      ({ chat, text }) => triesOf(attempts, chat, text).filter(({ told }) => told !== "not sent").length > 1,
+      ({ chat, text }) => triesOf(attempts, chat, text).filter(({ reported }) => reported !== "not sent").length > 1,
     ).length,
   };
 }
@@ -178,17 +178,17 @@ function judge(chats: readonly Chat[], attempts: readonly Attempt[], state: Stat
     const complain = (what: string) => void violations.push(`chat ${chat.person}: ${what}`);
     for (const text of texts) {
       const tries = triesOf(attempts, chat, text);
-      const mayHaveArrived = tries.filter(({ told }) => told !== "not sent").length;
+      const mayHaveArrived = tries.filter(({ reported }) => reported !== "not sent").length;
       if (copies(chat, text) === 0) complain(`"${text}" is lost after ${tries.length} tries`);
       if (mayHaveArrived > 2) complain(`"${text}" was sent ${mayHaveArrived} times with an unknown outcome`);
-      if (tries.slice(0, -1).some(({ told }) => told === "sent"))
+      if (tries.slice(0, -1).some(({ reported }) => reported === "sent"))
         complain(`"${text}" was sent again although it was known to be there`);
       const rows = state.outbox.filter((row) => row.chat === String(chat.person) && row.text === text);
       if (mayHaveArrived > 1 && !rows.some(({ doubts }) => doubts === 1))
         complain(`"${text}" was repeated, and no row says so`);
     }
-    if (chat.said.indexOf("answer to two") < chat.said.lastIndexOf("answer to one"))
-      complain(`the answers are in another order: ${chat.said}`);
+    if (chat.texts.indexOf("answer to two") < chat.texts.lastIndexOf("answer to one"))
+      complain(`the answers are in another order: ${chat.texts}`);
   }
   for (const unit of state.units.values())
     if (unit.outcome !== "answered") violations.push(`${unit.lane}: ${unit.outcome} ${unit.reason}`);

@@ -24,7 +24,7 @@ export interface Attempt {
   /** The platform received the call and sent the message. */
   readonly carriedOut: boolean;
   /** What the bot learned: that it was sent, that it was not, or nothing. */
-  readonly told: "sent" | "not sent" | "nothing";
+  readonly reported: "sent" | "not sent" | "nothing";
 }
 
 export interface Relay {
@@ -116,17 +116,22 @@ export async function openRelay(platformUrl: string, fault: Fault): Promise<Rela
   async function pass(call: Call): Promise<void> {
     const answer = await carryOut(call);
     // It was in progress when the platform stopped answering.
-    const told = !(broken && fault === "silence") && !call.response.destroyed;
-    if (isSend(call)) note(call, { carriedOut: true, told: told ? "sent" : "nothing" });
-    if (!told) return;
-    const { "transfer-encoding": _coding, connection: _connection, "keep-alive": _kept, ...headers } = answer.headers;
+    const isReported = !(broken && fault === "silence") && !call.response.destroyed;
+    if (isSend(call)) note(call, { carriedOut: true, reported: isReported ? "sent" : "nothing" });
+    if (!isReported) return;
+    const {
+      "transfer-encoding": _coding,
+      connection: _connection,
+      "keep-alive": _keepAlive,
+      ...headers
+    } = answer.headers;
     call.response.writeHead(answer.status, headers as Record<string, string>).end(answer.body);
   }
 
   async function fail(call: Call): Promise<void> {
     const { response, incoming } = call;
     if (fault === "502" || fault === "504") {
-      if (isSend(call)) note(call, { carriedOut: false, told: "not sent" });
+      if (isSend(call)) note(call, { carriedOut: false, reported: "not sent" });
       response
         .writeHead(Number(fault), { "content-type": "text/html" })
         .end("<html><body><h1>Bad Gateway</h1></body></html>");
@@ -137,7 +142,7 @@ export async function openRelay(platformUrl: string, fault: Fault): Promise<Rela
     // Every second one arrives, if possible; the bot cannot know which.
     const carriedOut = send && (fault === "reset in the answer" || sends % 2 === 0);
     const answer = carriedOut ? await carryOut(call) : undefined;
-    if (send) note(call, { carriedOut, told: "nothing" });
+    if (send) note(call, { carriedOut, reported: "nothing" });
     if (fault === "silence") return;
     if (fault === "reset in the answer") {
       const half = answer?.body.subarray(0, 20) ?? Buffer.from('{"ok":true,"resu');

@@ -22,7 +22,7 @@ export interface ToolEvidence {
 
 export async function judgeTools(
   evidence: ToolEvidence,
-): Promise<{ readonly checks: readonly Check[]; readonly told: string }> {
+): Promise<{ readonly checks: readonly Check[]; readonly summary: string }> {
   const { place, model, jobs, journal, texts, questions, exitCode } = evidence;
   const runs = runsIn(journal);
   const ranTimes = (tool: string, word: string) => runs.filter((run) => run.tool === tool && run.word === word).length;
@@ -75,7 +75,7 @@ export async function judgeTools(
       { rule: "every event has ended", violations: open.map(({ event_id: id }) => id) },
       { rule: "the last process ends by itself", violations: exitCode === 0 ? [] : [`it ended with ${exitCode}`] },
     ],
-    told: [
+    summary: [
       `${jobs.length} jobs, ${jobs.filter(({ word }) => isAnswered(word)).length} answered, ${exhausted} ` +
         "given up after three attempts",
       `${runs.length} runs of writing tools, ` +

@@ -10,7 +10,7 @@ import { drawn } from "./journal.ts";
 type Message = ChatRequest["body"]["messages"][number];
 
 /** The codes after which a model may call once more. */
-const told = /"code":"(?:outcome_unknown|called_before)"/;
+const mayRepeat = /"code":"(?:outcome_unknown|called_before)"/;
 
 const names: Readonly<Record<string, string>> = { note: "journal__note" };
 /** Far enough that none is due while the soak runs. */
@@ -72,7 +72,7 @@ export async function createSoakModel(): Promise<SoakModel> {
         const text = textOf(result);
         const key = `${job.tools[step]} ${job.word}`;
         if (text.includes("outcome_unknown")) unknown.add(key);
-        times = told.test(text) ? times + 1 : 0;
+        times = mayRepeat.test(text) ? times + 1 : 0;
         // Half of those that look find that it must be done again.
         isRepeated = times > 0 && times < 3 && drawn(key, `again ${times}`, 2) === 1;
         if (!isRepeated) {

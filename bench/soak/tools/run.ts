@@ -243,7 +243,7 @@ export async function runTools({ kills, first, store, minutes }: ToolSoak): Prom
   try {
     console.log(`tools: ${kills} kills, seed ${first}, on ${store}`);
     const isLong = kills > killsOfQuestion;
-    const kept = isLong ? await holdQuestions(scene) : undefined;
+    const questions = isLong ? await holdQuestions(scene) : undefined;
     for (let count = (isLong ? killsOfQuestion + 1 : 0) + 1; count <= kills; count += 1) {
       if (Date.now() - began > minutes * 60_000) {
         console.log(`${count - 1} of ${kills} kills within ${minutes} minutes`);
@@ -262,8 +262,8 @@ export async function runTools({ kills, first, store, minutes }: ToolSoak): Prom
       questions: scene.owner.questions(),
       exitCode,
     });
-    const checks = [...(kept === undefined ? [] : [kept]), ...judged.checks];
-    console.log(`${judged.told}, ${Math.round((Date.now() - began) / 1_000)} s`);
+    const checks = [...(questions === undefined ? [] : [questions]), ...judged.checks];
+    console.log(`${judged.summary}, ${Math.round((Date.now() - began) / 1_000)} s`);
     for (const check of checks) printCheck(check);
     broken = checks.filter(({ violations }) => violations.length > 0).length;
     console.log(`${checks.length - broken} passed, ${broken} failed`);

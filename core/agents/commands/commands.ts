@@ -55,8 +55,8 @@ function abortIn(text: string, words: readonly string[], botUsername: string | u
     .replaceAll("\\", "")
     .split(/\s+/)
     .filter((word) => word !== "" && (name === undefined || word !== `@${name}`));
-  const said = spoken.join(" ").replace(/[.!]+$/, "");
-  return words.some((word) => word.trim().toLowerCase() === said) && said !== ""
+  const phrase = spoken.join(" ").replace(/[.!]+$/, "");
+  return words.some((word) => word.trim().toLowerCase() === phrase) && phrase !== ""
     ? { name: "stop", args: "" }
     : undefined;
 }
@@ -79,8 +79,8 @@ function mayCommand({ kind, forward }: Pick<Inbound, "kind" | "forward">): boole
 }
 
 /** The text in which a command is looked for: that of a message, or of a press that answers a request for approval. */
-export function commandTextOf(said: Pick<Inbound, "kind" | "forward" | "text">): string | undefined {
-  return mayCommand(said) ? said.text : pressedCommand(said);
+export function commandTextOf(inbound: Pick<Inbound, "kind" | "forward" | "text">): string | undefined {
+  return mayCommand(inbound) ? inbound.text : pressedCommand(inbound);
 }
 
 /** The command that the gate found in the current message. */
@@ -93,8 +93,8 @@ export function commandIn(
   botUsername: string | undefined,
   visit?: Visit,
 ): CommandMatch | undefined {
-  const said = inbound.authority === "channel" ? commandTextOf(inbound) : undefined;
-  return said === undefined ? undefined : commands.match(said, botUsername, visit);
+  const commandText = inbound.authority === "channel" ? commandTextOf(inbound) : undefined;
+  return commandText === undefined ? undefined : commands.match(commandText, botUsername, visit);
 }
 
 export interface ListedCommand {

@@ -47,8 +47,8 @@ export function turnMessages(options: {
   const asked: SessionMessage = { role: "user", content: words, at: inbound.timestamp, unitId };
   const used = calls.map(({ name, summary }) => `[used ${name} ${summary}]`);
   const notes = reply.media.map((media) => `[sent ${media.fileName ?? media.path ?? media.url ?? "a file"}]`);
-  const said = [...used, withoutReasoning(reply), ...notes].filter((piece) => piece !== "").join("\n");
-  return said === "" ? [asked] : [asked, { role: "assistant", content: said, at, unitId }];
+  const assistantText = [...used, withoutReasoning(reply), ...notes].filter((piece) => piece !== "").join("\n");
+  return assistantText === "" ? [asked] : [asked, { role: "assistant", content: assistantText, at, unitId }];
 }
 
 /**

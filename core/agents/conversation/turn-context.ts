@@ -29,7 +29,7 @@ interface News {
   readonly text: string;
   readonly events: readonly WaitingEvent[];
   /** Whether the context includes group messages. */
-  readonly said: boolean;
+  readonly hasMessages: boolean;
   /** Events taken from the session's queue. */
   readonly queued: readonly StoredEvent[];
 }
@@ -69,19 +69,19 @@ export function createTurnContext({
       ]);
       const blocks = [renderQueued(queued, queued[0]?.leftOut), renderGroupContext(messages), renderEvents(events)];
       const text = blocks.filter((block) => block !== "").join("\n");
-      visit.set(news, { text, events, said: messages.length > 0, queued });
+      visit.set(news, { text, events, hasMessages: messages.length > 0, queued });
       return text;
     },
     of: (visit) => visit.get(news)?.text ?? "",
     tookQueued: tookQueuedEvents,
     markRead(inbound, { sessionKey }, visit) {
-      const { events = [], said = false, queued = [] } = visit.get(news) ?? {};
+      const { events = [], hasMessages = false, queued = [] } = visit.get(news) ?? {};
       const leftOut = queued[0]?.leftOut;
-      if (events.length === 0 && !said && leftOut === undefined) return undefined;
+      if (events.length === 0 && !hasMessages && leftOut === undefined) return undefined;
       if (leftOut !== undefined) logLeftOut(log, { event: inbound.id, session: sessionKey, leftOut });
       return Promise.all([
         events.length > 0 && waiting.remove(sessionKey, events),
-        said && group.markSeen(inbound, sessionKey),
+        hasMessages && group.markSeen(inbound, sessionKey),
         leftOut !== undefined && store.leftOutReported(eventQueue(sessionKey).key, leftOut),
       ]);
     },

@@ -46,13 +46,13 @@ const rememberedMs = 40 * 24 * 3_600_000;
 
 export function createNotices({ store, notifyOwner, log }: NoticeOptions): Notices {
   /** Spares the store the question for what this process knows. */
-  const told = new Set<string>();
+  const notifiedKeys = new Set<string>();
 
   async function notify({ limit, used }: Balance, { kind, text, of = [] }: Notice): Promise<void> {
     // A limit that was raised may be reached again.
     const parts = [scopeOf(limit), limit.path, limit.total, limit.span.start, kind, ...of];
     const key = `told:${JSON.stringify(parts)}`;
-    if (told.has(key)) return;
+    if (notifiedKeys.has(key)) return;
     if ((await store.get(budgetNamespace, key)) === null) {
       const fields = { path: limit.path, used, limit: limit.total, unit: limit.unit };
       log.warn(fields, logged[kind]);
@@ -60,8 +60,8 @@ export function createNotices({ store, notifyOwner, log }: NoticeOptions): Notic
       if (!(await notifyOwner(text, key))) log.info(fields, "no owner is known who could be notified");
       await store.set(budgetNamespace, key, true, { expiresAt: limit.span.start + rememberedMs });
     }
-    if (told.size > 10_000) told.clear();
-    told.add(key);
+    if (notifiedKeys.size > 10_000) notifiedKeys.clear();
+    notifiedKeys.add(key);
   }
 
   function state(balance: Balance, isReached: boolean, sender: string | undefined): Promise<void> {

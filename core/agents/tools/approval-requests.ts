@@ -101,7 +101,7 @@ export function createApprovalRequests({
 }): ApprovalRequests {
   /** Wakes the calls that wait in this process. */
   const waiting = new Map<string, () => void>();
-  const kept = () => ({ expiresAt: now() + keepMs });
+  const expiry = () => ({ expiresAt: now() + keepMs });
   const textOf = (value: Json | null) => (typeof value === "string" ? value : undefined);
 
   /** `undefined` from `change` leaves the request as it is. */
@@ -111,7 +111,7 @@ export function createApprovalRequests({
       requestKey(key),
       (value) =>
         value === null ? undefined : (changed(value as unknown as ApprovalRequest) as unknown as Json | undefined),
-      kept(),
+      expiry(),
     )) as ApprovalRequest | null;
 
   return {
@@ -120,8 +120,8 @@ export function createApprovalRequests({
     async open(key, request) {
       const generation = (await store.session(request.sessionKey))?.generation ?? 0;
       const opened: ApprovalRequest = { ...request, code: newCode(), generation, events: [], state: "waiting" };
-      await store.set(namespace, codeKey(opened.code), key, kept());
-      await store.set(namespace, requestKey(key), opened as unknown as Json, kept());
+      await store.set(namespace, codeKey(opened.code), key, expiry());
+      await store.set(namespace, requestKey(key), opened as unknown as Json, expiry());
       return opened;
     },
     asked: (key, events) => change(key, (request) => ({ ...request, events })),

@@ -81,13 +81,13 @@ export function createOfferedTools({
 }): OfferedTools {
   const refused = createRefusedTools({ registry, log });
   /** What was said of a tool that is left out: once is enough. */
-  const said = new Set<string>();
+  const logged = new Set<string>();
   const described = createDescriptions();
   const leaveOut = ({ plugin, name }: Pick<OwnedTool, "plugin" | "name">, reason: string) => {
     const line = `${plugin} ${name} ${reason}`;
-    if (said.has(line)) return;
-    if (said.size >= 1_000) said.clear();
-    said.add(line);
+    if (logged.has(line)) return;
+    if (logged.size >= 1_000) logged.clear();
+    logged.add(line);
     log.warn({ plugin, tool: name }, `a tool is left out: ${reason}`);
   };
 

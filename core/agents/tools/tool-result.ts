@@ -45,10 +45,10 @@ export function shownResult(result: ToolResult | undefined): Json {
   const left = media.length - shown.length;
   const note =
     left === 0 ? [] : [`[${left} of ${media.length} files left out: at most ${mostFiles} of 5 MB each are shown]`];
-  const said = [...(text === undefined ? [] : [cut(text)]), ...note].join("\n");
-  if (shown.length === 0 && json === undefined) return said;
+  const content = [...(text === undefined ? [] : [cut(text)]), ...note].join("\n");
+  if (shown.length === 0 && json === undefined) return content;
   return {
-    ...(said === "" ? {} : { text: said }),
+    ...(content === "" ? {} : { text: content }),
     ...(json === undefined ? {} : { json: shortened(json) }),
     ...(shown.length === 0 ? {} : { media: shown.map(({ mimeType, data }) => ({ mimeType, data })) }),
   };

@@ -56,17 +56,18 @@ export function inWords(
       ? undefined
       : { code: codeOf(result) ?? "", outcome: sentences[outcome] };
   if (words !== "outside") {
-    const said = words === "gateway" ? result : withoutMedia(result, (rest) => mapTexts(rest, cleanExternal) as Json);
-    return sentence === undefined ? said : { ...(said as object), ...sentence };
+    const cleaned =
+      words === "gateway" ? result : withoutMedia(result, (rest) => mapTexts(rest, cleanExternal) as Json);
+    return sentence === undefined ? cleaned : { ...(cleaned as object), ...sentence };
   }
   const wrap = (text: string) => wrapToolText({ text, source: `result of the tool ${name}` });
   const textOf = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
   if (isObject(result) && result.ok === false) {
     const { ok: _, error, code: __, outcome: ___, ...rest } = result;
-    const said = [error, Object.keys(rest).length > 0 ? rest : undefined]
+    const texts = [error, Object.keys(rest).length > 0 ? rest : undefined]
       .filter((one) => one !== undefined)
       .map(textOf);
-    return { ok: false, error: wrap(said.join("\n")), code: codeOf(result) ?? "tool_refused", ...sentence };
+    return { ok: false, error: wrap(texts.join("\n")), code: codeOf(result) ?? "tool_refused", ...sentence };
   }
   return withoutMedia(result, (rest) => {
     if (rest === null || typeof rest === "boolean" || typeof rest === "number") return rest;

@@ -123,7 +123,7 @@ interface Earlier {
   /** The model has called it again, and it was answered. */
   isUsed: boolean;
   /** The model is answered that it was called before; it reads that with the request of this number. */
-  toldBefore?: number;
+  reportedBefore?: number;
 }
 
 export function createTurnCalls({
@@ -170,8 +170,8 @@ export function createTurnCalls({
   const loaded = () => (loading ??= load());
 
   /** A model that was answered in this request has not read it yet: calls of one step run at the same time. */
-  const hasRead = ({ toldBefore }: Earlier): boolean =>
-    toldBefore !== undefined && (requests === 0 || toldBefore < requests);
+  const hasRead = ({ reportedBefore }: Earlier): boolean =>
+    reportedBefore !== undefined && (requests === 0 || reportedBefore < requests);
 
   /** Whether the earlier call may have done something, so that the same in other words would do it twice. */
   const mayRepeat = ({ record: { result, code } }: Earlier): boolean =>
@@ -213,7 +213,7 @@ export function createTurnCalls({
       }
       const unread = open.filter((one) => mayRepeat(one) && !hasRead(one));
       if (unread.length === 0) return {};
-      for (const one of unread) one.toldBefore ??= requests;
+      for (const one of unread) one.reportedBefore ??= requests;
       const before = unread.map(({ record }) => record);
       const isUnknown = before.some(({ result }) => result === undefined);
       const code = isUnknown ? "outcome_unknown" : "called_before";

@@ -61,8 +61,10 @@ export function createDescribe(options: {
         { signal },
       );
       if (answer !== undefined && typeof answer !== "string") throw unusable(asked, kindOf(answer));
-      const said = answer?.replace(/\s+/g, " ").trim();
-      return said === undefined || said === "" ? undefined : [...said].slice(0, maxCharacters).join("");
+      const description = answer?.replace(/\s+/g, " ").trim();
+      return description === undefined || description === ""
+        ? undefined
+        : [...description].slice(0, maxCharacters).join("");
     } catch (thrown) {
       if (signal.aborted) throw signal.reason;
       options.log.warn({ agent: asker.agentId, reason: reasonOf(thrown) }, "an image could not be described");

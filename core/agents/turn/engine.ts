@@ -6,7 +6,7 @@ import type { EngineTurn, PluginLog } from "../../sdk/contract.ts";
 import { addHold, askedModels, carried, Visit } from "../../stations/index.ts";
 import { askerOf } from "../spending/asker.ts";
 import { gatherTools, type TurnTools } from "../tools/turn-tools.ts";
-import { engineFailure, keptEngines, pluginOf, prepareEngines } from "./engines.ts";
+import { engineFailure, pluginOf, prepareEngines, retainedEngines } from "./engines.ts";
 import { createPreparingTurns, type RunningTurn, stoppedTurn } from "./preparing-turns.ts";
 import { createRunningTurns } from "./running-turns.ts";
 import { placeOf, type Stop } from "./stops.ts";
@@ -100,14 +100,14 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
         { route, event: inbound.id },
         () => read(inbound, route, visit),
       );
-      const kept = keptEngines(visit, engines);
+      const retained = retainedEngines(visit, engines);
       options.onTurn?.(turn, visit);
       const models = turn.model === undefined ? [engine.id] : [turn.model, ...(turn.fallbacks ?? [])];
       visit.set(askedModels, models);
       log.debug({ engine: engine.id, model: turn.model ?? null, session: route.sessionKey, history }, "turn");
       return running.run(
         {
-          plugin: pluginOf(kept, engine.id),
+          plugin: pluginOf(retained, engine.id),
           sessionKey: route.sessionKey,
           place: placeOf(route),
           event: inbound.id,
@@ -118,7 +118,7 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
           observe: options.offered.refused.observer(),
           answered: (model) => options.onAnswer?.(model ?? models[0] ?? engine.id),
           begin: (stop) => engine.run(turn, stop),
-          failure: (thrown) => engineFailure(kept, engine.id, thrown),
+          failure: (thrown) => engineFailure(retained, engine.id, thrown),
           onClock: (clock) => addHold(visit, clock),
         },
         signal,

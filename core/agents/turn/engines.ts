@@ -21,7 +21,7 @@ export function keepEngines(visit: Visit, engines: Engines): void {
 }
 
 /** The engines that the event keeps; without a beginning, `engines`. */
-export function keptEngines(visit: Visit, engines: Engines): Engines {
+export function retainedEngines(visit: Visit, engines: Engines): Engines {
   return visit.get(metEngines) ?? engines;
 }
 

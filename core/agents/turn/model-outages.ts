@@ -75,9 +75,9 @@ export function createModelOutages(options: {
       key,
       (before) => before ?? { models, detail, since: now(), waited: 0, failed: 0, told: false },
     );
-    const { since, told } = noted ?? { since: now(), told: false };
+    const { since, told: isNotified } = noted ?? { since: now(), told: false };
     // Another turn may have noted it meanwhile.
-    const outage = outages.get(key) ?? { key, models, since, detail, nextAt: now() + firstPauseMs, told };
+    const outage = outages.get(key) ?? { key, models, since, detail, nextAt: now() + firstPauseMs, isNotified };
     if (!outages.has(key))
       log.warn({ models: names, detail }, "a model does not answer: turns that no person watches wait for it");
     outages.set(key, outage);

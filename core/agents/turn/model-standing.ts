@@ -42,10 +42,10 @@ export function createModelStandings(options: {
     if (engine?.skipped === undefined) return [];
     const asked = { plugin: pluginOf(engines, id), doing: `skipped of the engine ${id}` };
     try {
-      const said: unknown = await callPlugin(asked, pluginDeadlines.skipped, async () =>
+      const skippedModels: unknown = await callPlugin(asked, pluginDeadlines.skipped, async () =>
         engine.skipped?.({ ...models, providers: usable }),
       );
-      if (areSkippedModels(said)) return said;
+      if (areSkippedModels(skippedModels)) return skippedModels;
       throw unusable(asked, "not a list of models with a reason and a detail");
     } catch (thrown) {
       log.warn({ engine: id, reason: reasonOf(thrown) }, "which models the engine passes over is unknown");

@@ -33,7 +33,7 @@ export interface Outage {
   detail: string;
   /** When a waiting turn may ask again. */
   nextAt: number;
-  told: boolean;
+  isNotified: boolean;
 }
 
 export interface OutageNotes {
@@ -103,8 +103,8 @@ export function createOutageNotes({
   return {
     note,
     async tell(outage, patienceHours) {
-      if (outage.told || now() - outage.since < notifyAfterMs) return;
-      outage.told = true;
+      if (outage.isNotified || now() - outage.since < notifyAfterMs) return;
+      outage.isNotified = true;
       const noted = await note(outage.key, (before) => before && { ...before, told: true });
       // The key keeps another node from sending the same notice.
       if (noted !== null)
@@ -120,16 +120,16 @@ export function createOutageNotes({
       const noted = last as Noted | null;
       // Another node has seen the end first.
       if (noted === null) return;
-      const { waited, failed, told } = noted;
+      const { waited, failed, told: isNotified } = noted;
       const seconds = Math.round((now() - since) / 1_000);
       log.info({ models, seconds, waited, failed }, "a model answers again: what waited for it runs now");
-      if (told) await notify(endText(outage, noted, now()), `model-back:${key}:${noted.since}`);
+      if (isNotified) await notify(endText(outage, noted, now()), `model-back:${key}:${noted.since}`);
     },
     async list() {
       const found = await store.list(namespace);
       return found.map(({ key, value }) => {
-        const { models, detail, since, told } = value as unknown as Noted;
-        return { key, models, detail, since, told, nextAt: now() };
+        const { models, detail, since, told: isNotified } = value as unknown as Noted;
+        return { key, models, detail, since, isNotified, nextAt: now() };
       });
     },
   };

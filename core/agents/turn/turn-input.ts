@@ -13,7 +13,7 @@ import type { EngineSpending, Meter } from "../spending/meter.ts";
 import type { Spending } from "../spending/spending.ts";
 import type { TurnCalls } from "../tools/turn-calls.ts";
 import { gatherTools, type TurnTools, type TurnToolsOptions } from "../tools/turn-tools.ts";
-import { chooseEngine, type Engines, keptEngines } from "./engines.ts";
+import { chooseEngine, type Engines, retainedEngines } from "./engines.ts";
 import { chooseModels } from "./models.ts";
 import { stoppedTurn } from "./preparing-turns.ts";
 import { type ActingHint, renderInstructions } from "./prompt.ts";
@@ -119,7 +119,7 @@ export function createTurnInput(
     await options.spending.admit(asker);
     const meter = options.spending.meter(asker);
     const chosen = chooseModels(agent, inbound.request?.model ?? sessionModel(agent, session));
-    const engine = chooseEngine(keptEngines(visit, options.engines), agent, chosen.model);
+    const engine = chooseEngine(retainedEngines(visit, options.engines), agent, chosen.model);
     const providers = options.providers();
     const { models, skipped } =
       engine.needsModel === true ? usableModels(chosen, providers) : { models: chosen, skipped: [] };

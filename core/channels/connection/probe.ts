@@ -90,7 +90,7 @@ export async function probeAccount(account: ProbedAccount, { names = false }: Pr
 async function askProbe(connection: CalledConnection, asking: Asking): Promise<ChannelProbe | undefined> {
   if (connection.probe === undefined) return undefined;
   const answer = await asking.ask(async () => await connection.probe?.());
-  return "why" in answer ? { ok: false, detail: answer.why } : answer.said;
+  return "why" in answer ? { ok: false, detail: answer.why } : answer.value;
 }
 
 async function askGroup(
@@ -100,9 +100,9 @@ async function askGroup(
 ): Promise<ProbeReport["groups"][number]> {
   const answer = await asking.ask(async () => await connection.members?.(chat));
   if ("why" in answer) return { chat, ok: false, detail: answer.why };
-  return answer.said === undefined
+  return answer.value === undefined
     ? { chat, ok: false, detail: "the channel cannot check this" }
-    : { chat, ...answer.said };
+    : { chat, ...answer.value };
 }
 
 /** Names such as `@name` among the entries that are not ids. */
@@ -125,17 +125,17 @@ async function lookUpSender(entry: string, account: ProbedAccount, asking: Askin
   const found = await lookUp(nameOf(entry, account.identity) ?? entry, account, asking);
   if ("why" in found) return { name: entry, reason: found.why };
   // The connection has brought the id into its form.
-  const sender = parseAllowlistEntry(found.said, account.identity);
+  const sender = parseAllowlistEntry(found.value, account.identity);
   return sender === null
-    ? { name: entry, reason: `it is a chat (${found.said}) and not a person` }
+    ? { name: entry, reason: `it is a chat (${found.value}) and not a person` }
     : { name: entry, id: sender };
 }
 
 async function lookUpGroup(name: string, account: ProbedAccount, asking: Asking): Promise<NameReport> {
   const found = await lookUp(name, account, asking);
   if ("why" in found) return { name, reason: found.why };
-  const isPerson = parseAllowlistEntry(found.said, account.identity) !== null;
-  return isPerson ? { name, reason: `it is a person (${found.said}) and not a group` } : { name, id: found.said };
+  const isPerson = parseAllowlistEntry(found.value, account.identity) !== null;
+  return isPerson ? { name, reason: `it is a person (${found.value}) and not a group` } : { name, id: found.value };
 }
 
 async function lookUp(name: string, { connection }: ProbedAccount, asking: Asking): Promise<Answer<string>> {

@@ -29,7 +29,7 @@ const leastMs = 100;
  * The wait for retries without a limit on their number: after an outage of five seconds a send is ten seconds late, not
  * thirty.
  */
-export function patientWait(attempt: number, policy: RetryPolicy, random: () => number): number {
+export function unlimitedRetryWait(attempt: number, policy: RetryPolicy, random: () => number): number {
   return Math.max(leastMs, waitBefore(attempt, policy, random));
 }
 

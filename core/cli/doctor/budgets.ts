@@ -3,8 +3,8 @@ import { createPrices } from "../../agents/spending/prices.ts";
 import { agentIds, agentSettings, budgetOf } from "../../config/agents.ts";
 import { resolveModel } from "../../config/model-names.ts";
 import type { GatewayConfig } from "../../config/schema.ts";
+import type { CheckInput } from "./check-input.ts";
 import type { Finding } from "./finding.ts";
-import type { Patient } from "./patient.ts";
 
 const usdKeys = ["perDayUsd", "perMonthUsd", "perSenderPerDayUsd"] as const;
 
@@ -33,7 +33,7 @@ function usdLimit(config: GatewayConfig, id: string): { readonly path: string; r
 }
 
 /** Part of the check of the agents. */
-export async function unpricedModels({ loaded: { config } }: Patient): Promise<readonly Finding[]> {
+export async function unpricedModels({ loaded: { config } }: CheckInput): Promise<readonly Finding[]> {
   const limited = agentIds(config).flatMap((id) => {
     const limit = usdLimit(config, id);
     return limit === undefined ? [] : modelsOf(config, id).map((model) => ({ ...limit, model }));

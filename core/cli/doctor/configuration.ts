@@ -15,24 +15,24 @@ import { misnamedChannels } from "../../gateway/misnamed-channels.ts";
 import { pluginProblems } from "../config.ts";
 import { renderClock, renderDuration } from "../output/times.ts";
 import { declaredSchemas, readyPlugins } from "../plugins/declarations.ts";
+import type { CheckInput } from "./check-input.ts";
 import { type Finding, orOk } from "./finding.ts";
-import type { Patient } from "./patient.ts";
 import { ignoredOf } from "./people.ts";
 import { replaceChannelName } from "./repairs.ts";
 
-export async function checkConfiguration(patient: Patient): Promise<readonly Finding[]> {
-  const { loaded, declared, context } = patient;
+export async function checkConfiguration(input: CheckInput): Promise<readonly Finding[]> {
+  const { loaded, declared, context } = input;
   const problems = [...loaded.problems, ...(await pluginProblems(declared, loaded, context))];
   const misnamed = misnamedChannels(loaded.written, channelDefinitions(readyPlugins(declared)));
   const repairOf = (path: string) => misnamed.find((one) => renderPath(one.path) === path);
   // The check of the allowlists reports these, with the accounts they concern.
-  const reported = ignoredOf(patient);
+  const reported = ignoredOf(input);
   const found = problems
     .filter(
       ({ path, message }) =>
         !reported.some((one) => one.path === path && message.startsWith(JSON.stringify(one.entry))),
     )
-    .filter((problem) => !isOnlyMissingHere(problem, patient))
+    .filter((problem) => !isOnlyMissingHere(problem, input))
     // The check of the tokens reports these, with what they open.
     .filter(
       ({ severity, path, message }) => !(severity === "warning" && tokenPaths.includes(path) && isSecretFault(message)),
@@ -46,7 +46,7 @@ export async function checkConfiguration(patient: Patient): Promise<readonly Fin
         reason: `${path === "" ? loaded.file : path}${line === undefined ? "" : ` (line ${line})`}: ${message}${off}`,
         path,
         fix: hint,
-        ...(named === undefined ? {} : { repair: replaceChannelName(patient, named) }),
+        ...(named === undefined ? {} : { repair: replaceChannelName(input, named) }),
       };
     });
   return orOk(
@@ -60,7 +60,7 @@ export async function checkConfiguration(patient: Patient): Promise<readonly Fin
  * A service has its own environment: a variable that the running gateway could read from this configuration is not
  * missing.
  */
-function isOnlyMissingHere({ path, message }: Problem, { description, loaded }: Patient): boolean {
+function isOnlyMissingHere({ path, message }: Problem, { description, loaded }: CheckInput): boolean {
   if (description?.configFile !== loaded.file || !/environment variable \S+ is not set/.test(message)) return false;
   const missingThere = description.problems.some((problem) => problem.path === path);
   return !missingThere && !description.accounts.some(({ status }) => status.detail?.includes(path));
@@ -68,7 +68,7 @@ function isOnlyMissingHere({ path, message }: Problem, { description, loaded }: 
 
 const othersMayRead = 0o077;
 
-export function checkFileMode({ loaded, declared }: Patient): readonly Finding[] {
+export function checkFileMode({ loaded, declared }: CheckInput): readonly Finding[] {
   if (!loaded.found || process.platform === "win32") return [];
   const { file } = loaded;
   const mode = statSync(file).mode & 0o777;
@@ -93,7 +93,7 @@ export function checkFileMode({ loaded, declared }: Patient): readonly Finding[]
  * A text that would be hidden is a secret. References such as `{ env }` are hidden too, although they need no
  * protection.
  */
-function holdsSecret(config: unknown, declared: Patient["declared"]): boolean {
+function holdsSecret(config: unknown, declared: CheckInput["declared"]): boolean {
   return differs(config, showConfigValue(config, "", declaredSchemas(declared)));
 }
 
@@ -109,8 +109,8 @@ const short = 24;
 const tokenPaths: readonly string[] = ["gateway.auth.token", "hooks.token"];
 const guessable = /^(?:change|replace|your|example|test|secret|password|token|hook)|^(.)\1*$|^(?:0123|1234|abcd)/i;
 
-export function checkTokens(patient: Patient): readonly Finding[] {
-  const { loaded, context, gateway } = patient;
+export function checkTokens(input: CheckInput): readonly Finding[] {
+  const { loaded, context, gateway } = input;
   const { config, directory } = loaded;
   const secrets = createSecrets({ env: context.env, directory });
   const tokens = [
@@ -150,7 +150,7 @@ export function checkTokens(patient: Patient): readonly Finding[] {
       ];
     }
   });
-  return orOk([...found, ...stillAccepted(patient)], "tokens", "no configured token can be guessed");
+  return orOk([...found, ...stillAccepted(input)], "tokens", "no configured token can be guessed");
 }
 
 const replaced = [
@@ -159,7 +159,7 @@ const replaced = [
 ] as const;
 
 /** Replaced tokens, which are accepted until they expire. */
-function stillAccepted({ loaded: { config }, context }: Patient): readonly Finding[] {
+function stillAccepted({ loaded: { config }, context }: CheckInput): readonly Finding[] {
   return replaced.flatMap(([path, read]): readonly Finding[] => {
     const previous = read(config);
     const until = previous === undefined ? Number.NaN : Date.parse(previous.until);

@@ -10,14 +10,14 @@ import { isOnlyHere } from "../../http/reach.ts";
 import { lockProblem } from "../../state/lock.ts";
 import { isEmbedded } from "../../stores/place.ts";
 import { isStateForbidden } from "../running-gateway.ts";
+import type { CheckInput } from "./check-input.ts";
 import { type Finding, ok, orOk, withoutStop } from "./finding.ts";
-import type { Patient } from "./patient.ts";
 
 const forOthers = 0o077;
 /** Files that must be private. */
 const privateFiles = /^(gateway-token|state\.db.*|lock\.db|gateway\.json)$/;
 
-export function checkState({ stateDirectory, state }: Patient): readonly Finding[] {
+export function checkState({ stateDirectory, state }: CheckInput): readonly Finding[] {
   const found: Finding[] = [];
   const base = { check: "state", path: stateDirectory };
   if (state instanceof HostError)
@@ -72,7 +72,7 @@ const megabyte = 1024 * 1024;
 const scarceMb = 1_024;
 const fullMb = 100;
 
-export async function checkDisk({ stateDirectory, place }: Patient): Promise<readonly Finding[]> {
+export async function checkDisk({ stateDirectory, place }: CheckInput): Promise<readonly Finding[]> {
   const { bavail, bsize } = await statfs(nearestExisting(stateDirectory));
   const free = Math.floor((bavail * bsize) / megabyte);
   const size = free < scarceMb ? `${free} MB` : `${Math.floor(free / 1_024)} GB`;
@@ -89,8 +89,8 @@ function nearestExisting(path: string): string {
   return existsSync(path) || dirname(path) === path ? path : nearestExisting(dirname(path));
 }
 
-export async function checkGateway(patient: Patient): Promise<readonly Finding[]> {
-  const { gateway, description, loaded, stateDirectory, state } = patient;
+export async function checkGateway(input: CheckInput): Promise<readonly Finding[]> {
+  const { gateway, description, loaded, stateDirectory, state } = input;
   // Whether one runs is unknown.
   if (isStateForbidden(state)) return [];
   if (gateway === null) return [...(await checkPort(loaded.config.gateway)), ...leftBehind(stateDirectory)];
@@ -108,7 +108,7 @@ export async function checkGateway(patient: Patient): Promise<readonly Finding[]
   for (const { channel, account, path, status, standby } of description.accounts) {
     // Another node serves an account on standby.
     if (standby === true || (status.state !== "failed" && status.state !== "waiting")) continue;
-    if (isReportedElsewhere(patient, { channel, account })) continue;
+    if (isReportedElsewhere(input, { channel, account })) continue;
     const reason = `${channel}:${account} is ${status.state}${status.detail === undefined ? "" : `: ${status.detail}`}`;
     const fix = status.hint ?? lookAtLogs;
     found.push({ check: "gateway", verdict: "fail", path, reason, fix });
@@ -119,7 +119,7 @@ export async function checkGateway(patient: Patient): Promise<readonly Finding[]
 const lookAtLogs = `\`${programCommand} logs\` shows what happened before.`;
 
 /** A gateway that refuses the token answers, so its log shows nothing. */
-async function silentGateway(gateway: NonNullable<Patient["gateway"]>): Promise<Finding> {
+async function silentGateway(gateway: NonNullable<CheckInput["gateway"]>): Promise<Finding> {
   const { pid, url } = gateway;
   const answer = await gateway.call("GET", "/gateway/describe");
   const { error, hint } = (answer?.body ?? {}) as { readonly error?: string; readonly hint?: string };
@@ -144,7 +144,7 @@ async function silentGateway(gateway: NonNullable<Patient["gateway"]>): Promise<
 
 /** A finding about the configuration or from the platform is closer to the cause than the account's state. */
 function isReportedElsewhere(
-  { accounts, probes }: Patient,
+  { accounts, probes }: CheckInput,
   { channel, account }: { readonly channel: string; readonly account: string },
 ): boolean {
   const is = (one: { readonly channel: string; readonly account: string }) =>
@@ -188,7 +188,7 @@ function leftBehind(stateDirectory: string): readonly Finding[] {
 
 const everybody = /\/0+$/;
 
-export function checkExposure({ loaded }: Patient): readonly Finding[] {
+export function checkExposure({ loaded }: CheckInput): readonly Finding[] {
   const { gateway, hooks } = loaded.config;
   const { host, trustedProxies } = gateway;
   const check = "reach";

@@ -1,10 +1,10 @@
 /** Checks which models a running gateway passes over, such as one whose key is refused. */
 import { findCode } from "../../contract/codes.ts";
 import { renderDuration } from "../output/times.ts";
+import type { CheckInput } from "./check-input.ts";
 import { type Finding, orOk, withoutStop } from "./finding.ts";
-import type { Patient } from "./patient.ts";
 
-export function checkModels({ description, context }: Patient): readonly Finding[] {
+export function checkModels({ description, context }: CheckInput): readonly Finding[] {
   // What does not answer is known to the process that asked. An older gateway does not report it.
   if (description?.models === undefined) return [];
   const found = new Map<string, Finding>();

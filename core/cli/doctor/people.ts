@@ -9,8 +9,8 @@ import { programCommand } from "../../contract/command.ts";
 import { HostError } from "../../contract/errors.ts";
 import { visibleLine } from "../../log/visible.ts";
 import type { ConfiguredAccount } from "../accounts.ts";
+import type { CheckInput } from "./check-input.ts";
 import { type Finding, ok, orOk } from "./finding.ts";
-import type { Patient } from "./patient.ts";
 import { replaceEntry } from "./repairs.ts";
 
 type ReadyAccount = ConfiguredAccount & { readonly settings: NonNullable<ConfiguredAccount["settings"]> };
@@ -18,7 +18,7 @@ type ReadyAccount = ConfiguredAccount & { readonly settings: NonNullable<Configu
 export const ready = (accounts: readonly ConfiguredAccount[]): readonly ReadyAccount[] =>
   accounts.filter((account): account is ReadyAccount => account.settings !== undefined);
 
-export const pathsOf = ({ loaded }: Patient, { channel, account }: Pick<ConfiguredAccount, "channel" | "account">) =>
+export const pathsOf = ({ loaded }: CheckInput, { channel, account }: Pick<ConfiguredAccount, "channel" | "account">) =>
   settingPath(loaded.config.channels[channel], channel, account);
 
 export const ruleOf = ({ settings }: ReadyAccount) => settings.identity;
@@ -30,9 +30,9 @@ interface Ignored {
 }
 
 /** Lists each entry once, even if several accounts inherit it. */
-export function ignoredOf(patient: Patient): readonly Ignored[] {
-  const found = ready(patient.accounts).flatMap((account) =>
-    ignoredEntries(account.settings.access, ruleOf(account), pathsOf(patient, account)).map((one) => ({
+export function ignoredOf(input: CheckInput): readonly Ignored[] {
+  const found = ready(input.accounts).flatMap((account) =>
+    ignoredEntries(account.settings.access, ruleOf(account), pathsOf(input, account)).map((one) => ({
       account,
       ...one,
     })),
@@ -40,14 +40,12 @@ export function ignoredOf(patient: Patient): readonly Ignored[] {
   return [...new Map(found.map((one) => [`${one.path} ${one.entry}`, one])).values()];
 }
 
-export async function checkAllowlists(patient: Patient): Promise<readonly Finding[]> {
+export async function checkAllowlists(input: CheckInput): Promise<readonly Finding[]> {
   const check = "allowlists";
-  const ignored = ignoredOf(patient).map(({ account, path, entry }): Finding => {
+  const ignored = ignoredOf(input).map(({ account, path, entry }): Finding => {
     const shown = JSON.stringify(visibleLine(entry, 80));
     const reason = `${shown} in ${path} is not an id, so it admits no one`;
-    const report = patient.probes.find(
-      (probe) => probe.channel === account.channel && probe.account === account.account,
-    );
+    const report = input.probes.find((probe) => probe.channel === account.channel && probe.account === account.account);
     const asked = report?.names.find(({ name }) => name === entry);
     if (asked?.id === undefined) {
       const why = asked?.reason === undefined ? "" : ` It could not be looked up: ${visibleLine(asked.reason)}.`;
@@ -59,7 +57,7 @@ export async function checkAllowlists(patient: Patient): Promise<readonly Findin
         fix: `Use the sender's id. The refusal of a message contains it, and /whoami prints it.${why}`,
       };
     }
-    const repair = replaceEntry(patient, { path, entry, id: asked.id });
+    const repair = replaceEntry(input, { path, entry, id: asked.id });
     return {
       check,
       verdict: "warn",
@@ -71,17 +69,17 @@ export async function checkAllowlists(patient: Patient): Promise<readonly Findin
   });
   const found = [
     ...ignored,
-    ...ready(patient.accounts).flatMap((account) => shutOut(patient, account)),
-    ...namedOwners(patient),
-    ...(await takenOver(patient)),
+    ...ready(input.accounts).flatMap((account) => shutOut(input, account)),
+    ...namedOwners(input),
+    ...(await takenOver(input)),
   ];
   return orOk(found, check, "every entry is an id, and no required list is empty");
 }
 
 /** Places that look open but admit no sender. */
-function shutOut(patient: Patient, account: ReadyAccount): readonly Finding[] {
+function shutOut(input: CheckInput, account: ReadyAccount): readonly Finding[] {
   const { access } = account.settings;
-  const pathOf = pathsOf(patient, account);
+  const pathOf = pathsOf(input, account);
   const rule = ruleOf(account);
   const nobody = (senders: readonly (string | number)[]) => {
     const { everybody, ids } = parseAllowlist(senders, rule);
@@ -115,7 +113,7 @@ function shutOut(patient: Patient, account: ReadyAccount): readonly Finding[] {
 }
 
 /** Owners are given as ids too. */
-function namedOwners({ loaded, accounts }: Patient): readonly Finding[] {
+function namedOwners({ loaded, accounts }: CheckInput): readonly Finding[] {
   const path = "commands.ownerAllowFrom";
   const rules = ready(accounts).map(ruleOf);
   if (rules.length === 0) return [];
@@ -130,13 +128,13 @@ function namedOwners({ loaded, accounts }: Patient): readonly Finding[] {
 }
 
 /** Entries that another person can take over. Each once, although several accounts inherit it. */
-async function takenOver(patient: Patient): Promise<readonly Finding[]> {
-  const accounts = ready(patient.accounts);
+async function takenOver(input: CheckInput): Promise<readonly Finding[]> {
+  const accounts = ready(input.accounts);
   const path = "commands.ownerAllowFrom";
-  const listed = patient.loaded.config.commands.ownerAllowFrom ?? [];
+  const listed = input.loaded.config.commands.ownerAllowFrom ?? [];
   const weak = accounts.map(async (account) => {
     const owners = (await weakIds(listed, ruleOf(account))).map((entry) => ({ path, entry }));
-    return { owners, senders: await weakEntries(account.settings.access, ruleOf(account), pathsOf(patient, account)) };
+    return { owners, senders: await weakEntries(account.settings.access, ruleOf(account), pathsOf(input, account)) };
   });
   const judged = await Promise.all(weak);
   const found = [...judged.flatMap(({ owners }) => owners), ...judged.flatMap(({ senders }) => senders)].map(
@@ -156,11 +154,11 @@ async function takenOver(patient: Patient): Promise<readonly Finding[]> {
 }
 
 /** Open access can be intended, but is a reason to review what the agent may do. */
-export function checkStrangers(patient: Patient): readonly Finding[] {
+export function checkStrangers(input: CheckInput): readonly Finding[] {
   const check = "strangers";
-  const found = ready(patient.accounts).flatMap((account): readonly Finding[] => {
+  const found = ready(input.accounts).flatMap((account): readonly Finding[] => {
     const { access } = account.settings;
-    const pathOf = pathsOf(patient, account);
+    const pathOf = pathsOf(input, account);
     const name = `${account.channel}:${account.account}`;
     const fix = "If this is not intended, list the senders; if it is, limit what the agent can do.";
     const everybody = (senders: readonly (string | number)[]) => parseAllowlist(senders, ruleOf(account)).everybody;
@@ -182,14 +180,14 @@ export function checkStrangers(patient: Patient): readonly Finding[] {
 }
 
 /** Other bots in open groups: they are not answered, but a list that names one lets it talk to this bot. */
-export function checkBots(patient: Patient): readonly Finding[] {
+export function checkBots(input: CheckInput): readonly Finding[] {
   const check = "other bots";
-  const { state } = patient;
+  const { state } = input;
   const seen = state === undefined || state instanceof HostError ? [] : state.botsSeen;
-  const found = ready(patient.accounts).flatMap((account) =>
+  const found = ready(input.accounts).flatMap((account) =>
     seen.flatMap(({ channel, account: id, chat, title, bots }): readonly Finding[] => {
       if (channel !== account.channel || id !== account.account) return [];
-      const place = placeSettings(account.settings.access, pathsOf(patient, account), { id: chat, kind: "group" });
+      const place = placeSettings(account.settings.access, pathsOf(input, account), { id: chat, kind: "group" });
       if (place.groupPolicy !== "open") return [];
       const ids = `${bots.length === 1 ? "the bot" : "the bots"} ${bots.map((bot) => visibleLine(bot, 40)).join(", ")}`;
       const where =
@@ -205,9 +203,9 @@ export function checkBots(patient: Patient): readonly Finding[] {
 }
 
 /** If all direct chats share one conversation, the agent may repeat to one person what another one said. */
-export function checkConversations(patient: Patient): readonly Finding[] {
+export function checkConversations(input: CheckInput): readonly Finding[] {
   const check = "conversations";
-  const { loaded, accounts, state } = patient;
+  const { loaded, accounts, state } = input;
   const scope = loaded.config.session.dmScope;
   if (scope !== "main") return [ok(check, `each person has a conversation of their own (session.dmScope ${scope})`)];
   const people = new Set<string>();
@@ -231,7 +229,7 @@ export function checkConversations(patient: Patient): readonly Finding[] {
 }
 
 /** Stored data of removed accounts: if an account with the same id is added again, its old approvals apply. */
-export function checkOldState({ accounts, state }: Patient): readonly Finding[] {
+export function checkOldState({ accounts, state }: CheckInput): readonly Finding[] {
   const check = "old state";
   if (state === undefined || state instanceof HostError) return [];
   const found: Finding[] = [];

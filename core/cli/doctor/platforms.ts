@@ -7,15 +7,15 @@ import type { ProbeReport } from "../../channels/connection/probe.ts";
 import { parsePath, renderPath } from "../../config/path.ts";
 import { asSentence } from "../../contract/errors.ts";
 import { visibleLine } from "../../log/visible.ts";
+import type { CheckInput } from "./check-input.ts";
 import { type Finding, orOk } from "./finding.ts";
-import type { Patient } from "./patient.ts";
 import { pathsOf, ready, ruleOf } from "./people.ts";
 import { renameEntry } from "./repairs.ts";
 
 const nameOf = ({ channel, account }: { readonly channel: string; readonly account: string }): string =>
   `${channel}:${account}`;
 
-export function checkPlatforms({ probes, accounts, description }: Patient): readonly Finding[] {
+export function checkPlatforms({ probes, accounts, description }: CheckInput): readonly Finding[] {
   const found: Finding[] = [];
   for (const report of probes) {
     const { probe, path } = report;
@@ -50,7 +50,7 @@ export function checkPlatforms({ probes, accounts, description }: Patient): read
  * A channel without a probe is known by what the gateway reports; `checkGateway` reports an account that is not
  * connected.
  */
-function described(report: ProbeReport, description: Patient["description"]): string {
+function described(report: ProbeReport, description: CheckInput["description"]): string {
   const name = nameOf(report);
   if (report.probe !== undefined) return `${name} is ${visibleLine(report.probe.detail, 300)}`;
   if (description === null) return `${name} shows its connection only while the gateway runs`;
@@ -88,13 +88,13 @@ function twins(probes: readonly ProbeReport[]): readonly Finding[] {
   });
 }
 
-export function checkGroups(patient: Patient): readonly Finding[] {
+export function checkGroups(input: CheckInput): readonly Finding[] {
   const found = [
-    ...patient.probes.flatMap((report) => [...unreachable(patient, report), ...halfBlind(patient, report)]),
-    ...misnamed(patient),
+    ...input.probes.flatMap((report) => [...unreachable(input, report), ...halfBlind(input, report)]),
+    ...misnamed(input),
   ];
-  const named = patient.probes.flatMap(({ groups }) => groups).length;
-  const star = patient.probes.some(({ unprobed }) => unprobed.includes("*"));
+  const named = input.probes.flatMap(({ groups }) => groups).length;
+  const star = input.probes.some(({ unprobed }) => unprobed.includes("*"));
   const rest = star ? "; * means every group, so there is none to check" : "";
   return orOk(
     found,
@@ -103,13 +103,13 @@ export function checkGroups(patient: Patient): readonly Finding[] {
   );
 }
 
-function unreachable(patient: Patient, { channel, account, groups }: ProbeReport): readonly Finding[] {
+function unreachable(input: CheckInput, { channel, account, groups }: ProbeReport): readonly Finding[] {
   return groups
     .filter(({ ok }) => !ok)
     .map(({ chat, detail }) => {
       const { reason, fix } = remedyIn(detail);
       const what = `${channel}:${account} cannot be reached in the group ${chat}: ${visibleLine(reason, 300)}`;
-      const path = pathsOf(patient, { channel, account })(["groups", chat]);
+      const path = pathsOf(input, { channel, account })(["groups", chat]);
       return { check: "groups", verdict: "warn", path, reason: what, ...fix };
     });
 }
@@ -123,21 +123,21 @@ function remedyIn(detail: string): { readonly reason: string; readonly fix: Pick
 const sentence = (text: string): string => asSentence(`${text.charAt(0).toUpperCase()}${text.slice(1)}`);
 
 /** A name in place of a group's id matches no group. Each is listed once, even if several accounts inherit it. */
-function misnamed(patient: Patient): readonly Finding[] {
+function misnamed(input: CheckInput): readonly Finding[] {
   const found = new Map<string, Finding>();
-  for (const owner of ready(patient.accounts)) {
-    const report = patient.probes.find((one) => one.channel === owner.channel && one.account === owner.account);
+  for (const owner of ready(input.accounts)) {
+    const report = input.probes.find((one) => one.channel === owner.channel && one.account === owner.account);
     for (const key of misnamedGroups(owner.settings.access, ruleOf(owner))) {
-      const path = pathsOf(patient, owner)(["groups", key]);
+      const path = pathsOf(input, owner)(["groups", key]);
       const id = report?.groupNames.find(({ name }) => name === key)?.id;
-      if (!found.has(path) || id !== undefined) found.set(path, misnamedGroup(patient, { path, key, id }));
+      if (!found.has(path) || id !== undefined) found.set(path, misnamedGroup(input, { path, key, id }));
     }
   }
   return [...found.values()];
 }
 
 function misnamedGroup(
-  patient: Patient,
+  input: CheckInput,
   { path, key, id }: { readonly path: string; readonly key: string; readonly id: string | undefined },
 ): Finding {
   const reason = `${JSON.stringify(visibleLine(key, 80))} in ${parentOf(path)} is not a group id, so it matches no group`;
@@ -148,20 +148,18 @@ function misnamedGroup(
     ...base,
     reason: `${reason}; its current id is ${id}`,
     fix: `Use ${id} instead.`,
-    repair: renameEntry(patient, { path, id }),
+    repair: renameEntry(input, { path, id }),
   };
 }
 
 const parentOf = (path: string): string => renderPath((parsePath(path) ?? []).slice(0, -1));
 
 /** If no mention is required, the bot must receive messages without a mention. */
-function halfBlind(patient: Patient, report: ProbeReport): readonly Finding[] {
-  const account = ready(patient.accounts).find(
-    (one) => one.channel === report.channel && one.account === report.account,
-  );
+function halfBlind(input: CheckInput, report: ProbeReport): readonly Finding[] {
+  const account = ready(input.accounts).find((one) => one.channel === report.channel && one.account === report.account);
   if (account === undefined || report.probe?.seesAllGroupMessages !== false) return [];
   const { access } = account.settings;
-  const pathOf = pathsOf(patient, account);
+  const pathOf = pathsOf(input, account);
   const paths = new Set<string>();
   for (const [id, group] of Object.entries(access.groups ?? {})) {
     if (report.groups.find(({ chat }) => chat === id)?.seesAll === true) continue;

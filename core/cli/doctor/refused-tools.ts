@@ -1,11 +1,12 @@
 /** Reports the tools that a running gateway leaves out, because the server of a model does not accept them. */
+
+import type { CheckInput } from "./check-input.ts";
 import { type Finding, orOk, withoutStop } from "./finding.ts";
-import type { Patient } from "./patient.ts";
 
 /** Where a model takes no tools at all, each of them is refused for the same reason. */
 const mostNames = 10;
 
-export function checkRefusedTools({ description }: Patient): readonly Finding[] {
+export function checkRefusedTools({ description }: CheckInput): readonly Finding[] {
   // What a model refuses is known to the process that asked. An older gateway does not report it.
   if (description?.refusedTools === undefined) return [];
   const groups = Map.groupBy(description.refusedTools, ({ model, reason }) => JSON.stringify([model, reason]));

@@ -6,13 +6,13 @@ import { programCommand } from "../../contract/command.ts";
 import { HostError } from "../../contract/errors.ts";
 import { lostRoom, rewriteDatabase } from "../../state/sqlite/database/shrinking.ts";
 import { isEmbedded } from "../../stores/place.ts";
+import type { CheckInput } from "./check-input.ts";
 import type { Finding } from "./finding.ts";
-import type { Patient } from "./patient.ts";
 
 const megabyte = 1024 * 1024;
 const worthwhileMb = 16;
 
-export function checkRoom({ state, place, stateDirectory, gateway }: Patient): readonly Finding[] {
+export function checkRoom({ state, place, stateDirectory, gateway }: CheckInput): readonly Finding[] {
   if (!isEmbedded(place) || state === undefined || state instanceof HostError) return [];
   const lost = Math.floor(lostRoom(stateDirectory) / megabyte);
   if (lost < worthwhileMb) return [];

@@ -3,11 +3,11 @@ import { constants, copyFileSync } from "node:fs";
 import type { LoadedConfig } from "../../config/reading/load.ts";
 import { HostError, reasonOf } from "../../contract/errors.ts";
 import type { CommandContext } from "../context.ts";
+import { type CheckInput, gather } from "./check-input.ts";
 import { checkConfiguration, checkFileMode, checkTokens } from "./configuration.ts";
 import { type Finding, type Repair, withoutStop } from "./finding.ts";
 import { checkDisk, checkExposure, checkGateway, checkState } from "./machine.ts";
 import { checkModels } from "./models.ts";
-import { gather, type Patient } from "./patient.ts";
 import { checkAllowlists, checkBots, checkConversations, checkOldState, checkStrangers } from "./people.ts";
 import { checkGroups, checkPlatforms } from "./platforms.ts";
 import { checkRefusedTools } from "./refused-tools.ts";
@@ -17,7 +17,7 @@ import { checkAgents, checkByPlugins, checkPlugins, checkTransforms } from "./so
 import { checkStore } from "./store.ts";
 import { checkWaits } from "./waits.ts";
 
-const checks: readonly ((patient: Patient) => readonly Finding[] | Promise<readonly Finding[]>)[] = [
+const checks: readonly ((input: CheckInput) => readonly Finding[] | Promise<readonly Finding[]>)[] = [
   checkConfiguration,
   checkFileMode,
   checkTokens,
@@ -85,9 +85,9 @@ async function examine(context: CommandContext): Promise<readonly Finding[]> {
       },
     ];
   }
-  const patient = await gather(context, loaded);
+  const input = await gather(context, loaded);
   const findings: Finding[] = [];
-  for (const check of checks) findings.push(...(await check(patient)));
+  for (const check of checks) findings.push(...(await check(input)));
   return findings;
 }
 

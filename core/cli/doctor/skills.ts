@@ -3,8 +3,8 @@
 import { createSkills } from "../../agents/tools/skills.ts";
 import { agentIds, agentSettings } from "../../config/agents.ts";
 import { visibleLine } from "../../log/visible.ts";
+import type { CheckInput } from "./check-input.ts";
 import type { Finding } from "./finding.ts";
-import type { Patient } from "./patient.ts";
 import { pathsOf, ready } from "./people.ts";
 
 interface Named {
@@ -13,8 +13,8 @@ interface Named {
 }
 
 /** Part of the check of the agents. */
-export async function wrongSkills(patient: Patient): Promise<readonly Finding[]> {
-  const { config, directory } = patient.loaded;
+export async function wrongSkills(input: CheckInput): Promise<readonly Finding[]> {
+  const { config, directory } = input.loaded;
   const unlisted = new Map<string, string | undefined>();
   const warn = (fields: object) => {
     const { file, error } = fields as { readonly file?: string; readonly error?: string };
@@ -33,7 +33,7 @@ export async function wrongSkills(patient: Patient): Promise<readonly Finding[]>
     const own = config.agents.list[index]?.skills !== undefined;
     named.push({ path: own ? `agents.list[${index}].skills` : "agents.defaults.skills", names, known });
   }
-  for (const place of placesOf(patient)) named.push({ ...place, known: everywhere });
+  for (const place of placesOf(input)) named.push({ ...place, known: everywhere });
   const missing = named.flatMap(({ path, names, known }) =>
     names.filter((name) => !known.has(name)).map((name) => [path, name] as const),
   );
@@ -69,9 +69,9 @@ export async function wrongSkills(patient: Patient): Promise<readonly Finding[]>
 }
 
 /** `skills` of groups and topics. */
-function placesOf(patient: Patient): readonly Named[] {
-  return ready(patient.accounts).flatMap((account) => {
-    const pathOf = pathsOf(patient, account);
+function placesOf(input: CheckInput): readonly Named[] {
+  return ready(input.accounts).flatMap((account) => {
+    const pathOf = pathsOf(input, account);
     return Object.entries(account.settings.access.groups ?? {}).flatMap(([id, group]) => [
       { path: pathOf(["groups", id, "skills"]), names: group.skills ?? [] },
       ...Object.entries(group.topics ?? {}).map(([thread, topic]) => ({

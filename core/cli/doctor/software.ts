@@ -6,11 +6,11 @@ import type { CheckReport } from "../../host/checks.ts";
 import { workerDetail } from "../../host/isolated.ts";
 import { visibleLine } from "../../log/visible.ts";
 import { unpricedModels } from "./budgets.ts";
+import type { CheckInput } from "./check-input.ts";
 import { type Finding, orOk } from "./finding.ts";
-import type { Patient } from "./patient.ts";
 import { wrongSkills } from "./skills.ts";
 
-export function checkPlugins({ declared, description }: Patient): readonly Finding[] {
+export function checkPlugins({ declared, description }: CheckInput): readonly Finding[] {
   const running = description?.plugins ?? [];
   const found = declared.flatMap(({ id, state, reason, hint }): Finding[] => {
     // An invalid declaration or option is reported as a problem of the configuration.
@@ -46,7 +46,7 @@ export function checkPlugins({ declared, description }: Patient): readonly Findi
 const patienceMs = 30_000;
 
 /** The checks that plugins bring run inside the gateway, where the plugins run. */
-export async function checkByPlugins({ gateway }: Patient): Promise<readonly Finding[]> {
+export async function checkByPlugins({ gateway }: CheckInput): Promise<readonly Finding[]> {
   const answer = await gateway?.call("POST", "/gateway/checks", { body: {}, patienceMs });
   if (gateway === null || answer?.ok !== true) return [];
   const { checks } = answer.body as { readonly checks: readonly CheckReport[] };
@@ -68,8 +68,8 @@ export async function checkByPlugins({ gateway }: Patient): Promise<readonly Fin
   });
 }
 
-export async function checkAgents(patient: Patient): Promise<readonly Finding[]> {
-  const { loaded, accounts, description } = patient;
+export async function checkAgents(input: CheckInput): Promise<readonly Finding[]> {
+  const { loaded, accounts, description } = input;
   const { config } = loaded;
   const found: Finding[] = [];
   const check = "agents";
@@ -93,7 +93,7 @@ export async function checkAgents(patient: Patient): Promise<readonly Finding[]>
     const fix = "Set agents.defaults.model to provider/model, and the provider's key in models.providers.";
     found.push({ check, verdict: "warn", path: "agents.defaults.model", reason, fix });
   }
-  found.push(...wrongPatterns(config), ...(await wrongSkills(patient)), ...(await unpricedModels(patient)));
+  found.push(...wrongPatterns(config), ...(await wrongSkills(input)), ...(await unpricedModels(input)));
   config.bindings.forEach(({ agentId, match: { channel, accountId } }, index) => {
     if (accounts.some((one) => one.channel === channel && (accountId === undefined || one.account === accountId)))
       return;
@@ -113,7 +113,7 @@ export async function checkAgents(patient: Patient): Promise<readonly Finding[]>
 }
 
 /** A gateway logs invalid patterns when it first checks a group message, and continues without them. */
-function wrongPatterns(config: Patient["loaded"]["config"]): readonly Finding[] {
+function wrongPatterns(config: CheckInput["loaded"]["config"]): readonly Finding[] {
   const lists = new Map(
     agentIds(config)
       .map((id) => mentionPatterns(config, id))
@@ -135,7 +135,7 @@ function wrongPatterns(config: Patient["loaded"]["config"]): readonly Finding[] 
 }
 
 /** Transforms read untrusted input, so running them outside the sandbox is worth a warning. */
-export function checkTransforms({ loaded }: Patient): readonly Finding[] {
+export function checkTransforms({ loaded }: CheckInput): readonly Finding[] {
   const { enabled, mappings, transforms } = loaded.config.hooks;
   const modules = new Set(
     enabled ? mappings.flatMap(({ transform }) => (transform === undefined ? [] : [transform.module])) : [],

@@ -1,10 +1,10 @@
 /** Checks the database of a store that a plugin provides, as the store itself examines it. */
 import { HostError } from "../../contract/errors.ts";
 import { isEmbedded } from "../../stores/place.ts";
+import type { CheckInput } from "./check-input.ts";
 import { type Finding, ok, withoutStop } from "./finding.ts";
-import type { Patient } from "./patient.ts";
 
-export async function checkStore({ context, place, state }: Patient): Promise<readonly Finding[]> {
+export async function checkStore({ context, place, state }: CheckInput): Promise<readonly Finding[]> {
   if (isEmbedded(place)) return [];
   const check = "store";
   const path = "state.url";

@@ -1,10 +1,10 @@
 /** Checks whether events wait for a channel that is missing, or for a model that does not answer. */
 import { HostError } from "../../contract/errors.ts";
 import { waitsLine } from "../events/waits.ts";
+import type { CheckInput } from "./check-input.ts";
 import { type Finding, orOk } from "./finding.ts";
-import type { Patient } from "./patient.ts";
 
-export function checkWaits({ context, state }: Patient): readonly Finding[] {
+export function checkWaits({ context, state }: CheckInput): readonly Finding[] {
   if (state === undefined || state instanceof HostError) return [];
   const found = state.waits.map(
     (waits): Finding => ({

@@ -11,7 +11,7 @@ import type { Store } from "../../state/store.ts";
 import { type RefusedHook, readRefusals } from "../../webhooks/endpoint/refusals.ts";
 import { type Repeated, readRepeated } from "../../webhooks/endpoint/repetitions.ts";
 import { readShownChallenges } from "../../webhooks/endpoint/shown-challenges.ts";
-import { type KeptHook, readKept } from "../../webhooks/mapping/kept.ts";
+import { readStoredHook, type StoredHook } from "../../webhooks/mapping/stored-hook.ts";
 import type { CommandContext } from "../context.ts";
 import { renderAgo, renderClock, renderDuration } from "../output/times.ts";
 import { outcomeStyles } from "../why/decisions.ts";
@@ -25,7 +25,7 @@ interface Options {
 
 interface Delivery {
   readonly report: EventReport;
-  readonly kept: KeptHook;
+  readonly stored: StoredHook;
   /** Absent if it arrived once. */
   readonly repeated: Repeated | undefined;
 }
@@ -71,19 +71,19 @@ async function collect(store: Store, { failed = false, limit }: Options): Promis
   return Promise.all(
     reports.map(async (report) => ({
       report,
-      kept: readKept(await store.body(report.id), report.kind),
+      stored: readStoredHook(await store.body(report.id), report.kind),
       repeated: await readRepeated(store, report.id),
     })),
   );
 }
 
-function dataOf({ report, kept, repeated }: Delivery) {
+function dataOf({ report, stored, repeated }: Delivery) {
   const { id, kind, acceptedAt, state, outcome, reason, settledAt, attempts } = report;
   return {
     id,
     at: acceptedAt,
-    hook: kept.hook,
-    path: kept.delivery?.path ?? kind,
+    hook: stored.hook,
+    path: stored.delivery?.path ?? kind,
     kind,
     state,
     ...(outcome === undefined ? {} : { outcome, reason }),
@@ -106,10 +106,10 @@ function show(
   if (deliveries.length > 0) {
     terminal.table([
       ["when", "delivery", "hook", "end", "took", "attempts"].map((cell) => style("dim", cell)),
-      ...deliveries.map(({ report, kept, repeated }) => [
+      ...deliveries.map(({ report, stored, repeated }) => [
         renderClock(report.acceptedAt),
         report.id,
-        visibleLine(kept.hook, 40),
+        visibleLine(stored.hook, 40),
         endOf(report, style) + (repeated === undefined ? "" : style("dim", `, came ${repeated.count} more`)),
         report.settledAt === undefined ? "" : renderDuration(report.settledAt - report.acceptedAt),
         String(report.attempts),

@@ -3,7 +3,7 @@ import { HostError } from "../../contract/errors.ts";
 import type { EventReport } from "../../state/report.ts";
 import type { Store } from "../../state/store.ts";
 import { type Repeated, readRepeated } from "../../webhooks/endpoint/repetitions.ts";
-import { isDelivery, type KeptHook, readKept } from "../../webhooks/mapping/kept.ts";
+import { isDelivery, readStoredHook, type StoredHook } from "../../webhooks/mapping/stored-hook.ts";
 import { findByPrefix, withUnit } from "../events.ts";
 import { explained } from "../why/explained.ts";
 
@@ -12,7 +12,7 @@ export const deliveryFilter = { source: "hooks", exceptKind: "summary" } as cons
 
 export interface FoundDelivery {
   readonly report: EventReport;
-  readonly kept: KeptHook;
+  readonly stored: StoredHook;
   /** Absent if it arrived once. */
   readonly repeated: Repeated | undefined;
 }
@@ -21,10 +21,10 @@ export interface FoundDelivery {
 export async function findDelivery(store: Store, wanted: string): Promise<FoundDelivery> {
   const found = wanted === "last" ? await newest(store) : await findByPrefix(store, wanted, deliveryFilter);
   if (found === null || !isDelivery(found)) throw new HostError("delivery_unknown", { event: wanted });
-  const kept = readKept(await store.body(found.id), found.kind);
+  const stored = readStoredHook(await store.body(found.id), found.kind);
   return {
     report: await explained(store, await withUnit(store, found)),
-    kept,
+    stored,
     repeated: await readRepeated(store, found.id),
   };
 }

@@ -40,9 +40,9 @@ export async function replayDelivery(
   let replayed: Replayed;
   try {
     const found = await findDelivery(store, wanted);
-    const { report, kept } = found;
+    const { report, stored } = found;
     if (report.state !== "settled") throw new HostError("delivery_running", { event: report.id });
-    if (options.remap === true || kept.text === undefined) replayed = await mapAgain(context, found);
+    if (options.remap === true || stored.text === undefined) replayed = await mapAgain(context, found);
     else {
       if (!(await store.replay(report.id, context.now())))
         throw new HostError("delivery_running", { event: report.id });
@@ -64,7 +64,7 @@ async function replayFailed(context: CommandContext, options: Options): Promise<
     what: "failed delivery",
     async again(store, { id }) {
       const found = await findDelivery(store, id);
-      if (options.remap !== true && found.kept.text !== undefined) return await store.replay(id, context.now());
+      if (options.remap !== true && found.stored.text !== undefined) return await store.replay(id, context.now());
       try {
         await mapAgain(context, found);
         return true;
@@ -77,8 +77,8 @@ async function replayFailed(context: CommandContext, options: Options): Promise<
 }
 
 /** Runs in the gateway, which has the plugins, the transforms and the secrets of the current configuration. */
-async function mapAgain(context: CommandContext, { report, kept }: FoundDelivery): Promise<Replayed> {
-  if (kept.delivery === undefined) throw new HostError("delivery_unmapped", { event: report.id, hook: kept.hook });
+async function mapAgain(context: CommandContext, { report, stored }: FoundDelivery): Promise<Replayed> {
+  if (stored.delivery === undefined) throw new HostError("delivery_unmapped", { event: report.id, hook: stored.hook });
   const gateway = await context.gateway();
   if (gateway === null) throw new HostError("gateway_not_running", { directory: await context.stateDirectory() });
   const answer = await gateway.call("POST", "/gateway/hooks/replay", { body: { eventId: report.id }, patienceMs });

@@ -63,8 +63,8 @@ export async function sendDelivery(
   const { path, mapping, method } = target;
   // A recording that is sent again is a new delivery, unless --header sets its id.
   const left = new Set([...ownHeaders, ...deliveryHeaders, ...credentialHeaders, "svix-id"]);
-  const kept = Object.fromEntries(Object.entries(recorded.headers).filter(([header]) => !left.has(header)));
-  const rendered = renderBody(target, recorded, { ...kept, ...given }["content-type"] ?? "");
+  const remainingHeaders = Object.fromEntries(Object.entries(recorded.headers).filter(([header]) => !left.has(header)));
+  const rendered = renderBody(target, recorded, { ...remainingHeaders, ...given }["content-type"] ?? "");
   const { type, body, query } =
     method === "GET"
       ? { type: {}, body: Buffer.alloc(0), query: rendered.body.toString() }
@@ -74,7 +74,7 @@ export async function sendDelivery(
           query: new URLSearchParams(recorded.query).toString(),
         };
   const url = `${parseBasePath(loaded.config.hooks.path) ?? ""}/${path}${query === "" ? "" : `?${query}`}`;
-  const headers = { host: new URL(gateway.url).host, ...kept, ...type, ...given };
+  const headers = { host: new URL(gateway.url).host, ...remainingHeaders, ...type, ...given };
   const { access, ...signed } = authenticate(
     target,
     { headers, body, url },

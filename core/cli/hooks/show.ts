@@ -3,8 +3,8 @@
 import { parseExactJson } from "../../contract/exact-json.ts";
 import type { TurnRequest } from "../../contract/types.ts";
 import { visible, visibleLine } from "../../log/visible.ts";
-import { describeAccess } from "../../webhooks/mapping/kept.ts";
-import type { KeptDelivery } from "../../webhooks/mapping/run-events.ts";
+import type { StoredDelivery } from "../../webhooks/mapping/run-events.ts";
+import { describeAccess } from "../../webhooks/mapping/stored-hook.ts";
 import type { CommandContext } from "../context.ts";
 import type { Terminal } from "../output/terminal.ts";
 import { renderAgo, renderClock } from "../output/times.ts";
@@ -23,9 +23,9 @@ export async function showDelivery(
   const store = await context.openState();
   try {
     const found = await findDelivery(store, wanted);
-    const { report, kept, repeated } = found;
+    const { report, stored, repeated } = found;
     if (options.json === true)
-      context.terminal.json({ ...report, ...kept, ...(repeated === undefined ? {} : { repeated }) });
+      context.terminal.json({ ...report, ...stored, ...(repeated === undefined ? {} : { repeated }) });
     else show(found, context);
     return 0;
   } finally {
@@ -33,16 +33,16 @@ export async function showDelivery(
   }
 }
 
-function show({ report, kept, repeated }: FoundDelivery, { terminal, now }: CommandContext): void {
+function show({ report, stored, repeated }: FoundDelivery, { terminal, now }: CommandContext): void {
   const { style } = terminal;
   terminal.line(renderHeadline(report, now(), style));
   terminal.line();
   const facts: (readonly [string, string | undefined])[] = [
     ["delivery", report.id],
-    ["hook", kept.mapped ? `${visibleLine(kept.hook)} (${report.kind})` : report.kind],
-    ["path", kept.delivery === undefined ? undefined : visibleLine(kept.delivery.path)],
-    ["method", kept.delivery?.method],
-    ["let in by", describeAccess(kept)],
+    ["hook", stored.mapped ? `${visibleLine(stored.hook)} (${report.kind})` : report.kind],
+    ["path", stored.delivery === undefined ? undefined : visibleLine(stored.delivery.path)],
+    ["method", stored.delivery?.method],
+    ["let in by", describeAccess(stored)],
     ["when", `${renderClock(report.acceptedAt)} (${renderAgo(report.acceptedAt, now())})`],
     ["agent", report.agentId],
     ["session", report.sessionKey === undefined ? undefined : visibleLine(report.sessionKey)],
@@ -53,16 +53,16 @@ function show({ report, kept, repeated }: FoundDelivery, { terminal, now }: Comm
     facts.flatMap(([name, value]) => (value === undefined ? [] : [[style("dim", name), value]])),
     { indent: "  " },
   );
-  if (kept.delivery !== undefined) showRequest(kept.delivery, terminal);
-  if (kept.request !== undefined) pairs("asked for", fieldsOf(kept.request), terminal);
-  if (kept.text !== undefined) block("message", kept.text, terminal);
+  if (stored.delivery !== undefined) showRequest(stored.delivery, terminal);
+  if (stored.request !== undefined) pairs("asked for", fieldsOf(stored.request), terminal);
+  if (stored.text !== undefined) block("message", stored.text, terminal);
   terminal.line();
   terminal.line(style("bold", "decisions"));
   printDecisions(report, terminal);
   if (report.reply !== undefined) block("reply", report.reply, terminal);
 }
 
-function showRequest({ method, headers, query, body, kind }: KeptDelivery, terminal: Terminal): void {
+function showRequest({ method, headers, query, body, kind }: StoredDelivery, terminal: Terminal): void {
   pairs("headers", Object.entries(headers), terminal);
   pairs("query", Object.entries(query), terminal);
   // The payload is the query.

@@ -39,13 +39,13 @@ export async function keepFile(
   const source = resolve(media);
   // The directory of message files, which are removed after seven days.
   const directory = join(await context.stateDirectory(), channel, account, "media");
-  const kept = join(directory, `${randomBytes(12).toString("hex")}${extname(source).slice(0, 16)}`);
+  const copy = join(directory, `${randomBytes(12).toString("hex")}${extname(source).slice(0, 16)}`);
   try {
     makeDirectory(directory);
-    await copyFile(source, kept, constants.COPYFILE_EXCL);
-    ownLike(kept, await stat(directory));
+    await copyFile(source, copy, constants.COPYFILE_EXCL);
+    ownLike(copy, await stat(directory));
   } catch (error) {
     throw cannotBeSent(source, error);
   }
-  return { media: kept, fileName: basename(source) };
+  return { media: copy, fileName: basename(source) };
 }

@@ -9,7 +9,7 @@ import {
   waitingEventsNamespace,
 } from "../../agents/conversation/waiting-events.ts";
 import type { Json } from "../../contract/types.ts";
-import type { KeptMessage, KeptRow, Person } from "../../state/removals.ts";
+import type { Person, StoredMessage, StoredRow } from "../../state/removals.ts";
 import type { EventReport } from "../../state/report.ts";
 import type { Store } from "../../state/store.ts";
 import { markOf, wordsOf } from "./words.ts";
@@ -19,8 +19,8 @@ const toolCalls = "tool-calls";
 /** More than the inbox keeps. */
 const allEvents = 1_000_000;
 
-export interface KeptTurn {
-  readonly message: KeptMessage;
+export interface StoredTurn {
+  readonly message: StoredMessage;
   /** Absent: the whole message is removed. Present: the message without the person's words. */
   readonly without?: string;
 }
@@ -34,10 +34,10 @@ export interface Collected {
   /** Keys of the sessions that belong to the person alone. */
   readonly sessions: readonly string[];
   /** In other sessions: what the person said, and the replies. */
-  readonly turns: readonly KeptTurn[];
+  readonly turns: readonly StoredTurn[];
   readonly sent: Awaited<ReturnType<Store["partsTo"]>>;
   readonly pairing: readonly Json[];
-  readonly rows: readonly KeptRow[];
+  readonly rows: readonly StoredRow[];
   /** The person's reactions, which wait for the next turn of a session. */
   readonly reactions: readonly { readonly session: string; readonly events: readonly WaitingEvent[] }[];
   readonly files: readonly string[];
@@ -78,7 +78,7 @@ export async function collect(
 }
 
 /** Data of plugins and of the core, and the recorded calls of tools in the person's events. */
-async function rowsOf(store: Store, person: Person, units: ReadonlySet<string>): Promise<readonly KeptRow[]> {
+async function rowsOf(store: Store, person: Person, units: ReadonlySet<string>): Promise<readonly StoredRow[]> {
   const [about, recorded] = await Promise.all([store.rowsAbout(person.id), store.list(toolCalls)]);
   const calls = recorded.flatMap(({ key, value }) =>
     units.has(key.slice(0, key.indexOf(":"))) ? [{ namespace: toolCalls, key, value }] : [],
@@ -126,13 +126,13 @@ async function withAnswers(
     messages,
     units,
     person,
-  }: { readonly messages: readonly KeptMessage[]; readonly units: readonly string[]; readonly person: Person },
-): Promise<readonly KeptTurn[]> {
+  }: { readonly messages: readonly StoredMessage[]; readonly units: readonly string[]; readonly person: Person },
+): Promise<readonly StoredTurn[]> {
   const theirs = new Set(units);
   for (const { content, unitId, role } of messages)
     if (unitId !== undefined && role === "user" && wordsOf(person, content).asked) theirs.add(unitId);
   const all = await store.messagesAbout({ text: markOf(person), unitIds: [...theirs] });
-  return all.flatMap((message): readonly KeptTurn[] => {
+  return all.flatMap((message): readonly StoredTurn[] => {
     const { asked, without } = message.role === "user" ? wordsOf(person, message.content) : { asked: false };
     if (asked || (message.unitId !== undefined && theirs.has(message.unitId))) return [{ message }];
     return without === undefined ? [] : [{ message, without }];
@@ -159,7 +159,7 @@ async function pairingOf(store: Store, { channel, id }: Person, now: () => numbe
  * Data of plugins and of the core whose key is the person's id or that names the person's chat. Pairing and reactions
  * are handled separately.
  */
-function isAbout({ namespace, key, value }: KeptRow, { channel, id }: Person): boolean {
+function isAbout({ namespace, key, value }: StoredRow, { channel, id }: Person): boolean {
   if (namespace.startsWith("pairing:") || namespace === waitingEventsNamespace) return false;
   if (namespace.startsWith("channel:") && !namespace.startsWith(`channel:${channel}:`)) return false;
   return key.split(/[:\t/ ",[\]]/).includes(id) || isPlace(value, { channel, id }) || mentions(value, { channel, id });
@@ -178,7 +178,7 @@ const isObject = (value: Json): value is { readonly [key: string]: Json } =>
  * Files that came with the person's messages, according to the transcripts. Lists only files that still exist in the
  * folder of a channel account.
  */
-function filesIn(turns: readonly KeptTurn[], stateDirectory: string): readonly string[] {
+function filesIn(turns: readonly StoredTurn[], stateDirectory: string): readonly string[] {
   const texts = turns.filter(({ without, message }) => without === undefined && message.role === "user");
   const found = texts.flatMap(({ message }) =>
     [...messageText(message.content).matchAll(/^\[attached [^\n]* at ([^\n\]]+?)(?: showing [^\n]*)?\]$/gm)].map(

@@ -110,7 +110,7 @@ export async function erasePerson(
     const { person, found, settings } = looked;
     if (!dryRun) await erase(looked, context.now);
     const { unfinished } = found;
-    const kept = [
+    const retained = [
       "The keys by which repetitions are recognised, without contents, for seven days: a repeated event " +
         "must not run again.",
       "The tokens of their model calls, without the person: the budgets of the bot count them.",
@@ -128,10 +128,10 @@ export async function erasePerson(
     ];
     const { terminal } = context;
     if (options.json === true) {
-      terminal.json({ person, erased: !dryRun, ...counts(found), kept });
+      terminal.json({ person, erased: !dryRun, ...counts(found), kept: retained });
     } else {
       terminal.line(`${dryRun ? "Would erase" : "Erased"} of ${person.channel}:${person.id}: ${summary(found)}.`);
-      terminal.line(`Kept:\n${kept.map((line) => `  ${line}`).join("\n")}`);
+      terminal.line(`Kept:\n${retained.map((line) => `  ${line}`).join("\n")}`);
     }
     return unfinished === 0 ? 0 : 1;
   });

@@ -30,9 +30,9 @@ export function wordsOf(person: Person, content: Json): Words {
   );
   const text = messageText(content);
   const blocks = text.split(/\n(?=\[)/);
-  const kept = blocks.filter((block) => !earlier.test(block));
+  const remaining = blocks.filter((block) => !earlier.test(block));
   return {
     asked: blocks.some((block) => direct.test(block) || group.test(block)),
-    ...(kept.length < blocks.length && { without: kept.join("\n") }),
+    ...(remaining.length < blocks.length && { without: remaining.join("\n") }),
   };
 }

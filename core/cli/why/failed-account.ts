@@ -6,8 +6,8 @@ import { renderAgo, renderClock } from "../output/times.ts";
 
 /** The account of a channel, or of any channel, that went down last, if that was after `since` (epoch milliseconds). */
 export async function failedSince(store: Store, since: number, channel?: string): Promise<AccountChange | null> {
-  const kept = (await store.list(accountsNamespace)).map(({ value }) => value as unknown as AccountChange);
-  const down = kept.filter(
+  const stored = (await store.list(accountsNamespace)).map(({ value }) => value as unknown as AccountChange);
+  const down = stored.filter(
     (change) =>
       (change.state === "failed" || change.state === "waiting") &&
       change.since > since &&

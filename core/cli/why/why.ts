@@ -4,7 +4,7 @@ import { visibleLine } from "../../log/visible.ts";
 import type { EventReport, PlatformId } from "../../state/report.ts";
 import type { Store } from "../../state/store.ts";
 import { readLastRepetition, readRepeated } from "../../webhooks/endpoint/repetitions.ts";
-import { describeAccess, isDelivery, readKept } from "../../webhooks/mapping/kept.ts";
+import { describeAccess, isDelivery, readStoredHook } from "../../webhooks/mapping/stored-hook.ts";
 import type { CommandContext } from "../context.ts";
 import { findByPrefix, withUnit } from "../events.ts";
 import type { Terminal } from "../output/terminal.ts";
@@ -48,8 +48,8 @@ export async function explainEvent(
     const report = found === null ? null : await explained(store, await withUnit(store, found));
     if (report === null) throw noEvent(wanted ?? "last", chat);
     const repeated = await readRepeated(store, report.id);
-    const kept = isDelivery(report) ? readKept(await store.body(report.id), report.kind) : undefined;
-    const hook = kept === undefined ? undefined : { mapping: kept.hook, access: describeAccess(kept) };
+    const stored = isDelivery(report) ? readStoredHook(await store.body(report.id), report.kind) : undefined;
+    const hook = stored === undefined ? undefined : { mapping: stored.hook, access: describeAccess(stored) };
     const shown = {
       ...report,
       ...(hook?.access === undefined ? {} : { hook }),

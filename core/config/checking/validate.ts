@@ -170,19 +170,19 @@ function walkArray(schema: SchemaNode, value: unknown, to: Walk): unknown {
   const isRepeated = schema.uniqueItems === true && new Set(value.map((item) => JSON.stringify(item))).size < count;
   // Elements are checked one by one: dropping an invalid entry never makes a list more permissive than intended.
   const items = schema.items as SchemaNode | undefined;
-  const kept: unknown[] = [];
+  const validItems: unknown[] = [];
   const origin: number[] = [];
   value.forEach((item, index) => {
     const place = { ...to, at: [...to.at, index] };
     const checked = items ? walkItem(items, item ?? null, place) : cloneJson(item);
     if (checked === absent) return;
-    kept.push(checked);
+    validItems.push(checked);
     origin.push(index);
   });
-  to.origins.set(kept, origin);
+  to.origins.set(validItems, origin);
   if (count < (schema.minItems ?? 0) || count > (schema.maxItems ?? Number.POSITIVE_INFINITY))
     return wrong(schema, value, to);
-  if (!isRepeated) return kept;
+  if (!isRepeated) return validItems;
   report(to, "error", "contains the same element twice");
   return insteadOf(schema, to);
 }
@@ -234,8 +234,9 @@ function walkFreeKey(schema: SchemaNode, key: string, value: unknown, to: Walk):
   }
   const inner = propertyOf(schema, key);
   if (inner) return walk(inner, value, child);
-  const kept = schema.additionalProperties === true || (to.options.unknownKeys === "keep" && to.at.length === to.root);
-  if (kept) return cloneJson(value);
+  const isAllowed =
+    schema.additionalProperties === true || (to.options.unknownKeys === "keep" && to.at.length === to.root);
+  if (isAllowed) return cloneJson(value);
   const elsewhere = to.at.length === to.root ? (to.options.known ?? []) : [];
   const meant =
     schema.synonyms !== undefined && Object.hasOwn(schema.synonyms, key)

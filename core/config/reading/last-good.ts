@@ -13,7 +13,7 @@ export interface LastGood {
   /** The configuration to use. Its line numbers refer to the new file. */
   readonly checked: CheckedConfig;
   /** Sections that keep their previous state. */
-  readonly kept: readonly string[];
+  readonly unchanged: readonly string[];
   /** Errors of the new file whose only effect is that their section was not updated. */
   readonly refused: readonly Problem[];
 }
@@ -39,26 +39,26 @@ export async function keepLastGood(
   const broken = [...new Set(errors.map(sectionOf))];
   // Keeping a section also keeps everything below it.
   const outer = broken.filter((section) => !broken.some((other) => other !== section && isBelow(section, other)));
-  const kept = outer.filter((section) => !before.has(section) && stay(fresh, last, section, before) !== undefined);
-  if (kept.length === 0) return undefined;
-  const written = kept.reduce(
+  const unchanged = outer.filter((section) => !before.has(section) && stay(fresh, last, section, before) !== undefined);
+  if (unchanged.length === 0) return undefined;
+  const written = unchanged.reduce(
     (value, section) => stay({ written: value }, last, section, before) ?? value,
     fresh.written,
   );
   const checked = checkConfig({ text: JSON.stringify(written), file: fresh.file, env, schemas });
   const refused = errors.filter((problem) =>
-    kept.some((section) => sectionOf(problem) === section || isBelow(sectionOf(problem), section)),
+    unchanged.some((section) => sectionOf(problem) === section || isBelow(sectionOf(problem), section)),
   );
   const known = new Set([...errors.filter((problem) => !refused.includes(problem)), ...errorsBefore].map(identity));
   // If old and new sections contradict each other, the whole edit is rejected.
   if (errorsOf(await problemsOf(checked)).some((problem) => !known.has(identity(problem)))) {
-    return { checked: { ...last, locate: fresh.locate }, kept: ["the whole configuration"], refused: errors };
+    return { checked: { ...last, locate: fresh.locate }, unchanged: ["the whole configuration"], refused: errors };
   }
   const problems = checked.problems.map(({ line: _line, column: _column, ...problem }) => ({
     ...problem,
     ...fresh.locate(problem.path),
   }));
-  return { checked: { ...checked, problems, locate: fresh.locate }, kept, refused };
+  return { checked: { ...checked, problems, locate: fresh.locate }, unchanged, refused };
 }
 
 const errorsOf = (problems: readonly Problem[]) => problems.filter(({ severity }) => severity === "error");

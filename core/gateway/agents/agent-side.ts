@@ -28,7 +28,7 @@ import type { Log } from "../../log/index.ts";
 import type { AgentSide } from "../../path/index.ts";
 import { mayBeSilent, noHeartbeat, silenceReason } from "../../reply/index.ts";
 import { askedModels, toolCalls } from "../../stations/index.ts";
-import { keptReply } from "../../webhooks/index.ts";
+import { storedReply } from "../../webhooks/index.ts";
 import type { OutboundFiles } from "./outbound-files.ts";
 
 /** How many characters may surround a heartbeat's acknowledgement, unless the agent's settings say otherwise. */
@@ -97,10 +97,10 @@ export function createAgentSide(options: AgentSideOptions): AgentSide {
       return wait && { detail: wait.detail, known: wait.known, wait };
     },
     async refusalFor(inbound, route) {
-      const told = await options.spending.tell(inbound, route);
-      if (told?.isShort !== true) return told;
+      const notice = await options.spending.tell(inbound, route);
+      if (notice?.isShort !== true) return notice;
       const emoji = refusalReaction(config(), inbound, route, optionsOf(inbound));
-      return { text: told.text, emoji };
+      return { text: notice.text, emoji };
     },
     completeReply: (reply, route, closing) =>
       turns.after(route, closing, (signal) => options.files.complete(reply, route, signal)),
@@ -131,9 +131,9 @@ export function createAgentSide(options: AgentSideOptions): AgentSide {
       const { to } = of.route;
       return withPrefix(reply, to === null ? undefined : optionsOf(to)?.responsePrefix, { ...of, visit }, facts);
     },
-    keptReply: (inbound, reply) =>
+    storedReply: (inbound, reply) =>
       config().hooks.exposeReplies || inbound.request?.keepReply === true
-        ? keptReply(inbound, reply, options.redact)
+        ? storedReply(inbound, reply, options.redact)
         : undefined,
     silence: (reply, inbound) => {
       // The message with the button shows the answer.

@@ -19,8 +19,8 @@ export interface OwnerNoticesOptions {
 
 /** On most platforms the direct chat with a person has the id of the person. */
 function directMessage({ channel, account, chat }: Address): Inbound {
-  const said = { kind: "message", text: "", media: [], mention: false, timestamp: 0, authority: "channel" } as const;
-  return { id: "", channel, account, chat: { id: chat, kind: "direct" }, sender: { id: chat }, ...said };
+  const content = { kind: "message", text: "", media: [], mention: false, timestamp: 0, authority: "channel" } as const;
+  return { id: "", channel, account, chat: { id: chat, kind: "direct" }, sender: { id: chat }, ...content };
 }
 
 export interface OwnerNotices {

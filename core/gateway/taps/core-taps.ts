@@ -1,12 +1,12 @@
 /** The core's own taps, in path order. */
-import { tapSaid } from "../../actions/index.ts";
+import { tapNotices } from "../../actions/index.ts";
 import { defaultAgentId } from "../../config/index.ts";
 import type { Hooks } from "../../stations/index.ts";
 import { tapDelivery } from "./delivery-tap.ts";
 import { tapFormatting } from "./formatting-taps.ts";
 import { tapGating } from "./gating-taps.ts";
 import { tapIngress } from "./ingress-taps.ts";
-import { keepPlugins } from "./kept-plugins.ts";
+import { keepPlugins } from "./retained-plugins.ts";
 import { tapRouting } from "./routing-tap.ts";
 import { tapTurn } from "./turn-taps.ts";
 
@@ -26,7 +26,7 @@ type CoreTapsOptions = OptionsOf<typeof keepPlugins> &
  */
 export function tapCore(hooks: Hooks, options: CoreTapsOptions): void {
   keepPlugins(hooks, options);
-  tapSaid(hooks, () => defaultAgentId(options.config()));
+  tapNotices(hooks, () => defaultAgentId(options.config()));
   tapIngress(hooks, options);
   tapGating(hooks, options);
   tapRouting(hooks, options);

@@ -14,9 +14,9 @@ export function tapFormatting(
     "formatting",
     (reply, { inbound }) => {
       if (inbound.request?.deliverOnly === true) return undefined;
-      const said = applyReplyTags(reply, inbound);
+      const tagged = applyReplyTags(reply, inbound);
       // Removes text that is meant for the gateway only.
-      return mayBeSilent(said.text) ? speakable(said, { ackMaxChars: ackMaxCharsFor(config(), inbound) }) : said;
+      return mayBeSilent(tagged.text) ? speakable(tagged, { ackMaxChars: ackMaxCharsFor(config(), inbound) }) : tagged;
     },
     { order: "early" },
   );

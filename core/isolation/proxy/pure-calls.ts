@@ -8,7 +8,7 @@ import { ThreadEnded } from "../plugin-thread.ts";
 import type { Supervisor } from "../supervisor.ts";
 
 /** How many such calls are remembered. One that is forgotten may end one more thread. */
-const mostKept = 1_000;
+const maxRemembered = 1_000;
 
 type PureCalls = Pick<RemoteConnection, "parse" | "render">;
 
@@ -24,7 +24,7 @@ export function pureCalls(supervisor: () => Supervisor, number: number): PureCal
   function note(call: readonly unknown[], error: ThreadEnded): void {
     errors.set(keyOf(call), error);
     const [oldest = ""] = errors.keys();
-    if (errors.size > mostKept) errors.delete(oldest);
+    if (errors.size > maxRemembered) errors.delete(oldest);
   }
 
   async function make<T>(...call: readonly [keyof PureCalls, ...unknown[]]): Promise<T> {

@@ -42,9 +42,9 @@ export class Trace {
   }
 
   add(station: Station, decision: Omit<Decision, "at" | "station">): void {
-    const kept: { -readonly [Name in keyof Decision]: Decision[Name] } = { at: this.#now(), station, ...decision };
-    if (kept.detail !== undefined) kept.detail = this.#redact(kept.detail);
-    this.#decisions.push(kept);
+    const recorded: { -readonly [Name in keyof Decision]: Decision[Name] } = { at: this.#now(), station, ...decision };
+    if (recorded.detail !== undefined) recorded.detail = this.#redact(recorded.detail);
+    this.#decisions.push(recorded);
   }
 
   /** Returns the decisions that were not yet taken, so that each is written once. */

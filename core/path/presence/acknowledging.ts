@@ -3,7 +3,7 @@
  * has arrived. A reaction is recorded in the state before it is set, so that a killed process leaves none behind.
  */
 
-import { type LiveAccount, patientWait, retryPolicy, sleep } from "../../channels/index.ts";
+import { type LiveAccount, retryPolicy, sleep, unlimitedRetryWait } from "../../channels/index.ts";
 import { type Address, ChannelError, type Json } from "../../contract/index.ts";
 import type { Store } from "../../state/index.ts";
 
@@ -60,7 +60,7 @@ export function createAcknowledgements(options: {
         options.onError(error, unitId);
         // A deleted message has no reaction either, and a permanent refusal would only be repeated.
         if (!(error instanceof ChannelError && (error.retryable || error.fate === "unknown"))) break;
-        const wait = error.retryAfterMs ?? patientWait(attempt, retryPolicy(live.options), random);
+        const wait = error.retryAfterMs ?? unlimitedRetryWait(attempt, retryPolicy(live.options), random);
         if (attempt >= mostTries || !(await sleep(wait, signal))) return;
       }
     }

@@ -31,7 +31,7 @@ interface Room {
 const firstWaitMs = 1_000;
 const longestWaitMs = 60_000;
 /** Rooms that the operator reads the reason of; the others are counted. */
-const mostTold = 3;
+const maxReported = 3;
 
 /**
  * A bot that is put out of a room joins again after a wait, which doubles; a room that does not let it in is asked by
@@ -97,12 +97,12 @@ export function createRooms(options: {
       const outside = [...rooms.values()].flatMap(({ name, why }) => (why === undefined ? [] : [{ name, why }]));
       const [first] = outside;
       if (first === undefined) return undefined;
-      const told = outside
-        .slice(0, mostTold)
+      const reported = outside
+        .slice(0, maxReported)
         .map(({ name, why }) => asSentence(`The bot is not in ${name}: ${why.detail}`));
-      const more = outside.length - told.length;
+      const more = outside.length - reported.length;
       const rest = more === 0 ? [] : [`It is not in ${more} more ${more === 1 ? "room" : "rooms"}.`];
-      return { detail: [...told, ...rest].join(" "), code: first.why.code };
+      return { detail: [...reported, ...rest].join(" "), code: first.why.code };
     },
     close: () => closing.abort(),
   };

@@ -182,7 +182,7 @@ function outboxMethods(queue: WriteQueue, read: Read, own: OwnUnits) {
       const { unitId, rows } = saying;
       const packed = packSaying(saying, own.rowOf(unitId));
       const placed = await queue.write("say", packed, durable);
-      own.said(unitId, rows.length);
+      own.partsAdded(unitId, rows.length);
       return rows.map((row, offset): OutboxRow => {
         const [id, index] = placed[offset] ?? [0, 0];
         const marked = offset === packed[3];

@@ -42,14 +42,14 @@ export interface Delivered {
 }
 
 /** A file that a person sends; what is absent is taken from its content. */
-export interface SaidFile {
+export interface SentFile {
   readonly name?: string;
   readonly mimeType?: string;
   readonly bytes: Uint8Array;
 }
 
 /** What a person writes, and where. */
-export interface Said {
+export interface SayOptions {
   /** The person's id. The default, `owner`, may use every command; any other id is an ordinary sender. */
   readonly from?: string;
   readonly name?: string;
@@ -65,7 +65,7 @@ export interface Said {
   /** Id of the message it replies to. */
   readonly replyTo?: string;
   /** Files beside the text; the agent gets each as a file of its own. */
-  readonly files?: readonly SaidFile[];
+  readonly files?: readonly SentFile[];
   /** Id of a message that the person wrote before: this changes it. */
   readonly edits?: string;
   /** The platform's id of the event; the same one again is a repetition. Default: a new one. */
@@ -93,9 +93,12 @@ export interface TestChannel {
   readonly plugin: PluginDefinition;
   readonly outbox: readonly Delivered[];
   /** Resolves with the id of the event once it is stored. */
-  say(text: string, said: Said, more?: Pressing): Promise<string>;
+  say(text: string, options: SayOptions, more?: Pressing): Promise<string>;
   /** The last button with this text or value that was sent to the person's chat. */
-  buttonOf(button: string, by: Said): { readonly chat: string; readonly value: string; readonly messageId: string };
+  buttonOf(
+    button: string,
+    by: SayOptions,
+  ): { readonly chat: string; readonly value: string; readonly messageId: string };
   /** The open connection sends nothing more, as that of a killed process. */
   die(): void;
   beforeSend: BeforeSend;
@@ -103,11 +106,11 @@ export interface TestChannel {
   barrier(): Promise<void>;
 }
 
-const chatOf = ({ from = ownerId, group = false, chat }: Said) => chat ?? (group ? "group" : from);
+const chatOf = ({ from = ownerId, group = false, chat }: SayOptions) => chat ?? (group ? "group" : from);
 
 function inboundOf(
   text: string,
-  said: Said,
+  options: SayOptions,
   {
     now,
     updateId,
@@ -115,10 +118,10 @@ function inboundOf(
     press,
   }: { readonly now: number; readonly updateId: string; readonly media: readonly InboundMedia[] } & Pressing,
 ): ChannelInbound {
-  const { from = ownerId, name = from, group = false, thread, mention = !group, replyTo, edits } = said;
+  const { from = ownerId, name = from, group = false, thread, mention = !group, replyTo, edits } = options;
   return {
     kind: press !== undefined ? "press" : edits === undefined ? "message" : "edit",
-    chat: { id: chatOf(said), kind: group ? "group" : "direct", ...(thread === undefined ? {} : { thread }) },
+    chat: { id: chatOf(options), kind: group ? "group" : "direct", ...(thread === undefined ? {} : { thread }) },
     sender: { id: from, name },
     text: text === "" && media.length > 0 ? `[${media[0]?.kind}]` : text,
     media,
@@ -133,10 +136,10 @@ function inboundOf(
 const kinds = ["image", "video", "audio"] as const;
 
 /** Keeps the files of a message for `fetchMedia`, and describes them as a platform does. */
-function keepFiles(files: readonly SaidFile[], kept: Map<string, SaidFile>): readonly InboundMedia[] {
+function keepFiles(files: readonly SentFile[], stored: Map<string, SentFile>): readonly InboundMedia[] {
   return files.map((file) => {
-    const ref = `file-${kept.size + 1}`;
-    kept.set(ref, file);
+    const ref = `file-${stored.size + 1}`;
+    stored.set(ref, file);
     const mimeType = file.mimeType ?? sniff(Buffer.from(file.bytes)).mimeType;
     const kind = kinds.find((one) => mimeType.startsWith(`${one}/`)) ?? "document";
     return {
@@ -153,9 +156,9 @@ function keepFiles(files: readonly SaidFile[], kept: Map<string, SaidFile>): rea
 async function fetchFile(
   media: InboundMedia,
   { maxBytes, signal }: { readonly maxBytes: number; readonly signal: AbortSignal },
-  { kept, directory }: { readonly kept: ReadonlyMap<string, SaidFile>; readonly directory: string },
+  { stored, directory }: { readonly stored: ReadonlyMap<string, SentFile>; readonly directory: string },
 ): Promise<{ readonly path: string; readonly mimeType: string; readonly size: number }> {
-  const file = kept.get(media.ref);
+  const file = stored.get(media.ref);
   if (file === undefined) throw new ChannelError("media_refused", { detail: "the file is gone" });
   if (file.bytes.length > maxBytes)
     throw new ChannelError("too_large", { detail: `the file is too large: at most ${maxBytes} bytes` });
@@ -193,7 +196,7 @@ function partsOf({ text, buttons, media, replyTo }: Reply): readonly Part[] {
 
 export function createTestChannel(): TestChannel {
   const outbox: Delivered[] = [];
-  const kept = new Map<string, SaidFile>();
+  const stored = new Map<string, SentFile>();
   let account: ChannelAccount<object> | undefined;
   /** Counts the processes that the test has killed. */
   let deaths = 0;
@@ -208,11 +211,11 @@ export function createTestChannel(): TestChannel {
   const channel: TestChannel = {
     outbox,
     beforeSend: () => {},
-    async say(text, said, more = {}) {
+    async say(text, options, more = {}) {
       updates += 1;
-      const id = said.id ?? `update-${updates}`;
-      const media = keepFiles(said.files ?? [], kept);
-      const inbound = inboundOf(text, said, { now: opened().now(), updateId: id, media, ...more });
+      const id = options.id ?? `update-${updates}`;
+      const media = keepFiles(options.files ?? [], stored);
+      const inbound = inboundOf(text, options, { now: opened().now(), updateId: id, media, ...more });
       const { chat } = inbound;
       return await take(inbound as unknown as Json, {
         id,
@@ -284,7 +287,7 @@ export function createTestChannel(): TestChannel {
             outbox.push({ messageId, ...at, ...content, ...references, at: given.now() });
             return { messageId };
           },
-          fetchMedia: (media, how) => fetchFile(media, how, { kept, directory: given.directory }),
+          fetchMedia: (media, how) => fetchFile(media, how, { stored, directory: given.directory }),
           async close() {},
         };
       },

@@ -3,7 +3,7 @@ import type { Problem } from "../../config/index.ts";
 import type { Json } from "../../contract/index.ts";
 import type { ChannelStatus, EngineTurn, PluginDefinition, TurnEvent } from "../../sdk/contract.ts";
 import type { Ended } from "./endings.ts";
-import type { BeforeSend, Delivered, Said } from "./loopback.ts";
+import type { BeforeSend, Delivered, SayOptions } from "./loopback.ts";
 
 /** Options of `createTestHost`. */
 export interface TestHostOptions {
@@ -89,15 +89,15 @@ export interface TestHost extends AsyncDisposable {
    */
   advance(ms: number): Promise<void>;
   /**
-   * A person writes in the loopback channel, with or without files, or edits or presses; see `Said`. Resolves when the
-   * event has ended, with its outcome; rejects when it has not after 10 s. An event that is under way at a `restart`
-   * may end on the gateway after it.
+   * A person writes in the loopback channel, with or without files, or edits or presses; see `SayOptions`. Resolves
+   * when the event has ended, with its outcome; rejects when it has not after 10 s. An event that is under way at a
+   * `restart` may end on the gateway after it.
    *
    * @example
    * const { outcome, reason } = await host.say("/pair", { from: "stranger" });
    * await host.say("What is this?", { files: [{ name: "photo.png", bytes: png }] });
    */
-  say(text: string, said?: Said): Promise<Ended>;
+  say(text: string, options?: SayOptions): Promise<Ended>;
   /**
    * A person presses a button: the last one with this text or value that the bot sent to the chat. Resolves when the
    * event has ended, and rejects when there is no such button.
@@ -106,7 +106,7 @@ export interface TestHost extends AsyncDisposable {
    * await host.say("/pair");
    * await host.press("Approve");
    */
-  press(button: string, by?: Pick<Said, "from" | "name" | "chat" | "group" | "thread">): Promise<Ended>;
+  press(button: string, by?: Pick<SayOptions, "from" | "name" | "chat" | "group" | "thread">): Promise<Ended>;
   /**
    * Posts a webhook to `hooks.path`, with the hook token unless the headers have an `authorization`. A text is sent
    * byte for byte, as a signature needs it: as JSON if it is JSON, else as `text/plain`, which only a mapping with

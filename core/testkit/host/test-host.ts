@@ -173,7 +173,7 @@ function createHost(
       await rest(endings, channel.barrier);
       for (const end of await endings.all()) note(end);
     },
-    say: async (text, said = {}) => await endOf(await channel.say(text, said)),
+    say: async (text, sayOptions = {}) => await endOf(await channel.say(text, sayOptions)),
     async press(button, by = {}) {
       const { chat, value, messageId } = channel.buttonOf(button, by);
       return endOf(await channel.say(`callback_data: ${value}`, { ...by, chat, mention: true }, { press: messageId }));

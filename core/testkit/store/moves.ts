@@ -147,10 +147,10 @@ export function moveRules(withStore: WithStore): void {
         settings: { model: "b", thinking: "low" },
         updatedAt: start + 9,
       });
-      const said = async (generation?: number) =>
+      const contents = async (generation?: number) =>
         (await store.transcript("new", generation === undefined ? {} : { generation })).map(({ content }) => content);
-      expect(await said()).toEqual(["after the reset", "in the new chat"]);
-      expect(await said(0)).toEqual(["before the reset"]);
+      expect(await contents()).toEqual(["after the reset", "in the new chat"]);
+      expect(await contents(0)).toEqual(["before the reset"]);
       expect(await store.transcript("old")).toEqual([]);
     }),
   );

@@ -92,12 +92,12 @@ export function outboxRules(withStore: WithStore): void {
       await acceptAll(store, newEvent("a"));
       await take(store);
       const rows = [1, 2].map((body) => ({ address, operation: "send" as const, part: textPart(String(body)) }));
-      const said = await store.say({ unitId: "a", at: start, rows, first: "waiting", ending: answered });
-      expect(said).toMatchObject([
+      const addedRows = await store.say({ unitId: "a", at: start, rows, first: "waiting", ending: answered });
+      expect(addedRows).toMatchObject([
         { index: 0, state: "waiting", attempts: 0 },
         { index: 1, state: "waiting", attempts: 0 },
       ]);
-      expect(await store.unsent("a")).toEqual(said);
+      expect(await store.unsent("a")).toEqual(addedRows);
     }),
   );
 

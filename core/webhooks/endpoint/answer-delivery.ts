@@ -14,13 +14,13 @@ import {
   failureRecord,
   type Handed,
   injectionsIn,
-  type KeptAnswer,
-  type KeptDelivery,
   keepDelivery,
   keyAt,
   nothingRecord,
   runEvents,
   type Settled,
+  type StoredAnswer,
+  type StoredDelivery,
 } from "../mapping/run-events.ts";
 import { addressRefused } from "./checks.ts";
 import { bodyFingerprint } from "./idempotency.ts";
@@ -99,7 +99,7 @@ export async function answerMapped(request: MappedRequest, deps: MappedRequestDe
   if (chosen === undefined) return undefined;
   const { mapping, delivery, kind } = chosen;
   if (request.client !== undefined && mapping.admits?.(request.client()) === false) throw addressRefused;
-  const kept = keepDelivery(delivery, {
+  const stored = keepDelivery(delivery, {
     body: request.posted.body,
     kind,
     mapping,
@@ -111,14 +111,14 @@ export async function answerMapped(request: MappedRequest, deps: MappedRequestDe
     const planned = planRuns(mapping, delivery, deps);
     plan = planned instanceof Promise ? await planned : planned;
   } catch (error) {
-    throw error instanceof MappingFailure ? await recordFailure(mapping, { failure: error, kept, deps }) : error;
+    throw error instanceof MappingFailure ? await recordFailure(mapping, { failure: error, stored, deps }) : error;
   }
   // A delivery of a plugin has no sender who could send it again.
   const refusing = request.handed === undefined ? requireBudget(agentsOf(plan, deps), deps) : undefined;
   if (refusing !== undefined) await refusing;
   return plan.nothing === undefined
-    ? acceptRuns(mapping, plan, { request, kept, deps })
-    : acceptNothing(mapping, plan.nothing, { request, kept, deps });
+    ? acceptRuns(mapping, plan, { request, stored, deps })
+    : acceptNothing(mapping, plan.nothing, { request, stored, deps });
 }
 
 /** The agents whose models the runs would call. */
@@ -140,7 +140,7 @@ async function answerAgain(
   const first = identity === undefined ? null : await deps.first(identity.key);
   if (identity === undefined || first === null) return undefined;
   if (identity.compared && first.fingerprint !== bodyFingerprint(posted.body)) throw conflict;
-  const body = (await deps.body(first.eventId)) as { readonly answer?: KeptAnswer } | null;
+  const body = (await deps.body(first.eventId)) as { readonly answer?: StoredAnswer } | null;
   const answer = body?.answer;
   if (answer === undefined) return undefined;
   const others = await Promise.all(answer.runs.slice(1).map((_, index) => deps.first(keyAt(identity.key, index + 1))));
@@ -152,14 +152,14 @@ async function answerAgain(
 
 interface Accepting {
   readonly request: MappedRequest;
-  readonly kept: KeptDelivery;
+  readonly stored: StoredDelivery;
   readonly deps: MappedRequestDeps;
 }
 
 async function acceptRuns(
   mapping: Mapping,
   { runs, views }: Plan,
-  { request, kept, deps }: Accepting,
+  { request, stored, deps }: Accepting,
 ): Promise<MappedAnswer> {
   const patterns = injectionsIn(runs);
   if (patterns.length > 0)
@@ -167,7 +167,7 @@ async function acceptRuns(
   logAbsent(mapping, runs, deps);
   const answer = answerOf(mapping, runs);
   const events = runEvents(mapping, runs, {
-    kept,
+    stored,
     answer,
     views,
     dedupeKey: request.identity?.key,
@@ -237,9 +237,9 @@ async function accept(
 async function acceptNothing(
   mapping: Mapping,
   reason: NonNullable<Plan["nothing"]>,
-  { request, kept, deps }: Accepting,
+  { request, stored, deps }: Accepting,
 ): Promise<MappedAnswer> {
-  await accept(nothingRecord(mapping, { reason, kept, dedupeKey: request.identity?.key, now: deps.now() }), {
+  await accept(nothingRecord(mapping, { reason, stored, dedupeKey: request.identity?.key, now: deps.now() }), {
     request,
     deps,
   });
@@ -250,16 +250,16 @@ async function recordFailure(
   mapping: Mapping,
   {
     failure,
-    kept,
+    stored,
     deps,
-  }: { readonly failure: MappingFailure; readonly kept: KeptDelivery; readonly deps: MappedRequestDeps },
+  }: { readonly failure: MappingFailure; readonly stored: StoredDelivery; readonly deps: MappedRequestDeps },
 ): Promise<HttpProblem> {
   const { problem, path, hint, cause } = failure;
   const detail = cause === undefined ? problem.message : reasonOf(cause);
   const line = { hook: mapping.id, code: problem.code, status: problem.status, detail, path, hint };
   deps.log[problem.status >= 500 ? "warn" : "info"](line, "a hook delivery failed in its mapping");
   try {
-    await deps.accept(failureRecord(mapping, { failure, detail, kept, now: deps.now() }));
+    await deps.accept(failureRecord(mapping, { failure, detail, stored, now: deps.now() }));
   } catch (error) {
     // The sender is informed of the failure in any case.
     deps.log.error({ error: reasonOf(error) }, "a failed delivery could not be stored");
@@ -268,7 +268,7 @@ async function recordFailure(
   return new RecordedProblem(problem.code, problem.message, problem.headers);
 }
 
-function answerOf({ settings, forEach }: Mapping, runs: readonly MappedRun[]): KeptAnswer {
+function answerOf({ settings, forEach }: Mapping, runs: readonly MappedRun[]): StoredAnswer {
   const [first] = runs;
   const isRun = runs.map(({ action }) => action === "agent");
   return {
@@ -279,17 +279,17 @@ function answerOf({ settings, forEach }: Mapping, runs: readonly MappedRun[]): K
   };
 }
 
-function renderAnswer({ status, mode, runs, listed }: KeptAnswer, eventIds: readonly string[]): MappedAnswer {
+function renderAnswer({ status, mode, runs, listed }: StoredAnswer, eventIds: readonly string[]): MappedAnswer {
   // Also for a delivery that caused no run.
   if (status === 204) return "empty";
   const runIds = eventIds.filter((_, index) => runs[index] === true);
   const several = listed ? { ...(runIds.length > 0 ? { runIds } : {}), eventIds } : undefined;
   // `JSON.stringify` leaves out undefined values.
-  const said = { ok: true, mode, runId: runIds[0], eventId: eventIds[0] };
+  const response = { ok: true, mode, runId: runIds[0], eventId: eventIds[0] };
   // A status that the mapping sets applies to both answers.
   return {
     status,
-    body: JSON.stringify(several === undefined ? said : { ...said, ...several }),
+    body: JSON.stringify(several === undefined ? response : { ...response, ...several }),
     runIds,
     endedStatus: status === 202 ? 200 : status,
     several,

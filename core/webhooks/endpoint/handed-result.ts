@@ -12,7 +12,7 @@ export interface HandedResult {
 }
 
 /** Reasons of runs whose text is not a reply: the agent chose not to reply, or was stopped. */
-const unsaid: ReadonlySet<string> = new Set(["no_reply", "heartbeat_ok", "empty_reply", "stopped"]);
+const withoutReply: ReadonlySet<string> = new Set(["no_reply", "heartbeat_ok", "empty_reply", "stopped"]);
 
 /** `undefined` if the event is no longer stored, or another plugin or a client sent it. */
 export async function handedResult(
@@ -28,7 +28,7 @@ export async function handedResult(
     ended: state === "settled",
     outcome,
     reason,
-    ...(handed?.keepReply !== true || reply === undefined || reply.trim() === "" || unsaid.has(reason ?? "")
+    ...(handed?.keepReply !== true || reply === undefined || reply.trim() === "" || withoutReply.has(reason ?? "")
       ? {}
       : { reply }),
   };

@@ -26,7 +26,7 @@ export interface RefusedHook {
  * have come.
  */
 const newest = 50;
-const mostKept = 1_000;
+const maxRefusals = 1_000;
 const windowMs = 1_000;
 /** Single refusals are written at once: a user who asks why a request was refused asks right away. */
 const atOnce = 10;
@@ -45,7 +45,7 @@ const listOf = (value: Json | null): List => (Array.isArray(value) ? (value as u
 /** Both lists, each request once, oldest first. */
 function merged(older: List, newer: List): List {
   const known = new Map([...older, ...newer].map((one) => [JSON.stringify(one), one]));
-  return [...known.values()].sort((one, other) => one.at - other.at).slice(-mostKept);
+  return [...known.values()].sort((one, other) => one.at - other.at).slice(-maxRefusals);
 }
 
 /** The newest refused requests, at most 1,000, oldest first. */

@@ -20,7 +20,7 @@ export interface LastRepetition {
 }
 
 /** As long as dedupe keys are kept. */
-const keptMs = 7 * 24 * 3_600_000;
+const retentionMs = 7 * 24 * 3_600_000;
 const writeEveryMs = 1_000;
 const namespace = "hook-repetitions";
 const lastPlace = ["hooks", "repeated"] as const;
@@ -46,7 +46,7 @@ export function createRepetitions({
   async function count(eventId: string, { count, at }: Repeated): Promise<void> {
     const before = (value: Json | null) => (value as unknown as Repeated | null)?.count ?? 0;
     const change = (value: Json | null) => ({ count: before(value) + count, at });
-    const after = await store.update(namespace, eventId, change, { expiresAt: at + keptMs });
+    const after = await store.update(namespace, eventId, change, { expiresAt: at + retentionMs });
     // A sender that keeps repeating must not fill the log.
     const level = before(after) === count ? "info" : "debug";
     log[level](

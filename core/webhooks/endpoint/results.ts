@@ -85,7 +85,7 @@ const longestReply = 100_000;
  * The part of a reply that is stored with the end of its run. Only for runs that a webhook requested: a holder of the
  * hook token must not read replies to users.
  */
-export function keptReply(inbound: Inbound, reply: Reply, redact: (text: string) => string): string | undefined {
+export function storedReply(inbound: Inbound, reply: Reply, redact: (text: string) => string): string | undefined {
   if (inbound.channel !== "hooks" || inbound.kind !== "hook") return undefined;
   const text = redact(reply.text);
   return text.length > longestReply ? `${text.slice(0, longestReply - 1).toWellFormed()}…` : text;

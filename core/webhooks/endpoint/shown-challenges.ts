@@ -17,12 +17,12 @@ export interface ShownChallenge {
 }
 
 const most = 10;
-const keptMs = 3_600_000;
+const retentionMs = 3_600_000;
 const place = ["hooks", "challenges"] as const;
 
 export async function addShownChallenge(store: Pick<Store, "update">, shown: ShownChallenge): Promise<void> {
   const change = (value: Json | null): Json => [...recent(value, shown.at), shown].slice(-most) as unknown as Json;
-  await store.update(...place, change, { expiresAt: shown.at + keptMs });
+  await store.update(...place, change, { expiresAt: shown.at + retentionMs });
 }
 
 /** Oldest first. */
@@ -32,5 +32,5 @@ export async function readShownChallenges(store: Pick<Store, "get">, now: number
 
 function recent(value: Json | null, now: number): readonly ShownChallenge[] {
   const all = (Array.isArray(value) ? value : []) as unknown as readonly ShownChallenge[];
-  return all.filter(({ at }) => at > now - keptMs);
+  return all.filter(({ at }) => at > now - retentionMs);
 }

@@ -21,7 +21,7 @@ export interface Handed {
 }
 
 /** A delivery as stored with its event, for display and replay. */
-export interface KeptDelivery {
+export interface StoredDelivery {
   /** The path below `hooks.path`. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -47,7 +47,7 @@ export interface KeptDelivery {
 export type Settled = NonNullable<NewEvent["settled"]>;
 
 /** Total size of the stored elements of one delivery, in characters. They share the data outside their list. */
-const maxKeptCharacters = 4_194_304;
+const maxStoredCharacters = 4_194_304;
 
 /**
  * Creates the stored form. Objects are copied, because `JSON.stringify` takes twice as long for objects without a
@@ -68,9 +68,9 @@ export function keepDelivery(
     readonly handed?: Handed | undefined;
     readonly isMultipart?: boolean;
   },
-): KeptDelivery {
+): StoredDelivery {
   const { path, method, headers, query, payload } = delivery;
-  const kept: KeptDelivery = {
+  const stored: StoredDelivery = {
     path,
     headers: { ...headers },
     query: { ...query },
@@ -81,14 +81,14 @@ export function keepDelivery(
     ...(handed && { handed }),
   };
   const { signature } = mapping.settings;
-  return signature === undefined ? kept : { ...kept, signature: signature.scheme };
+  return signature === undefined ? stored : { ...stored, signature: signature.scheme };
 }
 
 /**
  * The response to the sender, stored with the first event, so that a repetition gets the same response. `runs` says for
  * each event whether it is a run.
  */
-export interface KeptAnswer {
+export interface StoredAnswer {
   readonly status: number;
   readonly mode?: "now" | "next-heartbeat";
   readonly runs: readonly boolean[];
@@ -101,33 +101,33 @@ export function keyAt(dedupeKey: string, position: number): string {
   return position === 0 ? dedupeKey : `${dedupeKey}:${position}`;
 }
 
-/** Creates one event for each run, in order. `kept` is the whole delivery. */
+/** Creates one event for each run, in order. `stored` is the whole delivery. */
 export function runEvents(
   mapping: Mapping,
   runs: readonly MappedRun[],
   options: {
-    readonly kept: KeptDelivery;
+    readonly stored: StoredDelivery;
     /** The view of the delivery for each element; absent if the delivery is not split. */
     readonly views?: readonly HookDelivery[] | undefined;
     readonly dedupeKey: string | undefined;
     /** The response to store. It is only stored together with a key, for repetitions. */
-    readonly answer?: KeptAnswer;
+    readonly answer?: StoredAnswer;
     readonly mainSession: string;
     readonly now: number;
   },
 ): readonly RawEvent[] {
-  const { kept, views, dedupeKey, answer, mainSession, now } = options;
-  let room = maxKeptCharacters;
+  const { stored, views, dedupeKey, answer, mainSession, now } = options;
+  let room = maxStoredCharacters;
   return runs.map((run, position) => {
     const view = views?.[run.index];
-    let delivery = kept;
+    let delivery = stored;
     if (view !== undefined) {
       const body = JSON.stringify(view.payload);
       room -= body.length;
       delivery = {
-        ...kept,
+        ...stored,
         kind: "json",
-        sentAs: kept.sentAs ?? kept.kind,
+        sentAs: stored.sentAs ?? stored.kind,
         index: run.index,
         body: room >= 0 ? body : "",
       };
@@ -135,9 +135,9 @@ export function runEvents(
     const { instructions } = mapping.settings;
     const shared = {
       instructions,
-      origin: kept.handed?.origin,
+      origin: stored.handed?.origin,
       wrapped: run.wrapped,
-      kept: {
+      stored: {
         mapping: mapping.id,
         delivery: delivery as unknown as Json,
         ...(run.absent === undefined ? {} : { absent: run.absent as unknown as Json }),
@@ -150,7 +150,7 @@ export function runEvents(
     if (run.action === "wake") return wakeEvent(run.wake, { ...shared, mainSession, now });
     const { deliverOnly } = run;
     const asked =
-      kept.handed?.keepReply === true
+      stored.handed?.keepReply === true
         ? { ...run.asked, request: { ...run.asked.request, keepReply: true } }
         : run.asked;
     if (!deliverOnly) return agentEvent(asked, shared);
@@ -170,34 +170,34 @@ function deliveryLane({ agentId = "", channel = "", to = "" }: AgentRequest["req
 /** Creates the event of a delivery that ends when it is accepted. */
 function recordEvent(
   mapping: Mapping,
-  kept: KeptDelivery,
-  repeated?: { readonly dedupeKey: string; readonly answer: KeptAnswer },
+  stored: StoredDelivery,
+  repeated?: { readonly dedupeKey: string; readonly answer: StoredAnswer },
 ): RawEvent {
   const event: RawEvent = {
     source: "hooks",
     kind: "delivery",
     lane: `hooks:${mapping.id}`,
     authority: "hook",
-    body: { mapping: mapping.id, delivery: kept as unknown as Json },
+    body: { mapping: mapping.id, delivery: stored as unknown as Json },
   };
   if (repeated === undefined) return event;
-  const body = { mapping: mapping.id, delivery: kept as unknown as Json, answer: repeated.answer as unknown as Json };
+  const body = { mapping: mapping.id, delivery: stored as unknown as Json, answer: repeated.answer as unknown as Json };
   return { ...event, body, dedupeKey: repeated.dedupeKey };
 }
 
-const noContent: KeptAnswer = { status: 204, runs: [false], listed: false };
+const noContent: StoredAnswer = { status: 204, runs: [false], listed: false };
 
 /** Creates the record of a delivery for which there is nothing to do. */
 export function nothingRecord(
   mapping: Mapping,
   {
     reason,
-    kept,
+    stored,
     dedupeKey,
     now,
   }: {
     readonly reason: NonNullable<Plan["nothing"]>;
-    readonly kept: KeptDelivery;
+    readonly stored: StoredDelivery;
     readonly dedupeKey: string | undefined;
     readonly now: number;
   },
@@ -214,7 +214,10 @@ export function nothingRecord(
     path: mapping.placeOf(setting),
   };
   const repeated = dedupeKey === undefined ? undefined : { dedupeKey, answer: noContent };
-  return { event: recordEvent(mapping, kept, repeated), settled: { outcome: "silent", reason, decisions: [decision] } };
+  return {
+    event: recordEvent(mapping, stored, repeated),
+    settled: { outcome: "silent", reason, decisions: [decision] },
+  };
 }
 
 /** Creates the record of a failed delivery. It has no key, so that the sender may retry. */
@@ -223,9 +226,14 @@ export function failureRecord(
   {
     failure,
     detail,
-    kept,
+    stored,
     now,
-  }: { readonly failure: MappingFailure; readonly detail: string; readonly kept: KeptDelivery; readonly now: number },
+  }: {
+    readonly failure: MappingFailure;
+    readonly detail: string;
+    readonly stored: StoredDelivery;
+    readonly now: number;
+  },
 ): { readonly event: RawEvent; readonly settled: Settled } {
   const { problem, path, hint } = failure;
   const outcome = problem.status >= 500 ? "failed" : "refused";
@@ -239,7 +247,7 @@ export function failureRecord(
     path,
     hint,
   };
-  return { event: recordEvent(mapping, kept), settled: { outcome, reason: problem.code, decisions: [decision] } };
+  return { event: recordEvent(mapping, stored), settled: { outcome, reason: problem.code, decisions: [decision] } };
 }
 
 /** The names of suspected prompt injections in all runs. */

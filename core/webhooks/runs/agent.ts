@@ -119,13 +119,13 @@ export function agentEvent(
     /** Verified facts about the sender, placed before the content and outside its wrapper. */
     readonly origin?: string | undefined;
     /** Further data to store with the run, for the operator. */
-    readonly kept?: { readonly [name: string]: Json };
+    readonly stored?: { readonly [name: string]: Json };
   },
 ): RawEvent {
   const { message, request } = asked;
-  const { dedupeKey, wrapped = true, instructions, origin, kept } = options;
+  const { dedupeKey, wrapped = true, instructions, origin, stored } = options;
   // The id of its mapping says more than the name of a run that has none.
-  const hook = request.name === unnamed && typeof kept?.mapping === "string" ? kept.mapping : request.name;
+  const hook = request.name === unnamed && typeof stored?.mapping === "string" ? stored.mapping : request.name;
   const content = wrapped ? wrapExternal({ text: message, source: "webhook", metadata: { Hook: hook } }) : message;
   const event: RawEvent = {
     source: "hooks",
@@ -136,7 +136,7 @@ export function agentEvent(
       request: { ...request, ...(instructions === undefined ? {} : { instructions }) },
       message: origin === undefined ? content : `${origin}\n\n${content}`,
       replyName: request.name,
-      ...kept,
+      ...stored,
     },
   };
   return dedupeKey === undefined ? event : { ...event, dedupeKey };

@@ -33,10 +33,10 @@ export function wakeEvent(
     /** Verified facts about the sender, placed before the content and outside its wrapper. */
     readonly origin?: string | undefined;
     /** Further data to store with the text, for the operator. */
-    readonly kept?: { readonly [name: string]: Json };
+    readonly stored?: { readonly [name: string]: Json };
   },
 ): RawEvent {
-  const { mainSession, now, dedupeKey, wrapped = true, instructions, origin, kept } = at;
+  const { mainSession, now, dedupeKey, wrapped = true, instructions, origin, stored } = at;
   const event: RawEvent = {
     source: "hooks",
     kind: "wake",
@@ -49,7 +49,7 @@ export function wakeEvent(
       ...(wrapped ? {} : { unwrapped: true }),
       ...(instructions === undefined ? {} : { instructions }),
       ...(origin === undefined ? {} : { origin }),
-      ...kept,
+      ...stored,
     },
   };
   return dedupeKey === undefined ? event : { ...event, dedupeKey };

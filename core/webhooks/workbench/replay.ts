@@ -9,10 +9,10 @@ import type { Store } from "../../state/index.ts";
 import type { AcceptInput } from "../endpoint/answer-delivery.ts";
 import { chooseMapping, type Posted } from "../mapping/choose.ts";
 import type { MappingTable } from "../mapping/compiled-mapping.ts";
-import { isDelivery, readKept } from "../mapping/kept.ts";
 import type { BodyKind } from "../mapping/payload.ts";
 import { type MappedDeps, planRuns } from "../mapping/plan-runs.ts";
-import { type KeptDelivery, runEvents } from "../mapping/run-events.ts";
+import { runEvents, type StoredDelivery } from "../mapping/run-events.ts";
+import { isDelivery, readStoredHook } from "../mapping/stored-hook.ts";
 
 export interface ReplayDeps extends MappedDeps {
   readonly store: Pick<Store, "event" | "body">;
@@ -37,24 +37,26 @@ const types: Readonly<Record<BodyKind, string>> = {
 /** Replays a delivery. Throws `HttpProblem`, and `MappingFailure` if the mapping fails, which is not recorded again. */
 export async function replayDelivery(eventId: string, deps: ReplayDeps): Promise<Replayed> {
   const report = await deps.store.event(eventId);
-  const kept =
-    report === null || !isDelivery(report) ? undefined : readKept(await deps.store.body(eventId), report.kind).delivery;
-  if (kept === undefined) throw new HttpProblem("not_found", "There is no such delivery to a mapping.");
-  if (kept.index !== undefined && kept.body === "") {
+  const stored =
+    report === null || !isDelivery(report)
+      ? undefined
+      : readStoredHook(await deps.store.body(eventId), report.kind).delivery;
+  if (stored === undefined) throw new HttpProblem("not_found", "There is no such delivery to a mapping.");
+  if (stored.index !== undefined && stored.body === "") {
     throw new HttpProblem(
       "payload_too_large",
       "This element was too large to be stored with the others of its delivery.",
     );
   }
   const now = deps.now();
-  const posted = postedOf(kept, now);
-  const chosen = chooseMapping(deps.table().way(kept.path).mappings, posted);
+  const posted = postedOf(stored, now);
+  const chosen = chooseMapping(deps.table().way(stored.path).mappings, posted);
   if (chosen === undefined)
-    throw new HttpProblem("not_found", `No mapping takes deliveries to ${kept.path} any longer.`);
+    throw new HttpProblem("not_found", `No mapping takes deliveries to ${stored.path} any longer.`);
   const { mapping, delivery } = chosen;
   const { runs, views } = await planRuns(mapping, delivery, deps);
   const events = runEvents(mapping, runs, {
-    kept,
+    stored,
     views,
     // With its key, it would be treated as a repetition.
     dedupeKey: undefined,
@@ -69,7 +71,7 @@ export async function replayDelivery(eventId: string, deps: ReplayDeps): Promise
  * Reconstructs the request. For a list element and a multipart form, the parsed payload is known, and the mapping is
  * selected by the kind of the whole delivery.
  */
-function postedOf({ path, method, headers, query, body, kind, sentAs }: KeptDelivery, now: number): Posted {
+function postedOf({ path, method, headers, query, body, kind, sentAs }: StoredDelivery, now: number): Posted {
   const type: IncomingHttpHeaders = { "content-type": types[sentAs ?? kind] };
   const read = sentAs === undefined ? {} : { payload: parseExactJson(body) as Json };
   return {

@@ -78,9 +78,9 @@ export class Channels {
       .map((token) => ({ token, at: this.#pending.indexOf(token) }))
       .filter(({ at }) => at !== -1)
       .toSorted((one, other) => one.at - other.at);
-    const kept =
+    const heldBack =
       ending === "more" && end === undefined ? (/<(?:\|[a-z]{0,8}\|?)?$/.exec(this.#pending)?.[0].length ?? 0) : 0;
-    const length = end?.at ?? this.#pending.length - kept;
+    const length = end?.at ?? this.#pending.length - heldBack;
     if (length > 0) pieces.push({ kind: "reasoning", delta: this.#pending.slice(0, length) });
     // The beginning of the next message is read where it is looked for.
     const isNext = end?.token === channel || end?.token === "<|start|>";
@@ -93,9 +93,11 @@ export class Channels {
   /** The answer goes to the end of the text. */
   #answer(pieces: ChannelPiece[], ending: Ending): boolean {
     if (!this.#hasSpoken) this.#pending = this.#pending.trimStart();
-    const kept = ending === "over" ? 0 : (begunToken.exec(this.#pending.slice(-40))?.[0].length ?? 0);
+    const heldBack = ending === "over" ? 0 : (begunToken.exec(this.#pending.slice(-40))?.[0].length ?? 0);
     const whole =
-      ending === "over" ? this.#pending.replace(afterAnswer, "") : this.#pending.slice(0, this.#pending.length - kept);
+      ending === "over"
+        ? this.#pending.replace(afterAnswer, "")
+        : this.#pending.slice(0, this.#pending.length - heldBack);
     if (whole !== "") pieces.push({ kind: "text", delta: whole });
     this.#hasSpoken ||= whole !== "";
     this.#pending = ending === "over" ? "" : this.#pending.slice(whole.length);

@@ -156,10 +156,10 @@ export class Reading {
 
   /** What was shown of the current text is reasoning: the step is shown again without it. */
   *#void(): Generator<ModelPart> {
-    const kept = this.#blocks.filter(({ source }) => source !== this.#source);
-    this.#blocks.splice(0, this.#blocks.length, ...kept);
+    const remaining = this.#blocks.filter(({ source }) => source !== this.#source);
+    this.#blocks.splice(0, this.#blocks.length, ...remaining);
     yield livePart({ type: "restart", reason: "reasoning_in_text" });
-    for (const { kind, pieces } of kept) {
+    for (const { kind, pieces } of remaining) {
       if (kind === "text") yield livePart({ type: "paragraph" });
       yield livePart({ type: kind, delta: pieces.text });
     }

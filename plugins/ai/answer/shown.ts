@@ -3,15 +3,15 @@ import type { TurnEvent } from "service-gateway/sdk";
 import type { Live } from "./live.ts";
 import { Pieces } from "./pieces.ts";
 
-type Kept = Extract<TurnEvent, { readonly type: "media" }>;
+type MediaEvent = Extract<TurnEvent, { readonly type: "media" }>;
 
 export class Shown {
   /** What the complete steps have said. */
-  #kept = { text: "", reasoning: "" };
+  #complete = { text: "", reasoning: "" };
   /** What the current step has said. */
   #text = new Pieces();
   #reasoning = new Pieces();
-  readonly #media: Kept[] = [];
+  readonly #media: MediaEvent[] = [];
   /** The end of the text, of all steps. */
   #last = "";
   /** The next text begins a paragraph. */
@@ -32,13 +32,16 @@ export class Shown {
     }
   }
 
-  file(event: Kept): Kept {
+  file(event: MediaEvent): MediaEvent {
     this.#media.push(event);
     return event;
   }
 
   endStep(): void {
-    this.#kept = { text: this.#kept.text + this.#text.text, reasoning: this.#kept.reasoning + this.#reasoning.text };
+    this.#complete = {
+      text: this.#complete.text + this.#text.text,
+      reasoning: this.#complete.reasoning + this.#reasoning.text,
+    };
     this.#text = new Pieces();
     this.#reasoning = new Pieces();
   }
@@ -49,7 +52,7 @@ export class Shown {
   }
 
   *#restart(reason: string): Generator<TurnEvent> {
-    const { text, reasoning } = this.#kept;
+    const { text, reasoning } = this.#complete;
     if (!this.#text.isEmpty || !this.#reasoning.isEmpty) {
       yield { type: "restart", reason };
       if (reasoning !== "") yield { type: "reasoning", delta: reasoning };

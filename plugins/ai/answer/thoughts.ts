@@ -163,8 +163,8 @@ export class Thoughts {
 
   *#think(ending: Ending): Generator<Piece> {
     const end = this.#pending.indexOf(this.#closing);
-    const kept = end === -1 && ending === "more" ? begunMark(this.#pending, [this.#closing]) : 0;
-    const length = end === -1 ? this.#pending.length - kept : end;
+    const heldBack = end === -1 && ending === "more" ? begunMark(this.#pending, [this.#closing]) : 0;
+    const length = end === -1 ? this.#pending.length - heldBack : end;
     if (length > 0) yield { kind: "reasoning", delta: this.#pending.slice(0, length) };
     this.#pending = this.#pending.slice(end === -1 ? length : end + this.#closing.length);
     if (end === -1) return;

@@ -56,12 +56,12 @@ function cardLines(card: string): readonly string[] {
     .split(/\r?\n/)
     .flatMap((line) => {
       const [, name = "", value = ""] = /^(?:item\d+\.)?([\w-]{1,30})(?:;[^:]{0,200})?:(.{1,500})$/i.exec(line) ?? [];
-      const said = value
+      const fieldText = value
         .replace(/\\([,;\\])/g, "$1")
         .replace(/\\n/gi, " ")
         .replace(/;+/g, ", ")
         .replace(/^[, ]+|[, ]+$/g, "");
-      return name === "" || said === "" || unlisted.test(name) ? [] : [`- ${name.toLowerCase()}: ${said}`];
+      return name === "" || fieldText === "" || unlisted.test(name) ? [] : [`- ${name.toLowerCase()}: ${fieldText}`];
     })
     .slice(0, mostCardLines);
 }
@@ -83,11 +83,11 @@ function poll(fields: Fields): string {
     [...list(fields.correct_option_ids), fields.correct_option_id].flatMap((each) => number(each) ?? []),
   );
   const options = records(fields.options).flatMap((each, index) => {
-    const said = [text(each.text), pollMedia(record(each.media))].filter(Boolean).join(" ");
+    const partText = [text(each.text), pollMedia(record(each.media))].filter(Boolean).join(" ");
     const facts = [total > 0 ? votes(number(each.voter_count) ?? 0) : "", right.has(index) ? "right answer" : ""]
       .filter(Boolean)
       .join(", ");
-    return said === "" ? [] : [`- ${said}${facts === "" ? "" : ` (${facts})`}`];
+    return partText === "" ? [] : [`- ${partText}${facts === "" ? "" : ` (${facts})`}`];
   });
   const about = [text(fields.description), pollMedia(record(fields.media))].filter((piece) => piece !== undefined);
   const state = [

@@ -19,8 +19,8 @@ export interface Content {
 function shownIn(message: Fields, files: readonly InboundMedia[]): string | undefined {
   for (const [name, render] of Object.entries(contentKinds)) {
     const fields = record(message[name]);
-    const said = fields && render(fields);
-    if (said !== undefined) return said;
+    const shownText = fields && render(fields);
+    if (shownText !== undefined) return shownText;
   }
   return files.length > 0 ? files.map(placeholderOf).join(" ") : undefined;
 }

@@ -14,10 +14,10 @@ const remembered = 2_500;
 const shortText = 64;
 const seenKey = "seen";
 /** A character that no text begins with. */
-const keptMark = "\u0000";
+const digestMark = "\u0000";
 /** Stored for as long as the platform allows edits. */
-const seenKept = 1_000;
-const seenKeptSeconds = 48 * 3_600;
+const maxSeen = 1_000;
+const seenSeconds = 48 * 3_600;
 
 interface Seen {
   readonly update: number;
@@ -50,11 +50,11 @@ export async function openLooks({
       // An update that arrives again, because its commit failed, is judged once and never replaces a later version.
       if (before !== undefined && update <= before.update) return false;
       seen.set(at, { update, looks });
-      return kind === "edit" && before !== undefined && (before.looks === looks || before.looks === asKept(looks));
+      return kind === "edit" && before !== undefined && (before.looks === looks || before.looks === digestOf(looks));
     },
     async keep() {
-      const known = seen.newest(seenKept).map(([at, { update, looks }]) => [at, update, asKept(looks)]);
-      await store.set(seenKey, { bot, known }, { ttlSeconds: seenKeptSeconds });
+      const known = seen.newest(maxSeen).map(([at, { update, looks }]) => [at, update, digestOf(looks)]);
+      await store.set(seenKey, { bot, known }, { ttlSeconds: seenSeconds });
     },
   };
 }
@@ -69,8 +69,8 @@ function looksOf(message: Fields): string {
 }
 
 /** No message text is stored outside of its event; earlier entries stay unchanged. */
-const asKept = (looks: string): string =>
-  looks.startsWith(keptMark) ? looks : `${keptMark}${hash("sha1", looks, "base64")}`;
+const digestOf = (looks: string): string =>
+  looks.startsWith(digestMark) ? looks : `${digestMark}${hash("sha1", looks, "base64")}`;
 
 /** Reads what an earlier process stored for the same bot. Each bot has its own message ids. */
 function readSeen(value: Json | null, bot: string): readonly (readonly [at: string, known: Seen])[] {

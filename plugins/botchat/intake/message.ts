@@ -42,11 +42,11 @@ function parseReply(message: Fields): Inbound["replyTo"] {
   const sender = reply ? labelOf(senderOf(reply)) : originOf(record(outside?.origin));
   const answered = reply ?? outside;
   const content = answered && parseContent(answered);
-  const { text: said = "", media = [] } = content === undefined || "silent" in content ? {} : content;
+  const { text: quotedText = "", media = [] } = content === undefined || "silent" in content ? {} : content;
   return {
     ...(messageId && { messageId }),
     ...(sender && { sender }),
-    ...(said && { text: said }),
+    ...(quotedText && { text: quotedText }),
     ...(quote && { quote }),
     ...(media.length > 0 && { media }),
   };
@@ -91,14 +91,14 @@ function isNamed(message: Fields, bot: BotIdentity): boolean {
   const handle = bot.username === undefined ? undefined : `@${bot.username.toLowerCase()}`;
   const named = textsOf(message).some(([source, entities]) =>
     readEntities(source, entities).some(({ type, start, end, fields }) => {
-      const said = source.slice(start, end).toLowerCase();
-      if (type === "mention") return said === handle;
+      const mentioned = source.slice(start, end).toLowerCase();
+      if (type === "mention") return mentioned === handle;
       if (type === "text_mention") return id(record(fields.user)?.id) === bot.id;
       return (
         type === "bot_command" &&
         handle !== undefined &&
-        said.endsWith(handle) &&
-        said.indexOf("@") === said.length - handle.length
+        mentioned.endsWith(handle) &&
+        mentioned.indexOf("@") === mentioned.length - handle.length
       );
     }),
   );

@@ -33,19 +33,19 @@ function inline(value: Json | undefined, reading: Reading, depth: number): strin
   if (span.type === "custom_emoji") return text(span.alternative_text) ?? "";
   if (span.type === "mathematical_expression") return `$${text(span.expression) ?? ""}$`;
   if (span.type === "button") return `[button: ${inline(record(span.button)?.text, reading, depth + 1)}]`;
-  const said = inline(span.text, reading, depth + 1);
+  const shown = inline(span.text, reading, depth + 1);
   const time = span.type === "date_time" ? instant(span.unix_time) : undefined;
-  if (time !== undefined) return `${said} (${time})`;
+  if (time !== undefined) return `${shown} (${time})`;
   const url = span.type === "url" ? text(span.url) : undefined;
-  if (url !== undefined) return url === said ? said : `[${said}](${url})`;
+  if (url !== undefined) return url === shown ? shown : `[${shown}](${url})`;
   const [open, close] = (typeof span.type === "string" && Object.hasOwn(marks, span.type)
     ? marks[span.type]
     : undefined) ?? ["", ""];
-  return said === "" ? "" : `${open}${said}${close}`;
+  return shown === "" ? "" : `${open}${shown}${close}`;
 }
 
-function quoted(said: string): string {
-  return said
+function quoted(shown: string): string {
+  return shown
     .split("\n")
     .map((line) => `> ${line}`)
     .join("\n");
@@ -73,15 +73,15 @@ function item(value: Json, reading: Reading, depth: number): string {
 function block(value: Json, reading: Reading, depth: number): string {
   const fields = record(value);
   if (fields === undefined || depth > deepest) return "";
-  const said = () => inline(fields.text, reading, depth + 1);
+  const shown = () => inline(fields.text, reading, depth + 1);
   const captioned = (what: string) =>
     [what, inline(record(fields.caption)?.text, reading, depth + 1)].filter(Boolean).join("\n");
   const credited = (what: string) => [what, inline(fields.credit, reading, depth + 1)].filter(Boolean).join("\n");
   switch (fields.type) {
     case "heading":
-      return `${"#".repeat(Math.min(6, Math.max(1, Math.trunc(number(fields.size) ?? 1))))} ${said()}`;
+      return `${"#".repeat(Math.min(6, Math.max(1, Math.trunc(number(fields.size) ?? 1))))} ${shown()}`;
     case "pre":
-      return `\`\`\`${(text(fields.language) ?? "").replace(/\W/g, "")}\n${said()}\n\`\`\``;
+      return `\`\`\`${(text(fields.language) ?? "").replace(/\W/g, "")}\n${shown()}\n\`\`\``;
     case "divider":
       return "---";
     case "mathematical_expression":
@@ -96,7 +96,7 @@ function block(value: Json, reading: Reading, depth: number): string {
       return quoted(credited(blocks(fields.blocks, reading, depth + 1)));
     case "expandable_blockquote":
     case "pullquote":
-      return quoted(credited(said()));
+      return quoted(credited(shown()));
     case "details":
       return [inline(fields.summary, reading, depth + 1), blocks(fields.blocks, reading, depth + 1)]
         .filter(Boolean)
@@ -115,7 +115,7 @@ function block(value: Json, reading: Reading, depth: number): string {
     default: {
       const files = filesOf(fields);
       reading.media.push(...files);
-      return captioned(files.length > 0 ? files.map(placeholderOf).join(" ") : said());
+      return captioned(files.length > 0 ? files.map(placeholderOf).join(" ") : shown());
     }
   }
 }
@@ -123,7 +123,7 @@ function block(value: Json, reading: Reading, depth: number): string {
 function blocks(value: Json | undefined, reading: Reading, depth: number): string {
   return list(value)
     .map((each) => block(each, reading, depth))
-    .filter((said) => said !== "")
+    .filter((shown) => shown !== "")
     .join("\n\n");
 }
 
@@ -132,8 +132,8 @@ export function richMessage(
 ): { readonly text: string; readonly media: readonly InboundMedia[] } | undefined {
   if (message === undefined) return undefined;
   const reading: Reading = { media: [], pieces: 0 };
-  const said = blocks(message.blocks, reading, 0);
-  return { text: said === "" ? "<rich message>" : said, media: reading.media };
+  const shown = blocks(message.blocks, reading, 0);
+  return { text: shown === "" ? "<rich message>" : shown, media: reading.media };
 }
 
 /** Whether one of its spans names the bot. Text that merely looks like its name has no such span. */

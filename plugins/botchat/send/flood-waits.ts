@@ -6,7 +6,7 @@ import { createLimits, type Limits } from "./limits.ts";
 /** A shorter wait has ended by the time another process sends. */
 const shortestMs = 3_000;
 
-interface Kept {
+interface StoredWait {
   /** Epoch milliseconds. */
   readonly until: number;
   readonly ms: number;
@@ -23,7 +23,7 @@ interface FloodWaits {
  * The account's limits. Their flood waits are stored. `applyWaits` applies those of an earlier process or of another
  * node.
  */
-export function createKeptLimits(
+export function createStoredLimits(
   account: ChannelAccount<AccountOptions>,
   botId: string,
 ): { readonly limits: Limits; readonly applyWaits: () => Promise<void> } {
@@ -43,14 +43,14 @@ function createFloodWaits(
   return {
     keep(chat = "", ms) {
       if (ms < shortestMs) return;
-      const kept: Kept = { until: now() + ms, ms };
-      store.set(`${prefix}${chat}`, { ...kept }, { ttlSeconds: Math.ceil(ms / 1_000) }).catch(failed);
+      const storedWait: StoredWait = { until: now() + ms, ms };
+      store.set(`${prefix}${chat}`, { ...storedWait }, { ttlSeconds: Math.ceil(ms / 1_000) }).catch(failed);
     },
     async apply(limits) {
       const found = await store.list({ prefix }).catch(failed);
       for (const { key, value } of found ?? []) {
         if (!key.startsWith(prefix)) continue;
-        const { until, ms } = value as unknown as Kept;
+        const { until, ms } = value as unknown as StoredWait;
         // If the clock was set back meanwhile, the wait is not longer than it was.
         const left = Math.min(until - now(), ms);
         if (left > 0) limits.holdAgain(key.slice(prefix.length) || undefined, left);

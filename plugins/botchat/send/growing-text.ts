@@ -57,7 +57,7 @@ export function createGrowingText(
   let source = "";
   /** Its styled text, without the kept messages. */
   let settled = nothingYet;
-  let kept: Payload[] = [];
+  let retained: Payload[] = [];
   let last: readonly Payload[] = [];
   /** Number of characters at which the text is read again. */
   let readAt = 0;
@@ -65,7 +65,7 @@ export function createGrowingText(
   function forget(): void {
     source = "";
     settled = nothingYet;
-    kept = [];
+    retained = [];
   }
 
   /** How many characters the next edit has to read. */
@@ -103,7 +103,7 @@ export function createGrowingText(
     const sure = settled.text.trimEnd().length - options.limit - longestCharacter;
     const open = ranges.findIndex(([start]) => start >= sure);
     if (open <= 0) return;
-    kept.push(...messages.slice(0, open));
+    retained.push(...messages.slice(0, open));
     settled = slice(settled, ranges[open]?.[0] ?? 0, settled.text.length);
   }
 
@@ -117,7 +117,7 @@ export function createGrowingText(
     const ranges = messageRanges(rich, options);
     const part = createSlicer(rich);
     const messages = ranges.map((range) => textPayload(part(...range), settings));
-    const all = [...kept, ...messages];
+    const all = [...retained, ...messages];
     keep(messages, ranges);
     return all;
   }

@@ -192,7 +192,7 @@ export function createSender(
   }
 
   /** The message was sent, so a failure to store its buttons must not cause another send. */
-  async function withButtonsKept(receipt: Receipt, chat: string, { payload }: PartBody): Promise<Receipt> {
+  async function withStoredButtons(receipt: Receipt, chat: string, { payload }: PartBody): Promise<Receipt> {
     await keyboards.keep(chat, receipt.messageId, payload.reply_markup).catch(() => {});
     return receipt;
   }
@@ -205,7 +205,7 @@ export function createSender(
       if (there && part.replaces !== undefined) return Promise.resolve({ messageId: part.replaces });
       const sending = sendBody(body, part, address, signal);
       return "reply_markup" in body.payload
-        ? sending.then((receipt) => withButtonsKept(receipt, address.chat, body))
+        ? sending.then((receipt) => withStoredButtons(receipt, address.chat, body))
         : sending;
     },
   };

@@ -41,9 +41,9 @@ function allowedTogether(active: readonly Span[]): Span[] {
   const inner = active.findLast((span) => span.kind === "pre" || span.kind === "code");
   const linked = active.find((span) => span.kind === "link");
   const hidden = active.some((span) => span.kind === "spoiler");
-  const kept: Span[] = [];
+  const effective: Span[] = [];
   for (const span of active) {
-    if (kept.some((each) => each.kind === span.kind)) continue;
+    if (effective.some((each) => each.kind === span.kind)) continue;
     const verbatim = span.kind === "pre" || span.kind === "code";
     // A link or spoiler is more important than inline code. A code block is more important than any of them.
     if (verbatim && span.kind === "code" && (linked !== undefined || hidden)) continue;
@@ -54,10 +54,10 @@ function allowedTogether(active: readonly Span[]): Span[] {
       (inner.kind === "pre" || (linked === undefined && !hidden))
     )
       continue;
-    if (verbatim && kept.some((each) => each.kind === "pre" || each.kind === "code")) continue;
-    kept.push(span);
+    if (verbatim && effective.some((each) => each.kind === "pre" || each.kind === "code")) continue;
+    effective.push(span);
   }
-  return kept;
+  return effective;
 }
 
 /** A stretch of text with the same styles. */

@@ -19,10 +19,10 @@ function createParser(): MarkdownIt {
 }
 
 function once<T>(make: () => T): () => T {
-  let kept: { readonly value: T } | undefined;
+  let memo: { readonly value: T } | undefined;
   return () => {
-    kept ??= { value: make() };
-    return kept.value;
+    memo ??= { value: make() };
+    return memo.value;
   };
 }
 

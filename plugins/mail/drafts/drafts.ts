@@ -24,7 +24,7 @@ export interface Drafts {
 }
 
 /** As long as a run can be found by its id. */
-const keptSeconds = 7 * 86_400;
+const retentionSeconds = 7 * 86_400;
 /** If the server gives no answer, a draft is sent to it twice at most. */
 const maxDoubts = 2;
 
@@ -48,12 +48,12 @@ export function createDrafts(
   }
 
   async function keep(eventId: string, pending: Pending): Promise<void> {
-    await host.store.set(keyOf(eventId), JSON.parse(JSON.stringify(pending)), { ttlSeconds: keptSeconds });
+    await host.store.set(keyOf(eventId), JSON.parse(JSON.stringify(pending)), { ttlSeconds: retentionSeconds });
     (await all()).set(eventId, pending);
   }
 
   async function forget(eventId: string): Promise<void> {
-    await host.store.set(doneKeyOf(eventId), true, { ttlSeconds: keptSeconds });
+    await host.store.set(doneKeyOf(eventId), true, { ttlSeconds: retentionSeconds });
     await host.store.delete(keyOf(eventId));
     (await all()).delete(eventId);
   }

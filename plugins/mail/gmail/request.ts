@@ -102,9 +102,10 @@ export function errorOf({ status, headers, body }: Answer, doing: string): ApiEr
   const { error = {} } = (body ?? {}) as { readonly error?: GoogleError | string };
   const { errors = [], details = [], status: code } = typeof error === "string" ? {} : error;
   const reasons = [code, ...errors.map(({ reason }) => reason), ...details.map(({ reason }) => reason)].filter(isCode);
-  const said = `Google refused to ${doing} (${[status, ...new Set(reasons)].join(", ")}).`;
+  const refusalText = `Google refused to ${doing} (${[status, ...new Set(reasons)].join(", ")}).`;
   const retryAfterMs = retryAfter(headers);
-  const made = (kind: SourceError["kind"], fix: string) => new ApiError(kind, said, fix, { status, retryAfterMs });
+  const made = (kind: SourceError["kind"], fix: string) =>
+    new ApiError(kind, refusalText, fix, { status, retryAfterMs });
   if (status === 429 || status >= 500 || reasons.some((reason) => /rateLimitExceeded|RATE_LIMIT/i.test(reason)))
     return made("outage", again);
   // The token is new, so the permission is valid. Either this passes on its own, or the permission ends.

@@ -27,7 +27,7 @@ const unread = new Set([
 /** Their content is text that is not shown. */
 const unshown = new Set(["noscript", "template", "noembed", "noframes", "datalist"]);
 /** The attributes that the conversion to text needs. */
-const keptAttributes = ["href", "start", "type", "colspan", "rowspan"] as const;
+const visibleAttributes = ["href", "start", "type", "colspan", "rowspan"] as const;
 const voids = new Set([
   "br",
   "hr",
@@ -131,10 +131,10 @@ export function visibleHtml(html: string): { readonly html: string; readonly hid
 const escapeHtml = (text: string) => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
 function tagOf(name: string, attributes: Opened): string {
-  const kept = keptAttributes.flatMap((one) =>
+  const renderedAttributes = visibleAttributes.flatMap((one) =>
     attributes[one] === undefined ? [] : [` ${one}="${escapeHtml(attributes[one])}"`],
   );
-  return `<${name}${kept.join("")}>`;
+  return `<${name}${renderedAttributes.join("")}>`;
 }
 
 /** The tags and texts in order, and the sheets, which may stand behind what they apply to. */

@@ -46,10 +46,10 @@ export function createOAuthTokens(
 
   /** The newest refresh token derived from the configured one. */
   async function latest(): Promise<string> {
-    const kept = (await host.store.get(place)) as { readonly login?: string; readonly refreshToken?: string } | null;
+    const stored = (await host.store.get(place)) as { readonly login?: string; readonly refreshToken?: string } | null;
     // Read as a secret, so that the log leaves it out.
-    return kept?.login === login() && kept.refreshToken !== undefined
-      ? secret(kept.refreshToken, "refreshToken")
+    return stored?.login === login() && stored.refreshToken !== undefined
+      ? secret(stored.refreshToken, "refreshToken")
       : configured();
   }
 

@@ -4,7 +4,7 @@ import type { CliCall } from "service-gateway/sdk";
 import type { MailboxName } from "../handover.ts";
 import { isHeld } from "../lease.ts";
 import { createLedger } from "../ledger.ts";
-import { kept, type Steps } from "./steps.ts";
+import { retained, type Steps } from "./steps.ts";
 
 /** A gateway applies an edit of the configuration within seconds. */
 const patienceMs = 10_000;
@@ -13,7 +13,7 @@ const lookMs = 100;
 export async function forgetMailbox(call: CliCall, steps: Steps, mailbox: MailboxName): Promise<void> {
   const ledger = createLedger(call, mailbox.source, mailbox.account);
   const begun = (await ledger.progress()) ?? (await ledger.start());
-  if (begun === undefined) await steps.step("place", "Looking", async () => kept("No reading position is stored."));
+  if (begun === undefined) await steps.step("place", "Looking", async () => retained("No reading position is stored."));
   else
     await steps.change("place", "forget the reading position", async () => {
       // A gateway that is still reading would write it again.

@@ -1,7 +1,7 @@
 /** Steps that every mailbox needs: the hook server is on, and a mapping answers deliveries of its mail. */
 import type { CliCall } from "service-gateway/sdk";
 import { SourceError } from "../source.ts";
-import { done, kept, type Steps } from "./steps.ts";
+import { done, retained, type Steps } from "./steps.ts";
 
 type Preset = ReturnType<CliCall["preset"]>;
 
@@ -18,18 +18,18 @@ export async function prepareHooks(steps: Steps, preset: Preset, source: string)
       throw new SourceError("setup", `Deliveries at ${path} are refused: ${problem.reason}`, problem.fix);
     const by = answeredBy === "preset" ? `the preset ${source}` : "your own mapping";
     return enabled
-      ? kept(`Requests to ${path} are answered by ${by}.`)
+      ? retained(`Requests to ${path} are answered by ${by}.`)
       : done(`Requests to ${path} are answered by ${by}.`);
   });
   if (steps.dryRun) {
     await steps.step("hooks.token", "Looking for the hook token", async () =>
       hasToken
-        ? kept("It is set.")
+        ? retained("It is set.")
         : { outcome: "would", detail: "create a token in a file beside the configuration", value: undefined },
     );
     await steps.step("hooks.enabled", "Checking the hook server", async () =>
       enabled
-        ? kept("The hook server is on.")
+        ? retained("The hook server is on.")
         : { outcome: "would", detail: "switch the hook server on", value: undefined },
     );
     return;
@@ -37,10 +37,10 @@ export async function prepareHooks(steps: Steps, preset: Preset, source: string)
   const { tokenFile } = await steps.step("hooks.token", "Setting the hook token", async () => {
     const made = await preset.enableHooks();
     return made.tokenFile === undefined
-      ? { ...kept("It is set."), value: made }
+      ? { ...retained("It is set."), value: made }
       : { ...done(`A new token is in ${made.tokenFile}.`), value: made };
   });
   await steps.step("hooks.enabled", "Switching the hook server on", async () =>
-    enabled && tokenFile === undefined ? kept("The hook server is on.") : done("The hook server is on."),
+    enabled && tokenFile === undefined ? retained("The hook server is on.") : done("The hook server is on."),
   );
 }

@@ -2,7 +2,7 @@
 import type { CliCall } from "service-gateway/sdk";
 import type { MailboxName } from "../handover.ts";
 import { createLedger } from "../ledger.ts";
-import { kept, type Steps } from "./steps.ts";
+import { retained, type Steps } from "./steps.ts";
 
 /**
  * Runs before the configuration is written, because a running gateway starts to read right afterwards. Resolves with a
@@ -21,7 +21,7 @@ export async function prepareStart(
   const planned = await ledger.start();
   if (begun !== undefined || planned !== undefined) {
     await steps.step("start", "Checking where reading begins", async () =>
-      kept(
+      retained(
         begun === undefined
           ? `Reading begins with the mails since ${timeOf(planned ?? since)}.`
           : "Reading has already begun and continues from its position; teardown resets it.",

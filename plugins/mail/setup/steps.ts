@@ -24,7 +24,7 @@ export interface Result<T = undefined> {
 }
 
 export const done = (detail: string): Result => ({ outcome: "done", detail, value: undefined });
-export const kept = (detail: string): Result => ({ outcome: "kept", detail, value: undefined });
+export const retained = (detail: string): Result => ({ outcome: "kept", detail, value: undefined });
 
 export interface Steps {
   readonly dryRun: boolean;

@@ -2,7 +2,7 @@
 import { imageSize } from "./image.ts";
 import type { Upload } from "./multipart.ts";
 
-export interface KeptFile extends Upload {
+export interface FileRecord extends Upload {
   readonly id: string;
   readonly kind: string;
   /** The path below the file route. */
@@ -12,15 +12,15 @@ export interface KeptFile extends Upload {
 }
 
 export interface FileStore {
-  add(kind: string, upload: Upload): KeptFile;
-  find(id: string): KeptFile | undefined;
-  findPath(path: string): KeptFile | undefined;
+  add(kind: string, upload: Upload): FileRecord;
+  find(id: string): FileRecord | undefined;
+  findPath(path: string): FileRecord | undefined;
 }
 
 const maxBytes = 256 * 1024 * 1024;
 
 export function createFileStore(): FileStore {
-  const files = new Map<string, KeptFile>();
+  const files = new Map<string, FileRecord>();
   let bytes = 0;
   let next = 1;
   return {
@@ -28,7 +28,7 @@ export function createFileStore(): FileStore {
       const number = next++;
       const extension = /\.([a-z0-9]{1,8})$/i.exec(upload.fileName)?.[1] ?? "bin";
       const id = `playground-${kind}-${number}`;
-      const file: KeptFile = {
+      const file: FileRecord = {
         ...upload,
         id,
         kind,

@@ -75,9 +75,9 @@ export function keyboardOf(params: RawParams): InlineKeyboard | undefined {
     if (!Array.isArray(row)) throw badRequest("can't parse inline keyboard: expected an Array of rows");
     return row.map(readButton);
   });
-  const kept = rows.filter((row) => row.length > 0);
-  if (kept.flat().length > maxButtons) throw badRequest("REPLY_MARKUP_TOO_LONG");
-  return kept.length === 0 ? undefined : { inline_keyboard: kept };
+  const filled = rows.filter((row) => row.length > 0);
+  if (filled.flat().length > maxButtons) throw badRequest("REPLY_MARKUP_TOO_LONG");
+  return filled.length === 0 ? undefined : { inline_keyboard: filled };
 }
 
 function readButton(value: unknown): InlineButton {

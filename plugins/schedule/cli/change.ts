@@ -1,6 +1,6 @@
 /** `schedules run`, `schedules pause` and `schedules resume`. */
 import type { CliAnswer, CliCall, Json } from "service-gateway/sdk";
-import { type Kept, schedulePrefix } from "../plan.ts";
+import { type StoredPlan, schedulePrefix } from "../plan.ts";
 
 const failed = (line: string): CliAnswer => ({ lines: [line], data: null, failed: true });
 
@@ -28,8 +28,8 @@ export async function pausePlan(call: CliCall, paused: boolean): Promise<CliAnsw
   for (const key of keys) {
     if ((await call.store.get(key)) === null) continue;
     await call.store.update(key, (value) => {
-      const { paused: _, ...kept } = value as unknown as Kept;
-      return { ...kept, ...(paused && { paused: true }) } as unknown as Json;
+      const { paused: _, ...stored } = value as unknown as StoredPlan;
+      return { ...stored, ...(paused && { paused: true }) } as unknown as Json;
     });
     return { lines: [`${name} is ${word}.`], data: { ok: true, name, paused } };
   }

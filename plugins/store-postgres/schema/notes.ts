@@ -10,7 +10,7 @@ export const lookChannel = "service_gateway_look";
 /** The first version that reads notes from the table. */
 const version = 5;
 /** Nodes ask each other for answers within half a second. */
-const keptSeconds = 60;
+const retentionSeconds = 60;
 
 export const notes = [
   `CREATE TABLE notes (
@@ -26,7 +26,7 @@ export const notes = [
     "forget_notes() RETURNS void",
     `BEGIN
   ${withoutFlush}
-  DELETE FROM notes WHERE at < clock_timestamp() - interval '${keptSeconds} seconds';
+  DELETE FROM notes WHERE at < clock_timestamp() - interval '${retentionSeconds} seconds';
 END`,
   ),
 

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { createTestHost, type Said, type TestHostOptions } from "service-gateway/testkit";
+import { createTestHost, type SayOptions, type TestHostOptions } from "service-gateway/testkit";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { definePlugin, Type } from "../../../core/sdk/contract.ts";
 
@@ -30,7 +30,7 @@ async function open(config: object = {}, answer: Answer = ({ inbound }) => `hear
     answer,
   });
   onTestFinished(() => host.close());
-  const say = async (text: string, said?: Said) => {
+  const say = async (text: string, said?: SayOptions) => {
     const before = host.outbox().length;
     const ended = await host.say(text, said);
     return {

@@ -11,7 +11,7 @@ let out = "";
 let err = "";
 /** Whether the other side hears what a command prints while it runs. */
 let isHeard = false;
-const hear = (said: Partial<Printed>) => isHeard && process.send?.({ said });
+const hear = (printed: Partial<Printed>) => isHeard && process.send?.({ printed });
 const exit = process.exit;
 /** A gateway that has ended ends its process a little later, whatever a plugin has left open. */
 let isOver = false;

@@ -53,9 +53,9 @@ export function ask(child: ChildProcess, line: Omit<CommandLine, "isHeard">, hea
     const ended = (code: number | null) =>
       reject(new Error(`the process ended with ${code} in ${line.args.join(" ")}`));
     child.once("exit", ended);
-    child.on("message", function listen(message: Finished | { readonly said: Partial<Printed> }) {
-      if ("said" in message) {
-        const { out = "", err = "" } = message.said;
+    child.on("message", function listen(message: Finished | { readonly printed: Partial<Printed> }) {
+      if ("printed" in message) {
+        const { out = "", err = "" } = message.printed;
         printed = { out: printed.out + out, err: printed.err + err };
         return heard?.(printed);
       }

@@ -101,26 +101,26 @@ export function start(
 
 /** What a process has printed so far, and who waits for it. */
 export function createOutput() {
-  let said = "";
+  let printed = "";
   const watchers = new Set<() => void>();
   return {
     /** It has printed more: `all` is everything so far. */
     heard(all: string) {
-      said = all;
+      printed = all;
       for (const watcher of watchers) watcher();
     },
     async until(pattern: RegExp, finished: Promise<Finished>): Promise<string> {
       const matched = new Promise<string>((resolve) => {
         const look = () => {
-          if (!pattern.test(said)) return;
+          if (!pattern.test(printed)) return;
           watchers.delete(look);
-          resolve(said);
+          resolve(printed);
         };
         watchers.add(look);
         look();
       });
       const ended = finished.then(({ code }) =>
-        Promise.reject(new Error(`ended with ${code} before ${pattern}:\n${said}`)),
+        Promise.reject(new Error(`ended with ${code} before ${pattern}:\n${printed}`)),
       );
       return await Promise.race([matched, ended]);
     },

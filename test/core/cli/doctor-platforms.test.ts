@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { ProbeReport } from "../../../core/channels/connection/probe.ts";
+import type { CheckInput } from "../../../core/cli/doctor/check-input.ts";
 import { checkGateway } from "../../../core/cli/doctor/machine.ts";
-import type { Patient } from "../../../core/cli/doctor/patient.ts";
 import { checkPlatforms } from "../../../core/cli/doctor/platforms.ts";
 
 const report = (account: string, id: string): ProbeReport => ({
@@ -18,7 +18,7 @@ const report = (account: string, id: string): ProbeReport => ({
 
 test("two accounts without an identity in their options are found to be one bot when the platform says so", () => {
   const probes = [report("a", "1"), report("b", "2"), report("c", "1")];
-  const found = checkPlatforms({ probes, accounts: probes } as unknown as Patient);
+  const found = checkPlatforms({ probes, accounts: probes } as unknown as CheckInput);
   expect(found).toMatchObject([
     {
       verdict: "fail",
@@ -34,7 +34,7 @@ test("a fix is one or two sentences, each with one full stop", () => {
     ...report(String(index), String(index)),
     probe: { ok: false, detail },
   }));
-  expect(checkPlatforms({ probes, accounts: probes } as unknown as Patient)).toMatchObject([
+  expect(checkPlatforms({ probes, accounts: probes } as unknown as CheckInput)).toMatchObject([
     { reason: "chat:0: it is away", fix: "Check the network." },
     { reason: "chat:1: it is away", fix: "Check the network. It is tried again." },
   ]);
@@ -54,7 +54,7 @@ test("an account on standby is not a fault of its node, because another node rec
       loaded: { file: "c" },
       accounts: [],
       probes: [],
-    } as unknown as Patient);
+    } as unknown as CheckInput);
   expect(await check([{ ...account, standby: true }])).toMatchObject([{ verdict: "ok" }]);
   expect(await check([account])).toMatchObject([{ verdict: "fail" }]);
 });

@@ -4,8 +4,8 @@ import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createContext } from "../../../core/cli/context.ts";
+import type { CheckInput } from "../../../core/cli/doctor/check-input.ts";
 import { checkGateway, checkState } from "../../../core/cli/doctor/machine.ts";
-import type { Patient } from "../../../core/cli/doctor/patient.ts";
 import { createTerminal } from "../../../core/cli/output/terminal.ts";
 import { temporaryHome } from "./command.ts";
 
@@ -65,7 +65,7 @@ describe("the state of another user", () => {
       state,
       stateDirectory: await context.stateDirectory(),
       gateway: null,
-    } as unknown as Patient;
+    } as unknown as CheckInput;
     expect([...checkState(patient), ...(await checkGateway(patient))]).toEqual([
       expect.objectContaining({
         ...{

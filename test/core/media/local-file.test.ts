@@ -40,7 +40,7 @@ async function verdict(path: string, of: Roots = roots): Promise<string> {
   try {
     const file = await openAllowed(path, of);
     await file.handle.close();
-    return `${file.kept ? "kept" : "sent"} ${file.size}`;
+    return `${file.isInbound ? "kept" : "sent"} ${file.size}`;
   } catch (error) {
     return (error as { reason: string }).reason;
   }

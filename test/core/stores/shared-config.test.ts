@@ -77,7 +77,7 @@ test("of two simultaneous edits, the first one stored applies everywhere and the
   const edited = two.read().replace("info", "warn");
   two.write(edited);
   expect(await one.sync()).toEqual({ what: "pushed" });
-  expect(await two.sync()).toEqual({ what: "pulled", kept: `${two.file}.replaced` });
+  expect(await two.sync()).toEqual({ what: "pulled", copy: `${two.file}.replaced` });
   expect(two.read()).toContain("debug");
   expect(readFileSync(`${two.file}.replaced`, "utf8")).toBe(edited);
 });
@@ -87,7 +87,7 @@ test("when a node joins with other settings, its file is saved beside the one th
   const joining = second.replace("{", '{ "log": { "level": "warn" },');
   const [one, two] = [await node(url, "one", first), await node(url, "two", joining)];
   await one.sync();
-  expect(await two.sync()).toEqual({ what: "pulled", kept: `${two.file}.replaced` });
+  expect(await two.sync()).toEqual({ what: "pulled", copy: `${two.file}.replaced` });
   expect(readFileSync(`${two.file}.replaced`, "utf8")).toBe(joining);
   expect(two.read()).toContain('"level": "info"');
 });

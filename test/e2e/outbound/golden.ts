@@ -17,8 +17,8 @@ export interface Names {
 const idFields: ReadonlySet<string> = new Set(["message_id"]);
 
 export function renderCalls(calls: readonly RecordedCall[], names: Names): string {
-  const told = calls.filter(({ method }) => shows.test(method)).map((call) => renderCall(call, names));
-  return told.length === 0 ? "(no call)\n" : `${told.join("\n\n")}\n`;
+  const shown = calls.filter(({ method }) => shows.test(method)).map((call) => renderCall(call, names));
+  return shown.length === 0 ? "(no call)\n" : `${shown.join("\n\n")}\n`;
 }
 
 function renderCall({ method, params, status, description }: RecordedCall, names: Names): string {

@@ -2,7 +2,7 @@
 import type { ChannelContractOptions } from "service-gateway/testkit";
 import { openScripted } from "./platforms.ts";
 
-const said = { id: "m1", from: "~ada", name: "ada", text: "Hello", at: 1_760_000_000_000, names: ["bot_", "bot"] };
+const message = { id: "m1", from: "~ada", name: "ada", text: "Hello", at: 1_760_000_000_000, names: ["bot_", "bot"] };
 const ada = { name: "ada", username: "ada" };
 
 export const contract: Omit<ChannelContractOptions, "channel"> = {
@@ -10,26 +10,26 @@ export const contract: Omit<ChannelContractOptions, "channel"> = {
   fixtures: {
     messages: [
       {
-        raw: said,
+        raw: message,
         expect: { text: "Hello", sender: { id: "~ada", ...ada }, chat: { id: "~ada", kind: "direct" }, mention: true },
       },
       {
-        raw: { ...said, from: "Ada", address: "ada" },
+        raw: { ...message, from: "Ada", address: "ada" },
         expect: { sender: { id: "Ada", ...ada }, chat: { id: "Ada", kind: "direct" } },
       },
       {
-        raw: { ...said, room: "#room", text: "BOT: help" },
+        raw: { ...message, room: "#room", text: "BOT: help" },
         expect: { text: "help", chat: { id: "#room", kind: "group", title: "#room" }, mention: true },
       },
-      { raw: { ...said, room: "#room", text: "robots" }, expect: { text: "robots", mention: false } },
-      { raw: { ...said, room: "#room", text: "bot[]: help" }, expect: { text: "bot[]: help", mention: false } },
+      { raw: { ...message, room: "#room", text: "robots" }, expect: { text: "robots", mention: false } },
+      { raw: { ...message, room: "#room", text: "bot[]: help" }, expect: { text: "bot[]: help", mention: false } },
     ],
-    own: [{ ...said, from: "~bot_", name: "bot_", room: "#room" }],
-    bots: [{ ...said, room: "#room", text: "bot: hello", bot: true }],
+    own: [{ ...message, from: "~bot_", name: "bot_", room: "#room" }],
+    bots: [{ ...message, room: "#room", text: "bot: hello", bot: true }],
     renamed: [
       [
-        { ...said, from: "ada" },
-        { ...said, from: "ada", name: "ada_away" },
+        { ...message, from: "ada" },
+        { ...message, from: "ada", name: "ada_away" },
       ],
     ],
   },

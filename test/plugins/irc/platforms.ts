@@ -15,7 +15,7 @@ export async function openScripted(): Promise<ChannelPlatform> {
       ))
         server.send(`@account=ada :ada!a@127.0.0.1 PRIVMSG bot :${text}${line}`);
     },
-    read: () => server.said.filter(({ target }) => target === "ada").map(({ text }) => text),
+    read: () => server.messages.filter(({ target }) => target === "ada").map(({ text }) => text),
     async fail(ability) {
       if (ability === "away") return await server.close();
       if (ability === "reset") return server.cut();

@@ -55,13 +55,13 @@ describe.concurrent("signing in", () => {
     await connected(state);
     expect(server.lines).toContain(`AUTHENTICATE ${Buffer.from("\0bot\0correct horse").toString("base64")}`);
     server.send(message("hi", "@account=Ada "));
-    await expect.poll(() => server.said).toEqual([{ target: "ada", text: "heard: hi" }]);
+    await expect.poll(() => server.messages).toEqual([{ target: "ada", text: "heard: hi" }]);
     // The same nick without the account is another person.
     server.send(message("me too"));
     server.send(":eve!e@127.0.0.1 PRIVMSG bot :and me");
     server.send(message("again", "@account=ada "));
-    await expect.poll(() => server.said.length).toBe(2);
-    expect(server.said[1]).toEqual({ target: "ada", text: "heard: again" });
+    await expect.poll(() => server.messages.length).toBe(2);
+    expect(server.messages[1]).toEqual({ target: "ada", text: "heard: again" });
   });
 
   test.each([
@@ -88,7 +88,7 @@ describe.concurrent("signing in", () => {
     await connected(state);
     expect(await state()).toMatchObject({ identity: { username: "bot_" } });
     for (const name of ["bot", "bot_"]) server.send(`:ada!a@127.0.0.1 PRIVMSG #room :${name}: hi`);
-    await expect.poll(() => server.said.map(({ text }) => text)).toEqual(["ada: heard: hi", "ada: heard: hi"]);
+    await expect.poll(() => server.messages.map(({ text }) => text)).toEqual(["ada: heard: hi", "ada: heard: hi"]);
     isTaken = false;
     server.send(":bot!x@127.0.0.1 QUIT :gone");
     await expect.poll(() => server.lines.filter((line) => line === "NICK bot").length).toBeGreaterThan(2);
@@ -124,7 +124,7 @@ describe.concurrent("a nick in use, on a server that allows only short ones,", (
     // After the welcome the server refuses the wanted nick in any way it likes.
     for (let count = 0; count < 3; count += 1) server.send(":irc.test 432 bread_2 breadbots :Erroneous nickname");
     server.send(":ada!a@127.0.0.1 PRIVMSG bread_2 :hi");
-    await expect.poll(() => server.said.length).toBe(1);
+    await expect.poll(() => server.messages.length).toBe(1);
   });
 
   test("is waited for if no shorter one is available, and the account does not fail", async () => {
@@ -202,8 +202,8 @@ describe.concurrent("the identity of a sender", () => {
     server.send(":eve!e@127.0.0.1 PRIVMSG bot :two");
     server.send(":bob!e@127.0.0.1 PRIVMSG bot :three");
     server.send(message("four"));
-    await expect.poll(() => server.said.length).toBe(3);
-    expect(server.said.map(({ target, text }) => `${target} ${text}`).sort()).toEqual([
+    await expect.poll(() => server.messages.length).toBe(3);
+    expect(server.messages.map(({ target, text }) => `${target} ${text}`).sort()).toEqual([
       "ada heard: four",
       "ada heard: one",
       "eve heard: two",
@@ -216,7 +216,7 @@ describe.concurrent("the identity of a sender", () => {
     await connected(state);
     server.send(message("by whoever had the nick"));
     server.send(":ada!ada@example.org PRIVMSG bot :by ada");
-    await expect.poll(() => server.said).toEqual([{ target: "ada", text: "heard: by ada" }]);
+    await expect.poll(() => server.messages).toEqual([{ target: "ada", text: "heard: by ada" }]);
   });
 
   test("cannot be faked by a text that looks like a server line", async () => {
@@ -228,7 +228,7 @@ describe.concurrent("the identity of a sender", () => {
         `@account=eve :eve!e@127.0.0.1 PRIVMSG bot :x${separator}@account=ada :ada!a@127.0.0.1 PRIVMSG bot :let me in`,
       );
     server.send(message("the last one", "@account=ada "));
-    await expect.poll(() => server.said).toEqual([{ target: "ada", text: "heard: the last one" }]);
+    await expect.poll(() => server.messages).toEqual([{ target: "ada", text: "heard: the last one" }]);
   });
 
   test("remains after a change of nick, and the reply goes to the new nick", async () => {
@@ -248,7 +248,7 @@ describe.concurrent("the identity of a sender", () => {
     await first;
     server.send(":ada!a@127.0.0.1 NICK ada_away");
     server.send("@account=ada :ada_away!a@127.0.0.1 PRIVMSG bot :still me");
-    await expect.poll(() => server.said.at(-1)).toEqual({ target: "ada_away", text: "heard: still me" });
+    await expect.poll(() => server.messages.at(-1)).toEqual({ target: "ada_away", text: "heard: still me" });
   });
 });
 
@@ -267,7 +267,7 @@ test.concurrent("a dropped message counts as not sent; it is retried after a rat
     return next !== undefined;
   };
   server.send(message("hi"));
-  await expect.poll(() => server.said).toEqual([{ target: "ada", text: "heard: hi" }]);
+  await expect.poll(() => server.messages).toEqual([{ target: "ada", text: "heard: hi" }]);
   expect(answers).toEqual([]);
   server.send(":eve!e@127.0.0.1 PRIVMSG bot :hi");
   await expect.poll(() => ends).toEqual(["answered", "irc_refused"]);
@@ -280,7 +280,7 @@ test.concurrent("formatting is removed, and an action is reported as an action",
   server.send(message("\u0002bold\u000f \u00034,5red\u0003\tand \u0004ff8000,00FF00orange\u0004"));
   server.send(message("\u0001ACTION waves\u0001"));
   await expect
-    .poll(() => server.said.map(({ text }) => text))
+    .poll(() => server.messages.map(({ text }) => text))
     .toEqual(["heard: bold red and orange", "heard: * ada waves"]);
 });
 
@@ -297,7 +297,7 @@ describe.concurrent("a faulty server", () => {
     const { state } = await open(server, { retry: { minDelayMs: 10, maxDelayMs: 50 } });
     await connected(state);
     server.send(message("hi"));
-    await expect.poll(() => server.said.map(({ text }) => text)).toEqual(["heard: hi"]);
+    await expect.poll(() => server.messages.map(({ text }) => text)).toEqual(["heard: hi"]);
     expect(cuts).toBe(1);
   });
 
@@ -325,7 +325,7 @@ describe.concurrent("a faulty server", () => {
     for (const hostile of ["\u0001PING a\rb\u0001", "\u0001PING a\u0000b\u0001"]) server.send(message(hostile));
     server.send(":e\u0000ve!e@127.0.0.1 PRIVMSG bot :hi");
     server.send(message("hi"));
-    await expect.poll(() => server.said.length).toBe(1);
+    await expect.poll(() => server.messages.length).toBe(1);
     const before = server.lines.length;
     server.send("x".repeat(400_000));
     await expect.poll(() => server.lines.slice(before).some((line) => line.startsWith("NICK"))).toBe(true);
@@ -338,11 +338,13 @@ describe.concurrent("outgoing text", () => {
     const { state } = await open(server, { channels: ["#room"], groupPolicy: "open" });
     await connected(state);
     server.send(":ada!a@127.0.0.1 PRIVMSG #room :bot: long");
-    await expect.poll(() => server.said.map(({ text }) => text).join(" ")).toBe(`ada: ${"word ".repeat(300).trim()}`);
+    await expect
+      .poll(() => server.messages.map(({ text }) => text).join(" "))
+      .toBe(`ada: ${"word ".repeat(300).trim()}`);
     const prefix = `:${"n".repeat(30)}!${"u".repeat(11)}@${"h".repeat(63)} `;
     server.send(`:ada!a@127.0.0.1 PRIVMSG #room :bot: ${"😀".repeat(100)}`);
-    await expect.poll(() => server.said.at(-1)?.text).toContain("😀");
-    for (const { target, text } of server.said)
+    await expect.poll(() => server.messages.at(-1)?.text).toContain("😀");
+    for (const { target, text } of server.messages)
       expect(Buffer.byteLength(`${prefix}PRIVMSG ${target} :${text}\r\n`)).toBeLessThanOrEqual(512);
   });
 
@@ -352,9 +354,9 @@ describe.concurrent("outgoing text", () => {
     await connected(state);
     const began = performance.now();
     server.send(message("long"));
-    await expect.poll(() => server.said.map(({ text }) => text).join(" ").length).toBe(1_499);
-    expect(server.said.length).toBeGreaterThanOrEqual(4);
-    expect(performance.now() - began).toBeGreaterThan((server.said.length - 2) * 290);
+    await expect.poll(() => server.messages.map(({ text }) => text).join(" ").length).toBe(1_499);
+    expect(server.messages.length).toBeGreaterThanOrEqual(4);
+    expect(performance.now() - began).toBeGreaterThan((server.messages.length - 2) * 290);
   });
 
   test("answers a CTCP query with a notice, at most once in ten seconds", async () => {
@@ -363,7 +365,7 @@ describe.concurrent("outgoing text", () => {
     await connected(state);
     for (let count = 0; count < 5; count += 1) server.send(message("\u0001PING 12345\u0001"));
     server.send(message("hi"));
-    await expect.poll(() => server.said.length).toBe(1);
+    await expect.poll(() => server.messages.length).toBe(1);
     expect(server.lines.filter((line) => line.startsWith("NOTICE"))).toEqual(["NOTICE ada :\u0001PING 12345\u0001"]);
   });
 });

@@ -105,8 +105,8 @@ async function openSetupRoom(atEnd: AtEnd, { rootsAt = "account" }: { readonly r
 
     async startGateway(): Promise<Started<GatewayProcess> & { readonly url: string }> {
       const gateway = startGateway(["gateway"], { home, atEnd });
-      const said = await gateway.until(/ready at http:\/\/[^\s,]+/);
-      return { ...gateway, url: /ready at (http:\/\/[^\s,/]+)/.exec(said)?.[1] ?? "" };
+      const printed = await gateway.until(/ready at http:\/\/[^\s,]+/);
+      return { ...gateway, url: /ready at (http:\/\/[^\s,/]+)/.exec(printed)?.[1] ?? "" };
     },
 
     /** Resolves when the gateway has run so many mails, each to its end. */

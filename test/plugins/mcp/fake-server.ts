@@ -21,7 +21,7 @@ export interface Message {
 /** A picture of one red pixel. */
 export const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
 
-const text = (said: string, more: object = {}) => ({ content: [{ type: "text", text: said }], ...more });
+const text = (content: string, more: object = {}) => ({ content: [{ type: "text", text: content }], ...more });
 const object = (properties: object = {}) => ({
   type: "object",
   properties,

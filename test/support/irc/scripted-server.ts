@@ -7,7 +7,7 @@ export interface ScriptedServer {
   /** Every line that clients sent. */
   readonly lines: readonly string[];
   /** Texts of the bot, with their target. */
-  readonly said: readonly { readonly target: string; readonly text: string }[];
+  readonly messages: readonly { readonly target: string; readonly text: string }[];
   /** A line to the bot, as from the server. */
   send(line: string): void;
   /** Called for each line before it is handled; `true`: it is handled. */
@@ -32,7 +32,7 @@ export async function startScripted({
 } = {}): Promise<ScriptedServer> {
   const sockets = new Set<Socket>();
   const lines: string[] = [];
-  const said: { target: string; text: string }[] = [];
+  const messages: { target: string; text: string }[] = [];
   let bot: Socket | undefined;
 
   function serve(socket: Socket): void {
@@ -67,7 +67,7 @@ export async function startScripted({
       else if (command === "PRIVMSG") {
         // As in RFC 2812: a list of recipients, then the text, of which only the last parameter may have spaces.
         const [, text = rest[0] ?? ""] = /^PRIVMSG \S+ :(.*)$/s.exec(line) ?? [];
-        for (const target of first.split(",")) said.push({ target, text });
+        for (const target of first.split(",")) messages.push({ target, text });
       }
       if (["CAP", "NICK", "USER"].includes(command)) welcome();
     };
@@ -90,7 +90,7 @@ export async function startScripted({
   const server: ScriptedServer = {
     port: (listener.address() as AddressInfo).port,
     lines,
-    said,
+    messages,
     script: () => false,
     send: (line) => void bot?.write(`${line}\r\n`),
     cut() {

@@ -128,14 +128,16 @@ service stats {
         ...(isRoot ? owner : {}),
       });
       let answer = "";
-      let said = "";
+      let printed = "";
       child.stdout.on("data", (piece) => {
         answer += piece;
       });
       child.stderr.on("data", (piece) => {
-        said += piece;
+        printed += piece;
       });
-      child.once("close", (code) => (code === 0 ? resolve(answer) : reject(new Error(`doveadm ${args[0]}: ${said}`))));
+      child.once("close", (code) =>
+        code === 0 ? resolve(answer) : reject(new Error(`doveadm ${args[0]}: ${printed}`)),
+      );
       // A command that ends before it has read its input fails with what it says.
       child.stdin.on("error", () => {}).end(input ?? "");
     });

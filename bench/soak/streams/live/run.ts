@@ -71,7 +71,7 @@ export async function streamLive(
   /** By chat. */
   const open = new Map<number, LiveStream>();
   const chance: Chance = (method, { chat_id: chat }) => open.get(Number(chat))?.mishap(method);
-  const stage = await openStage(workshop, { seats: atOnce, streams, chance, spoilt });
+  const stage = await openStage(workshop, { people: atOnce, streams, chance, spoilt });
   const violations: string[] = [];
   const outcomes: Outcome[] = [];
   const complain = (violation: string) => {
@@ -79,9 +79,9 @@ export async function streamLive(
     tell(`FAIL ${violation}`);
   };
   const waiting = [...seeds];
-  const seat = async (place: number) => {
+  const work = async (place: number) => {
     for (let seed = waiting.shift(); seed !== undefined; seed = waiting.shift()) {
-      const stream = askFor(seed, { seat: place, platform: stage.platform });
+      const stream = askFor(seed, { position: place, platform: stage.platform });
       open.set(stream.chat, stream);
       const outcome = await ended(stream, stage);
       open.delete(stream.chat);
@@ -98,7 +98,7 @@ export async function streamLive(
     tellEveryMs,
   );
   try {
-    await Promise.all(Array.from({ length: Math.min(atOnce, seeds.length) }, (_, place) => seat(place)));
+    await Promise.all(Array.from({ length: Math.min(atOnce, seeds.length) }, (_, place) => work(place)));
     const how = await stage.stop();
     if (how !== 0) complain(`the gateway ended with ${how}`);
     if (strays.length > 0) complain(`${strays.length} calls came after the end of their stream`);

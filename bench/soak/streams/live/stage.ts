@@ -23,8 +23,8 @@ export interface Stage {
 }
 
 /** Each seat has its own person and group. */
-export const personOf = (seat: number) => 1_001 + seat;
-export const groupOf = (seat: number) => -1_001_000_000_001 - seat;
+export const personOf = (position: number) => 1_001 + position;
+export const groupOf = (position: number) => -1_001_000_000_001 - position;
 
 /** The platform's limits; the gateway's own limits are the defaults. */
 const limits = { perBotPerSecond: 30, perChatPerSecond: 1, perGroupPerMinute: 20 };
@@ -47,12 +47,12 @@ const seedIn = (text: string) => Number(/\bstream (\d+)\b/.exec(text)?.[1]);
 export async function openStage(
   workshop: Workshop,
   {
-    seats,
+    people,
     streams,
     chance,
     spoilt,
   }: {
-    readonly seats: number;
+    readonly people: number;
     /** By seed. */
     readonly streams: ReadonlyMap<number, Stream>;
     readonly chance: Chance;
@@ -60,31 +60,31 @@ export async function openStage(
     readonly spoilt: object;
   },
 ): Promise<Stage> {
-  const places = Array.from({ length: seats }, (_, seat) => seat);
+  const places = Array.from({ length: people }, (_, position) => position);
   const platform = await createPlatform({
     bots: settings.map((pair, index) => ({ token: tokenOf(index), username: botOf(pair), name: accountOf(pair) })),
     seed: {
-      people: places.map((seat) => ({ id: personOf(seat), first_name: `Person ${seat}` })),
-      groups: places.map((seat) => ({
-        id: groupOf(seat),
+      people: places.map((position) => ({ id: personOf(position), first_name: `Person ${position}` })),
+      groups: places.map((position) => ({
+        id: groupOf(position),
         type: "supergroup",
-        title: `Group ${seat}`,
-        members: [personOf(seat)],
+        title: `Group ${position}`,
+        members: [personOf(position)],
       })),
     },
     limits,
   });
   platform.faults.leaveTo(chance);
   const model = await createOpenAiServer({
-    answer(said) {
-      const { text = "", tokensPerSecond = 1 } = streams.get(seedIn(said)) ?? {};
+    answer(asked) {
+      const { text = "", tokensPerSecond = 1 } = streams.get(seedIn(asked)) ?? {};
       return write(text, { charsPerSecond: tokensPerSecond * charsOfToken });
     },
   });
   const config = workshop.config("streams", {
     session: { dmScope: "per-account-channel-peer" },
     models: { providers: { local: { api: "openai-compatible", baseUrl: model.url } } },
-    agents: { defaults: { model: "local/writer", maxConcurrent: seats, heartbeat: { every: "0" } } },
+    agents: { defaults: { model: "local/writer", maxConcurrent: people, heartbeat: { every: "0" } } },
     channels: {
       botchat: {
         apiRoot: platform.url,

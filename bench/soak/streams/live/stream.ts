@@ -26,16 +26,18 @@ export interface LiveStream {
 
 export function askFor(
   seed: number,
-  { seat, platform }: { readonly seat: number; readonly platform: Platform },
+  { position, platform }: { readonly position: number; readonly platform: Platform },
 ): LiveStream {
   const random = createRandom(seed);
   const stream = drawStream(random);
   const { text, group, mode, messageLimit, faulty } = stream;
   const bot = botOf(stream);
-  const chat = group ? groupOf(seat) : personOf(seat);
+  const chat = group ? groupOf(position) : personOf(position);
   const calls: ChatCall[] = [];
   const began = performance.now();
-  const asked = platform.act.say(personOf(seat), chat, group ? `@${bot} stream ${seed}` : `stream ${seed}`, { bot });
+  const asked = platform.act.say(personOf(position), chat, group ? `@${bot} stream ${seed}` : `stream ${seed}`, {
+    bot,
+  });
   const settings = { streamMode: mode, textChunkLimit: messageLimit };
 
   /** Everything that the bot has written there since. */

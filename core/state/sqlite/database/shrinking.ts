@@ -9,8 +9,8 @@ const maxRewriteBytes = 64 * 1024 * 1024;
 /** Pages returned in one transaction, which takes a few milliseconds. */
 const stepPages = 250;
 /** Free pages to keep for new rows: at least this many, or this share of the file. */
-const keptPages = 1_000;
-const keptShare = 0.1;
+const retainedPages = 1_000;
+const retainedShare = 0.1;
 
 const numberOf = (db: DatabaseSync, pragma: string) =>
   Number(Object.values(db.prepare(`PRAGMA ${pragma}`).get() ?? {})[0] ?? 0);
@@ -69,7 +69,8 @@ export function shrinkWrites(context: WriteContext) {
     /** Performs one step. Returns whether there is more to do. */
     shrink(): boolean {
       if (count("auto_vacuum") !== incremental) return false;
-      const excess = () => count("freelist_count") - Math.max(keptPages, Math.floor(count("page_count") * keptShare));
+      const excess = () =>
+        count("freelist_count") - Math.max(retainedPages, Math.floor(count("page_count") * retainedShare));
       const pages = Math.min(excess(), stepPages);
       if (pages <= 0) return false;
       context.all(`PRAGMA incremental_vacuum(${pages})`);

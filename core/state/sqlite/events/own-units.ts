@@ -12,7 +12,7 @@ export interface OwnUnits {
   took(unitId: string, row: number): void;
   /** The unit's row; `null` if the writer must look it up. */
   rowOf(unitId: string): number | null;
-  said(unitId: string, parts: number): void;
+  partsAdded(unitId: string, parts: number): void;
   /** Whether all outbox rows of the unit have been sent; false if that is unknown. */
   hasSentAll(unitId: string, sent: 0 | 1): boolean;
   forget(unitId: string): void;
@@ -23,7 +23,7 @@ export function createOwnUnits(): OwnUnits {
   return {
     took: (unitId, row) => void units.set(unitId, { row, parts: 0 }),
     rowOf: (unitId) => units.get(unitId)?.row ?? null,
-    said(unitId, parts) {
+    partsAdded(unitId, parts) {
       const unit = units.get(unitId);
       if (unit !== undefined) unit.parts += parts;
     },

@@ -92,16 +92,17 @@ export function removeMessages(context: WriteContext, transcript: number, isRemo
   const newest =
     context.one<{ newest: number | null }>("SELECT newest FROM transcripts WHERE id = ?", transcript)?.newest ?? null;
   const links = linksOf(context, newest);
-  const kept = links.filter((link) => !isRemoved(link));
-  const [last] = kept;
-  if (kept.length === links.length) return;
+  const retained = links.filter((link) => !isRemoved(link));
+  const [last] = retained;
+  if (retained.length === links.length) return;
   for (const link of links) if (isRemoved(link)) context.run("DELETE FROM messages WHERE id = ?", link.id);
-  for (const [index, { id: message, previous }] of kept.entries()) {
-    const before = kept[index + 1]?.id ?? null;
+  for (const [index, { id: message, previous }] of retained.entries()) {
+    const before = retained[index + 1]?.id ?? null;
     if (previous !== before) context.run("UPDATE messages SET previous = ? WHERE id = ?", before, message);
   }
   if (last === undefined) context.run("DELETE FROM transcripts WHERE id = ?", transcript);
-  else context.run("UPDATE transcripts SET newest = ?, messages = ? WHERE id = ?", last.id, kept.length, transcript);
+  else
+    context.run("UPDATE transcripts SET newest = ?, messages = ? WHERE id = ?", last.id, retained.length, transcript);
 }
 
 /** Removes all transcripts of a session. Returns the number of messages. */
@@ -154,11 +155,11 @@ function cutTranscript(
   );
   const cut = chain.findIndex((message) => message.at < before);
   if (cut === -1) return 0;
-  const kept = chain.slice(0, chain.slice(0, cut).findLastIndex(({ role }) => role === "user") + 1);
-  const young = new Set(kept.map((message) => message.id));
+  const retained = chain.slice(0, chain.slice(0, cut).findLastIndex(({ role }) => role === "user") + 1);
+  const young = new Set(retained.map((message) => message.id));
   const all = linksOf(context, newest).length;
   removeMessages(context, id, (link) => !young.has(link.id));
-  return all - kept.length;
+  return all - retained.length;
 }
 
 /**

@@ -57,8 +57,8 @@ export function pruneWrites(context: WriteContext) {
       after,
       stepRows,
     );
-    const kept = context.one<{ value: number }>("SELECT value FROM numbers WHERE name = 'kept'")?.value ?? 0;
-    let excess = kept - keep;
+    const retained = context.one<{ value: number }>("SELECT value FROM numbers WHERE name = 'kept'")?.value ?? 0;
+    let excess = retained - keep;
     const old = rows.filter((row) => {
       if (row.state < eventState.answered) return false;
       if (excess <= 0 && (row.settled_at ?? row.accepted_at) >= before) return false;

@@ -1,6 +1,6 @@
 /** The store's removal methods: searches run in this thread, removals in the writer thread. */
 import type { Json } from "../../../contract/index.ts";
-import type { KeptMessage, KeptRow, Person, Removals } from "../../removals.ts";
+import type { Person, Removals, StoredMessage, StoredRow } from "../../removals.ts";
 import type { Statements } from "../database/statements.ts";
 import { toPerson } from "../removal/removals.ts";
 import type { WriteQueue } from "./queue.ts";
@@ -18,7 +18,7 @@ interface MessageRow {
 
 export function removalReads(sql: Statements) {
   return {
-    messagesAbout({ text, unitIds }: Parameters<Removals["messagesAbout"]>[0]): readonly KeptMessage[] {
+    messagesAbout({ text, unitIds }: Parameters<Removals["messagesAbout"]>[0]): readonly StoredMessage[] {
       const rows = sql.all<MessageRow>(
         `WITH RECURSIVE found AS (
            SELECT id FROM messages WHERE instr(content, ?1) > 0 OR unit_id IN (SELECT value FROM json_each(?2))
@@ -57,7 +57,7 @@ export function removalReads(sql: Statements) {
       }));
     },
 
-    rowsAbout(text: string): readonly KeptRow[] {
+    rowsAbout(text: string): readonly StoredRow[] {
       const rows = sql.all<{ namespace: string; key: string; value: string }>(
         "SELECT namespace, key, value FROM kv WHERE instr(key, ?1) > 0 OR instr(value, ?1) > 0 ORDER BY namespace, key",
         text,

@@ -41,13 +41,13 @@ async function connects(bench: Bench): Promise<void> {
 async function survivesOutage(bench: Bench): Promise<void> {
   await bench.fail("away");
   const starting = bench.ending(bench.connection.start());
-  const said = () => bench.test.statuses.at(-1);
+  const lastStatus = () => bench.test.statuses.at(-1);
   let ended: Awaited<typeof starting> | undefined;
   void starting.then((outcome) => {
     ended = outcome;
   });
   const isReported = () => {
-    const status = said();
+    const status = lastStatus();
     return (
       status !== undefined &&
       status.state !== "connecting" &&
@@ -59,7 +59,7 @@ async function survivesOutage(bench: Bench): Promise<void> {
   await bench.until(
     () => isReported() || isRejected(),
     () =>
-      `The platform is unavailable, but the status is ${said()?.state ?? "none"}. Report waiting with a ` +
+      `The platform is unavailable, but the status is ${lastStatus()?.state ?? "none"}. Report waiting with a ` +
       "reason, or let start reject, so that the operator sees it.",
   );
   await closed(bench);

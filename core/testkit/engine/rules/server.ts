@@ -213,8 +213,10 @@ async function hidesKey(bench: EngineBench): Promise<void> {
   const keys = Object.values(bench.server.turn.providers).flatMap(({ apiKey = [] }) => apiKey);
   if (keys.length === 0)
     throw new Error("The providers of the server have no apiKey. Set one, so that the test can detect leaks.");
-  const said = [error.message, error.hint, ...bench.logged, renderFields({ ...error, cause: undefined })].join("\n");
-  if (keys.some((key) => said.includes(key)))
+  const reportedText = [error.message, error.hint, ...bench.logged, renderFields({ ...error, cause: undefined })].join(
+    "\n",
+  );
+  if (keys.some((key) => reportedText.includes(key)))
     throw new Error("The key of a provider is in an error or in the log. Remove it from the server's texts.");
 }
 

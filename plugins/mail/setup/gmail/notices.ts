@@ -2,7 +2,7 @@
 import type { CliCall, Json } from "service-gateway/sdk";
 import type { GmailSettings } from "../../settings.ts";
 import { UsageError } from "../options.ts";
-import { done, kept, type Result, type Steps } from "../steps.ts";
+import { done, type Result, retained, type Steps } from "../steps.ts";
 import type { GmailAccess } from "./access.ts";
 import type { WantedGmail } from "./account.ts";
 import { readClientFile } from "./client.ts";
@@ -77,7 +77,7 @@ export async function prepareNotices(
   const wasAnnounced =
     wanted.existing?.mode === mode && [topicFound, publisher, subscriptionFound].every((one) => one === "there");
   await steps.step("announcement", "Asking Gmail to announce mail", async () => {
-    if (steps.dryRun && wasAnnounced) return kept("The gateway renews it.");
+    if (steps.dryRun && wasAnnounced) return retained("The gateway renews it.");
     if (steps.dryRun) return { outcome: "would", detail: "ask Gmail to announce mail to the topic", value: undefined };
     const labels = await api.labels();
     const label = labels.find(
@@ -85,7 +85,7 @@ export async function prepareNotices(
     );
     const { expiration } = await api.watch(topic, label?.id ?? settings.label);
     const detail = `Until ${new Date(Number(expiration)).toISOString().slice(0, 10)}; the gateway renews it.`;
-    return wasAnnounced ? kept(detail) : done(detail);
+    return wasAnnounced ? retained(detail) : done(detail);
   });
   return named;
 }
@@ -104,9 +104,9 @@ interface Piece {
 type Found = "there" | "made" | "missing";
 
 async function found({ dryRun }: Steps, { well, missing, isThere, make }: Piece): Promise<Result<Found>> {
-  if (await isThere()) return { ...kept(well), value: "there" };
+  if (await isThere()) return { ...retained(well), value: "there" };
   if (dryRun) return { outcome: "would", detail: missing, value: "missing" };
-  return (await make()) ? { ...done(well), value: "made" } : { ...kept(well), value: "there" };
+  return (await make()) ? { ...done(well), value: "made" } : { ...retained(well), value: "there" };
 }
 
 const ensured = (

@@ -6,7 +6,7 @@ import { pubsubScope, readScope } from "../../gmail/scopes.ts";
 import type { GmailSettings } from "../../settings.ts";
 import { SourceError } from "../../source.ts";
 import { isSet } from "../options.ts";
-import { done, kept, type Steps } from "../steps.ts";
+import { done, retained, type Steps } from "../steps.ts";
 import { openAccess } from "./access.ts";
 import type { WantedGmail } from "./account.ts";
 import { type OAuthClient, readClientFile } from "./client.ts";
@@ -25,14 +25,14 @@ export async function givePermission(
     await steps.step("permission", "Asking for an access token", async () => {
       await openAccess(call, wanted, settings).mailTokens.token();
       return wanted.existed
-        ? kept("It is valid.")
+        ? retained("It is valid.")
         : done(isService ? "The service account may read the mailbox." : "It is valid.");
     });
     return true;
   }
   const scopes = wanted.mode === "poll" ? [readScope] : [readScope, pubsubScope];
   if (await isPermitted(call, wanted, settings, { client, scopes })) {
-    await steps.step("permission", "Checking the permission", async () => kept("It is stored and valid."));
+    await steps.step("permission", "Checking the permission", async () => retained("It is stored and valid."));
     return true;
   }
   await steps.change("permission", "ask you in the browser for the permission to read the mailbox, and store it", () =>
@@ -48,7 +48,7 @@ async function readClient(call: CliCall, steps: Steps, { at, wanted, existed }: 
       "The OAuth " +
       `client${client.project === undefined ? "" : ` of the project ${client.project}`} can be ` +
       "read.";
-    return { ...(existed ? kept(detail) : done(detail)), value: client };
+    return { ...(existed ? retained(detail) : done(detail)), value: client };
   });
 }
 

@@ -4,7 +4,7 @@ import type { GmailSettings } from "../../settings.ts";
 import { prepareHooks } from "../hook-server.ts";
 import { answered, isSet } from "../options.ts";
 import { prepareStart } from "../start.ts";
-import { kept, runSteps, type Steps } from "../steps.ts";
+import { retained, runSteps, type Steps } from "../steps.ts";
 import { type GmailAccess, openAccess } from "./access.ts";
 import { changesIn, placeOf, settingsOf, type WantedGmail, wantedGmail } from "./account.ts";
 import { checkGmail } from "./checks.ts";
@@ -58,7 +58,7 @@ async function writeMailbox(
   const changes = changesIn(wanted);
   const place = ["hooks.gmail", ...(at === "" ? [] : [at.slice(0, -1)])].join(".");
   if (Object.keys(changes).length === 0) {
-    await steps.step("configuration", "Checking the configuration", async () => kept(`${place} is correct.`));
+    await steps.step("configuration", "Checking the configuration", async () => retained(`${place} is correct.`));
     return;
   }
   await steps.change("configuration", `set ${Object.keys(changes).join(", ")} of ${place}`, async () => {

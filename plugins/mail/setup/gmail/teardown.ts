@@ -5,7 +5,7 @@ import { send } from "../../gmail/request.ts";
 import { SourceError } from "../../source.ts";
 import { forgetMailbox } from "../forget.ts";
 import { answered, isSet } from "../options.ts";
-import { kept, type Result, runSteps, type Steps } from "../steps.ts";
+import { type Result, retained, runSteps, type Steps } from "../steps.ts";
 import { type GmailAccess, openAccess } from "./access.ts";
 import { type MailboxPlace, placeOf, settingsOf } from "./account.ts";
 import { type Made, madePlace } from "./notices.ts";
@@ -43,7 +43,7 @@ async function removeNotices(call: CliCall, steps: Steps, place: MailboxPlace): 
   if (existing === undefined || (!isAnnounced && all.length === 0)) {
     const left = `${all.join(" and ")} could not be deleted earlier; delete the rest in the Google Cloud console.`;
     await steps.step("notices", "Looking", async () =>
-      kept(all.length > 0 ? left : "The setup created nothing at Google for this mailbox."),
+      retained(all.length > 0 ? left : "The setup created nothing at Google for this mailbox."),
     );
     return true;
   }
@@ -64,7 +64,7 @@ async function removeNotices(call: CliCall, steps: Steps, place: MailboxPlace): 
 async function removeSettings(call: CliCall, steps: Steps, { path, at, existing }: MailboxPlace): Promise<void> {
   const preset = call.preset("gmail");
   if (existing === undefined) {
-    await steps.step("configuration", "Looking", async () => kept("The mailbox is not configured."));
+    await steps.step("configuration", "Looking", async () => retained("The mailbox is not configured."));
     return;
   }
   await steps.change(
@@ -82,7 +82,7 @@ async function removeSettings(call: CliCall, steps: Steps, { path, at, existing 
 async function returnPermission(call: CliCall, steps: Steps, { address }: MailboxPlace): Promise<boolean> {
   const grant = await readGrant(call.store, address);
   if (grant === undefined) {
-    await steps.step("permission", "Looking", async () => kept("No permission is stored."));
+    await steps.step("permission", "Looking", async () => retained("No permission is stored."));
     return true;
   }
   const detail = "revoke the permission and delete it";

@@ -7,7 +7,7 @@ import { forgetMailbox } from "../forget.ts";
 import { prepareHooks } from "../hook-server.ts";
 import { accountOf, answered, isSet } from "../options.ts";
 import { prepareStart } from "../start.ts";
-import { done, kept, runSteps, type Steps } from "../steps.ts";
+import { done, retained, runSteps, type Steps } from "../steps.ts";
 import { imapAccess } from "./access.ts";
 import { changesTo, type Password, passwordFile, passwordOf, type WantedAccount, wantedAccount } from "./account.ts";
 import { checkMailbox } from "./checks.ts";
@@ -54,7 +54,7 @@ async function checkProvider(steps: Steps, { provider, existing }: WantedAccount
     const { name, wants, refusesPasswords = false } = provider;
     if (refusesPasswords && existing?.oauth === undefined)
       throw new SourceError("setup", `${name} is not set up with a password.`, wants);
-    return existing === undefined ? done(`${name}. ${wants}`) : kept(`${name}.`);
+    return existing === undefined ? done(`${name}. ${wants}`) : retained(`${name}.`);
   });
 }
 
@@ -77,7 +77,7 @@ async function accessWith(
         ? "It can be read."
         : `The variable ${env} contains it. The gateway needs this variable in its environment too.`;
     return {
-      ...(existing === undefined ? done(place) : kept(place)),
+      ...(existing === undefined ? done(place) : retained(place)),
       value: imapAccess(call, account, { password: reference }),
     };
   });
@@ -112,7 +112,7 @@ async function writeAccount(
 ): Promise<void> {
   const at = `hooks.imap.accounts.${account}`;
   if (existed && Object.keys(changes).length === 0) {
-    await steps.step("configuration", "Checking the configuration", async () => kept(`${at} is correct.`));
+    await steps.step("configuration", "Checking the configuration", async () => retained(`${at} is correct.`));
     return;
   }
   const write = async (): Promise<void> => {
@@ -151,7 +151,8 @@ export const teardownImap = (call: CliCall): Promise<CliAnswer> =>
     const names = { source: "imap", account };
     return runSteps(call, { dryRun: isSet(call, "dry-run"), failed: names }, async (steps) => {
       const at = `hooks.imap.accounts.${account}`;
-      if (existing === undefined) await steps.step("configuration", "Looking", async () => kept(`There is no ${at}.`));
+      if (existing === undefined)
+        await steps.step("configuration", "Looking", async () => retained(`There is no ${at}.`));
       else await steps.change("configuration", `remove ${at}`, () => preset.set(["accounts", account], undefined));
       await removePassword(call, steps, account);
       await forgetMailbox(call, steps, names);
@@ -166,5 +167,5 @@ async function removePassword(call: CliCall, steps: Steps, account: string): Pro
   const file = await call.secretFiles.path(passwordFile(account));
   if (existsSync(file))
     await steps.change("password", `remove ${file}`, () => call.secretFiles.remove(passwordFile(account)));
-  else await steps.step("password", "Looking", async () => kept("The setup created no password file."));
+  else await steps.step("password", "Looking", async () => retained("The setup created no password file."));
 }

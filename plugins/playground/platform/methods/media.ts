@@ -2,7 +2,7 @@
 import { fetchWhole } from "service-gateway/sdk/reading";
 import { type Call, type Method, post } from "../core.ts";
 import { badRequest } from "../errors.ts";
-import type { KeptFile } from "../files.ts";
+import type { FileRecord } from "../files.ts";
 import { captionText } from "../format.ts";
 import type { Upload } from "../multipart.ts";
 import { flagOf, isRecord, jsonOf, numberOf, type RawParams, textOf } from "../params.ts";
@@ -19,7 +19,7 @@ const maxUploadBytes = 50 * megabyte;
 const maxFetchBytes = 20 * megabyte;
 
 /** The file of a parameter: an upload, an id from the platform, or a URL on this machine. */
-async function takeFile(call: Call, kind: MediaKind, field: string, params: RawParams): Promise<KeptFile> {
+async function takeFile(call: Call, kind: MediaKind, field: string, params: RawParams): Promise<FileRecord> {
   const direct = call.files[field];
   if (direct !== undefined) return keep(call, kind, direct);
   const given = textOf(params, field) ?? "";
@@ -49,7 +49,7 @@ async function fetchFile(address: string): Promise<Upload> {
   }
 }
 
-function keep(call: Call, kind: MediaKind, upload: Upload): KeptFile {
+function keep(call: Call, kind: MediaKind, upload: Upload): FileRecord {
   if (upload.bytes.length === 0) throw badRequest("file must be non-empty");
   if (upload.bytes.length > maxUploadBytes) throw badRequest("file is too big");
   if (kind !== "photo") return call.core.files.add(kind, upload);
@@ -63,7 +63,7 @@ function keep(call: Call, kind: MediaKind, upload: Upload): KeptFile {
 }
 
 /** The message fields that represent a file of a kind. */
-export function mediaFields(kind: MediaKind, file: KeptFile, extra: RawParams = {}): Partial<Message> {
+export function mediaFields(kind: MediaKind, file: FileRecord, extra: RawParams = {}): Partial<Message> {
   const size = {
     file_id: file.id,
     file_unique_id: `unique-${file.id}`,
@@ -100,7 +100,7 @@ export function mediaFields(kind: MediaKind, file: KeptFile, extra: RawParams = 
   return kind === "animation" ? { ...fields, document: shapes.document } : fields;
 }
 
-function stickerOf(size: StoredFile, file: KeptFile, extra: RawParams): StoredFile {
+function stickerOf(size: StoredFile, file: FileRecord, extra: RawParams): StoredFile {
   const emoji = textOf(extra, "emoji");
   return {
     ...size,
@@ -114,7 +114,7 @@ function stickerOf(size: StoredFile, file: KeptFile, extra: RawParams): StoredFi
 }
 
 /** The kind to show. Voice messages must have a format that clients can play inline; others become files. */
-function shownAs(kind: MediaKind, file: KeptFile): MediaKind {
+function shownAs(kind: MediaKind, file: FileRecord): MediaKind {
   if (kind !== "voice") return kind;
   return /^audio\/(?:ogg|opus|mpeg|mp3|mp4|m4a|x-m4a|aac)$/.test(file.mimeType) ||
     /\.(?:ogg|oga|opus|mp3|m4a)$/i.test(file.fileName)

@@ -1,7 +1,7 @@
 /** `/file/bot<token>/<path>`: serves files to bots. Faults apply here as to every call. */
 import type { ServerResponse } from "node:http";
 import type { Core } from "../core.ts";
-import type { KeptFile } from "../files.ts";
+import type { FileRecord } from "../files.ts";
 import type { Bot } from "../world.ts";
 import type { Faults, Mishap } from "./faults.ts";
 
@@ -15,13 +15,13 @@ function refuse(response: ServerResponse, status: number, description: string): 
 }
 
 /** Sends half of the file and then breaks the connection. */
-function tear(response: ServerResponse, file: KeptFile): void {
+function tear(response: ServerResponse, file: FileRecord): void {
   response.writeHead(200, { "content-type": "application/octet-stream", "content-length": file.bytes.length });
   response.write(file.bytes.subarray(0, Math.floor(file.bytes.length / 2)), () => response.socket?.resetAndDestroy());
 }
 
 /** Applies a fault. Returns true if the fault replaces the answer. */
-async function suffer(fault: Mishap, response: ServerResponse, file: KeptFile): Promise<boolean> {
+async function suffer(fault: Mishap, response: ServerResponse, file: FileRecord): Promise<boolean> {
   switch (fault.kind) {
     case "delay":
       await new Promise((resolve) => setTimeout(resolve, fault.ms ?? 1_000));

@@ -20,7 +20,7 @@ interface Sent {
 }
 
 /** A person on the channel `tin`. */
-export interface TinSaid {
+export interface TinMessage {
   readonly account?: "one" | "two";
   readonly from?: string;
   readonly forwarded?: true;
@@ -74,7 +74,7 @@ function createTin() {
       };
     },
   });
-  async function say(text: string, { account = "one", from = "owner", forwarded, bot }: TinSaid): Promise<string> {
+  async function say(text: string, { account = "one", from = "owner", forwarded, bot }: TinMessage): Promise<string> {
     const opened = accounts.get(account);
     if (opened === undefined) throw new Error(`tin:${account} is not open.`);
     updates += 1;

@@ -62,11 +62,11 @@ export const sailor: EngineDefinition["run"] = async function* (turn, signal): A
   try {
     for (;;) {
       const response = await ask(turn, notes, AbortSignal.any([signal, stop.signal]));
-      let said = "";
+      let spoken = "";
       const before = notes.length;
       for await (const line of linesOf(response, signal)) {
         if ("text" in line) {
-          said += line.text;
+          spoken += line.text;
           yield { type: "text", delta: line.text };
         } else if ("tool" in line) {
           yield { type: "tool", name: line.tool, state: "started" };
@@ -77,7 +77,7 @@ export const sailor: EngineDefinition["run"] = async function* (turn, signal): A
       }
       signal.throwIfAborted();
       if (notes.length > before) continue;
-      if (said.trim() === "") throw new EngineError("model_empty");
+      if (spoken.trim() === "") throw new EngineError("model_empty");
       return yield { type: "done" };
     }
   } finally {

@@ -30,7 +30,8 @@ export interface Walk {
   place?: SessionPlace;
 }
 
-export interface Ground extends Pick<PathOptions, "hooks" | "store" | "accounts" | "gate" | "agents" | "clock"> {
+export interface StepDependencies
+  extends Pick<PathOptions, "hooks" | "store" | "accounts" | "gate" | "agents" | "clock"> {
   /** Aborted when the gateway closes. */
   readonly signal: AbortSignal;
   readonly log: PathOptions["reports"]["log"];

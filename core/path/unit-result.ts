@@ -3,7 +3,7 @@
 import type { Inbound, Reply } from "../contract/index.ts";
 import type { Ending, OutboxRow } from "../state/index.ts";
 import type { Presence } from "./presence/presence.ts";
-import type { KeptFiles } from "./reply-files.ts";
+import type { StoredFiles } from "./reply-files.ts";
 
 /**
  * A wait for the platform's rate limits; never rejects. If the channel failed, it resolves with the fault, and the row
@@ -11,12 +11,12 @@ import type { KeptFiles } from "./reply-files.ts";
  */
 export type Admission = Promise<{ readonly fault?: unknown }>;
 
-export interface Said {
+export interface UnitResult {
   readonly ending: Ending;
   readonly rows: readonly OutboxRow[];
   /** What the first row waits for. */
   readonly admission?: Admission | undefined;
-  readonly files?: KeptFiles | undefined;
+  readonly files?: StoredFiles | undefined;
   /** Reason code of a part that an earlier process could not send. */
   readonly failure?: string;
   readonly inbound?: Inbound | undefined;

@@ -2,9 +2,9 @@
 
 import type { Json, TurnRequest } from "../../contract/index.ts";
 import type { EventReport } from "../../state/index.ts";
-import type { KeptDelivery } from "./run-events.ts";
+import type { StoredDelivery } from "./run-events.ts";
 
-export interface KeptHook {
+export interface StoredHook {
   /** The id of the mapping, or the name of the endpoint. */
   readonly hook: string;
   readonly mapped: boolean;
@@ -12,7 +12,7 @@ export interface KeptHook {
   readonly text?: string;
   readonly request?: TurnRequest;
   /** The stored delivery; absent for the built-in endpoints. */
-  readonly delivery?: KeptDelivery;
+  readonly delivery?: StoredDelivery;
 }
 
 /** Whether a sender caused the event. False for a run's summary, which the gateway creates itself. */
@@ -21,10 +21,10 @@ export function isDelivery({ source, kind }: Pick<EventReport, "source" | "kind"
 }
 
 /** Reads a stored body. Another version of this program may have written it, so missing fields are omitted. */
-export function readKept(body: Json | null, kind: string): KeptHook {
+export function readStoredHook(body: Json | null, kind: string): StoredHook {
   const fields = isRecord(body) ? body : {};
   const { mapping, message, text, request, delivery } = fields;
-  const said = typeof message === "string" ? message : text;
+  const content = typeof message === "string" ? message : text;
   return {
     hook:
       typeof mapping === "string"
@@ -33,14 +33,14 @@ export function readKept(body: Json | null, kind: string): KeptHook {
           ? delivery.path
           : kind,
     mapped: delivery !== undefined,
-    ...(typeof said === "string" ? { text: said } : {}),
+    ...(typeof content === "string" ? { text: content } : {}),
     ...(isRecord(request) ? { request: request as TurnRequest } : {}),
-    ...(isRecord(delivery) ? { delivery: delivery as unknown as KeptDelivery } : {}),
+    ...(isRecord(delivery) ? { delivery: delivery as unknown as StoredDelivery } : {}),
   };
 }
 
 /** Describes how a stored delivery arrived; `undefined` if it is not a delivery to a mapping. */
-export function describeAccess({ delivery }: KeptHook): string | undefined {
+export function describeAccess({ delivery }: StoredHook): string | undefined {
   if (delivery === undefined) return undefined;
   if (delivery.handed !== undefined) return `submitted by the plugin ${delivery.handed.by}`;
   return delivery.signature === undefined ? "hook token" : `signature ${delivery.signature} verified`;

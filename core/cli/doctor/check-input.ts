@@ -12,7 +12,7 @@ import { type Waits, waitsIn } from "../events/waits.ts";
 import { type Declared, declaredSchemas, readDeclarations } from "../plugins/declarations.ts";
 import { isStateForbidden, type RunningGateway } from "../running-gateway.ts";
 
-export interface Patient {
+export interface CheckInput {
   readonly context: CommandContext;
   readonly loaded: LoadedConfig;
   readonly stateDirectory: string;
@@ -38,7 +38,7 @@ export interface StateView {
   readonly waits: readonly Waits[];
 }
 
-export async function gather(context: CommandContext, read: LoadedConfig): Promise<Patient> {
+export async function gather(context: CommandContext, read: LoadedConfig): Promise<CheckInput> {
   const stateDirectory = await context.stateDirectory();
   const declared = await readDeclarations(read, stateDirectory, context.terminal);
   const loaded = withSchemas(read, declaredSchemas(declared));
@@ -69,7 +69,7 @@ function nullIfForbidden(error: unknown): null {
   throw error;
 }
 
-async function readState(context: CommandContext, channels: readonly string[]): Promise<Patient["state"]> {
+async function readState(context: CommandContext, channels: readonly string[]): Promise<CheckInput["state"]> {
   try {
     if (!(await context.hasState())) return undefined;
     const store = await context.openState();

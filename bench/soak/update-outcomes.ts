@@ -1,20 +1,20 @@
 /** Compares what people wrote with what became of it: which event, which unit, which reply. */
-import { buttons, keyOf, type Said } from "./people.ts";
+import { buttons, keyOf, type SentUpdate } from "./people.ts";
 import type { EventRow, State, UnitRow } from "./state.ts";
 
-export interface Told {
+export interface UpdateOutcomes {
   /** Events of an update; exactly one unless something is wrong. */
-  eventsOf(said: Said): readonly EventRow[];
+  eventsOf(sent: SentUpdate): readonly EventRow[];
   /** The messages of each chat unit. */
-  readonly units: ReadonlyMap<UnitRow, readonly Said[]>;
+  readonly units: ReadonlyMap<UnitRow, readonly SentUpdate[]>;
   /** Events of updates that no person caused. */
   readonly unknown: readonly EventRow[];
 }
 
-export function readTold(state: State, said: readonly Said[]): Told {
-  const byKey = new Map(said.map((one) => [one.key, one]));
+export function readUpdateOutcomes(state: State, updates: readonly SentUpdate[]): UpdateOutcomes {
+  const byKey = new Map(updates.map((one) => [one.key, one]));
   const events = new Map<string, EventRow[]>();
-  const units = new Map<UnitRow, Said[]>();
+  const units = new Map<UnitRow, SentUpdate[]>();
   const unknown: EventRow[] = [];
   for (const event of state.events) {
     if (event.kind !== "update") continue;
@@ -36,9 +36,9 @@ export function essence(text: string): string {
 }
 
 /** The expected echo of a unit, reduced by `essence`. */
-export function expectedOf(said: readonly Said[]): string {
-  const newest = new Map<number, Said>();
-  for (const one of said) newest.set(one.message, { ...newest.get(one.message), ...one });
+export function expectedOf(updates: readonly SentUpdate[]): string {
+  const newest = new Map<number, SentUpdate>();
+  for (const one of updates) newest.set(one.message, { ...newest.get(one.message), ...one });
   const messages = [...newest.values()].sort((a, b) => a.message - b.message);
   const texts = messages.map(({ text }) => (text === buttons.asked ? buttons.answer : text));
   const files = messages.flatMap(({ size }) => (size === undefined ? [] : [`image, image/png, ${size} bytes`]));
@@ -54,7 +54,11 @@ export interface Gathering {
 }
 
 /** Albums, long texts and edits that arrived in time are one unit; nothing else shares one. */
-export function checkGathering(state: State, said: readonly Said[], { eventsOf, units }: Told): Gathering {
+export function checkGathering(
+  state: State,
+  updates: readonly SentUpdate[],
+  { eventsOf, units }: UpdateOutcomes,
+): Gathering {
   const violations: string[] = [];
   let apart = 0;
   let together = 0;
@@ -65,7 +69,7 @@ export function checkGathering(state: State, said: readonly Said[], { eventsOf, 
       violations.push(`unit ${unit.id} holds a press and more`);
   }
   const madeBefore = unitsMadeAfter(state);
-  for (const parts of Map.groupBy(said, ({ whole }) => whole).values()) {
+  for (const parts of Map.groupBy(updates, ({ whole }) => whole).values()) {
     let previous: EventRow | undefined;
     for (const part of parts) {
       const [event] = eventsOf(part);
