@@ -23,7 +23,6 @@ export { eventQueue, followUps } from "./conversation/system-events.ts";
 export { turnMessages } from "./conversation/transcript.ts";
 export { createTurnContext, type TurnContext } from "./conversation/turn-context.ts";
 export { createWaitingEvents, type WaitingEvents } from "./conversation/waiting-events.ts";
-export { parseDuration } from "./heartbeat/duration.ts";
 export { createHeartbeat, type Heartbeat, parseHeartbeat } from "./heartbeat/heartbeat.ts";
 export { createRouter, type Router } from "./route.ts";
 export { askerOf } from "./spending/asker.ts";

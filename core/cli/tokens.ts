@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { parseDuration } from "../agents/heartbeat/duration.ts";
+import { parseDuration } from "../config/duration.ts";
 import { editConfig } from "../config/editing/edit.ts";
 import { expandPath } from "../config/expand-path.ts";
 import { digestOf } from "../config/reading/digest.ts";

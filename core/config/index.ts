@@ -21,6 +21,7 @@ export { nearestOf, suggestKey } from "./checking/suggest.ts";
 export { unexpanded } from "./checking/unexpanded.ts";
 export { isRecord, validateSection } from "./checking/validate.ts";
 export { judgeSecret, resolveGuard } from "./checking/weak-secret.ts";
+export { parseDuration } from "./duration.ts";
 export { editConfig, renameConfigKey, replaceConfig } from "./editing/edit.ts";
 export { type ConfigEditor, createConfigEditor } from "./editing/editor.ts";
 export { hasLocalSettingsOnly, sharedText, withLocalSettings } from "./editing/shared-text.ts";

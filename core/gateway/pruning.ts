@@ -1,7 +1,6 @@
 /** Removes what is stored for a limited time: events, ids of sent messages, files of messages. */
-import { parseDuration } from "../agents/index.ts";
 import { removeOldMedia } from "../channels/index.ts";
-import type { GatewayConfig } from "../config/index.ts";
+import { type GatewayConfig, parseDuration } from "../config/index.ts";
 import { reasonOf } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
 import type { Duties, Store } from "../state/index.ts";

@@ -4,7 +4,14 @@
  */
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import { type AgentsView, agentIds, agentSettings, defaultAgentId, knownAgentId } from "../../config/index.ts";
+import {
+  type AgentsView,
+  agentIds,
+  agentSettings,
+  defaultAgentId,
+  knownAgentId,
+  parseDuration,
+} from "../../config/index.ts";
 import { type Authority, type Inbound, type RawEvent, reasonOf } from "../../contract/index.ts";
 import { readInside } from "../../media/workspace-file.ts";
 import type { PluginLog } from "../../sdk/contract.ts";
@@ -15,7 +22,7 @@ import { cut, eventText, renderQueued } from "../conversation/queued-events.ts";
 import { agentOfKey, mainSessionKey } from "../conversation/sessions.ts";
 import { noteSummarized } from "../conversation/summarized-replies.ts";
 import { heartbeatSession, tickEvent } from "../conversation/system-events.ts";
-import { isActive, parseDuration } from "./duration.ts";
+import { isActive } from "./active-hours.ts";
 
 const maxNotesChars = 32_000;
 /** Larger notes are read up to this size. */

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { heartbeatGather, hookSummary, hookSummaryEvent } from "../../../core/agents/conversation/system-events.ts";
-import { isActive, parseDuration } from "../../../core/agents/heartbeat/duration.ts";
+import { isActive } from "../../../core/agents/heartbeat/active-hours.ts";
 import { createHeartbeat, parseHeartbeat } from "../../../core/agents/heartbeat/heartbeat.ts";
 import type { AgentsView, HeartbeatSettings } from "../../../core/config/agents.ts";
 import type { Inbound, RawEvent } from "../../../core/contract/types.ts";
@@ -335,19 +335,6 @@ describe("the timer", () => {
     expect(accepted).toHaveLength(1);
     heartbeat.close();
   });
-});
-
-test.each([
-  ["0", 0],
-  ["30m", 1_800_000],
-  ["2h", 7_200_000],
-  ["10s", 10_000],
-  ["1d", 86_400_000],
-  ["soon", undefined],
-  ["-1m", undefined],
-  ["", undefined],
-])("parsing the duration %j", (text, expected) => {
-  expect(parseDuration(text)).toBe(expected);
 });
 
 test.each([
