@@ -1,4 +1,7 @@
-/** `npm run dev`: write to your channel in this terminal. The platform is that of the tests; without a model the echo engine answers. */
+/**
+ * `npm run dev`: write to your channel in this terminal. The platform is that of the tests; without a model the
+ * echo engine answers.
+ */
 import { mkdirSync, rmSync, watch, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -48,7 +51,9 @@ watcher.close();
 await (await gateway).close();
 await platform.close();
 
-/** Piped input ends before its replies are there: resolves when so many messages have ended, or after a minute. */
+/**
+ * Piped input ends before its replies are there: resolves when so many messages have ended, or after a minute.
+ */
 async function repliesSent(messages: number): Promise<void> {
   for (const end = Date.now() + 60_000; Date.now() < end; await sleep(50)) {
     const { settled, outboxWaiting } = (await (await gateway).describe()).stats;

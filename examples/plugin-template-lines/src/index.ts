@@ -10,7 +10,8 @@ export default defineLineChannel({
   options,
   // Bytes of the longest text that the server takes.
   capabilities: { maxChars: 400 },
-  // Reasons of your own, for `link.refuse` and `link.reject`. `node_modules/service-gateway/core/CODES.md` has the gateway's.
+  // Reasons of your own, for `link.refuse` and `link.reject`. `node_modules/service-gateway/core/CODES.md` has the
+  // gateway's.
   codes: {
     name_locked: { meaning: "The server has locked the bot's name.", hint: "Ask the server's operator to unlock it." },
   },

@@ -1,4 +1,7 @@
-/** The protocol: how the bot signs in, what a line of the server means, and how a message is written. Replace it with that of your platform. */
+/**
+ * The protocol: how the bot signs in, what a line of the server means, and how a message is written. Replace it
+ * with that of your platform.
+ */
 import type { LineProtocol } from "service-gateway/sdk/channel";
 import type { Options } from "./options.ts";
 
@@ -29,7 +32,8 @@ export function protocolOf({ name, password = "", rooms }: Options): LineProtoco
         UNKNOWN: ({ rest }) => link.reject(rest, "chat_not_found"),
         MESSAGE({ rest }) {
           const [, id = "", from = "", to = "", text = ""] = /^(\S+) (\S+) (\S+) (.*)$/.exec(rest) ?? [];
-          // The id tells a repetition from a new message; a server without ids leaves it out. `bot: /status` becomes the command `/status`.
+          // The id tells a repetition from a new message; a server without ids leaves it out. `bot: /status`
+          // becomes the command `/status`.
           link.receive({ id, from, text, room: to.startsWith("#") ? to : undefined, names: [name] });
         },
       };

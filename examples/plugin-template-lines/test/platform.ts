@@ -1,4 +1,7 @@
-/** A server for tests and `npm run dev`, with one person at it: it answers as the real one does, and fails on demand. */
+/**
+ * A server for tests and `npm run dev`, with one person at it: it answers as the real one does, and fails on
+ * demand.
+ */
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import type { ChannelPlatform } from "service-gateway/testkit";

@@ -22,14 +22,21 @@ export interface Api {
   post(chat: string, text: string, signal: AbortSignal): Promise<string>;
 }
 
-/** Longest wait for an answer, in milliseconds. Events are held for 25 s: a platform that is silent for longer is away. */
+/**
+ * Longest wait for an answer, in milliseconds. Events are held for 25 s: a platform that is silent for longer is
+ * away.
+ */
 const patienceMs = 40_000;
 /** The most that an answer may have. A server that sends more is not the platform. */
 const maxBytes = 4 * 1_048_576;
 
 /** `calling` reports each call: it returns what to call when the platform has answered. */
 export function createApi({ server, token }: Options, calling: () => () => void): Api {
-  async function call<T>(path: string, signal: AbortSignal, init: Pick<BoundedRequest, "method" | "body"> = {}): Promise<T> {
+  async function call<T>(
+    path: string,
+    signal: AbortSignal,
+    init: Pick<BoundedRequest, "method" | "body"> = {},
+  ): Promise<T> {
     const answered = calling();
     const response = await fetchWhole(new URL(path, server), {
       ...init,
@@ -50,7 +57,10 @@ export function createApi({ server, token }: Options, calling: () => () => void)
     me: (signal) => call("/me", signal),
     events: (after, signal) => call(`/events?after=${after}`, signal),
     async post(chat, text, signal) {
-      const { id } = await call<{ readonly id: number }>("/messages", signal, { method: "POST", body: JSON.stringify({ chat, text }) });
+      const { id } = await call<{ readonly id: number }>("/messages", signal, {
+        method: "POST",
+        body: JSON.stringify({ chat, text }),
+      });
       return String(id);
     },
   };
@@ -71,7 +81,11 @@ function unreachable(cause: unknown): ChannelError {
   const code = String((cause as { readonly cause?: { readonly code?: unknown } }).cause?.code ?? "");
   const fate = neverSent.test(code) ? "not-sent" : "unknown";
   // The cause is left out: it may contain the address with credentials.
-  return new ChannelError("network", { detail: `The platform cannot be reached (${code || "no answer"})`, retryable: true, fate });
+  return new ChannelError("network", {
+    detail: `The platform cannot be reached (${code || "no answer"})`,
+    retryable: true,
+    fate,
+  });
 }
 
 /** A message that is refused. These reasons are the gateway's own, which knows what to say about them. */
@@ -82,11 +96,18 @@ function refused({ status, headers }: WholeResponse): ChannelError {
   if (status === 404) return new ChannelError("chat_not_found");
   // A server error: the platform may have taken the message before it failed.
   if (status >= 500)
-    return new ChannelError("platform_error", { detail: `The platform answered ${status}`, retryable: true, fate: "unknown" });
+    return new ChannelError("platform_error", {
+      detail: `The platform answered ${status}`,
+      retryable: true,
+      fate: "unknown",
+    });
   return new ChannelError("bad_request", { detail: `The platform answered ${status}` });
 }
 
-/** `me` and `events`: only a wrong token ends the account. Everything else passes, such as a proxy that answers 404 for a minute. */
+/**
+ * `me` and `events`: only a wrong token ends the account. Everything else passes, such as a proxy that answers
+ * 404 for a minute.
+ */
 function notAnswered({ status, headers }: WholeResponse): ChannelError {
   if (status === 429) return askedToWait(headers);
   if (status === 401) return new ChannelError("unauthorized");

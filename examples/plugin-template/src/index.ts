@@ -1,4 +1,7 @@
-/** The channel as the gateway sees it before any of it runs: who it is, what it can do, which options an account has. */
+/**
+ * The channel as the gateway sees it before any of it runs: who it is, what it can do, which options an account
+ * has.
+ */
 import { Type } from "service-gateway/sdk";
 import { defineChannel, type Static, secretText } from "service-gateway/sdk/channel";
 import { openConnection } from "./connection.ts";
@@ -18,8 +21,8 @@ export default defineChannel({
   host: "^0.1.0",
   options,
   credentials: ["token"],
-  // Plain text. Add what the platform can do beyond it (edits, threads, reactions, media, buttons, typing, menu): each one asks for functions of
-  // the connection, and adds tests to the contract.
+  // Plain text. Add what the platform can do beyond it (edits, threads, reactions, media, buttons, typing, menu):
+  // each one asks for functions of the connection, and adds tests to the contract.
   capabilities: { maxChars },
   open: openConnection,
 });

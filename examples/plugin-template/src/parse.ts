@@ -1,4 +1,6 @@
-/** From an event of the platform to a message. Pure and total: anything may come in, and nothing makes it throw. */
+/**
+ * From an event of the platform to a message. Pure and total: anything may come in, and nothing makes it throw.
+ */
 import type { Json } from "service-gateway/sdk";
 import type { Parsed } from "service-gateway/sdk/channel";
 import type { Event } from "./api.ts";
@@ -9,7 +11,8 @@ const bot = "bot";
 export function parse(raw: Json): Parsed {
   const event = (typeof raw === "object" && raw !== null ? raw : {}) as Partial<Event>;
   const { id, chat, from, name, text, at } = event;
-  if (typeof id !== "number" || typeof chat !== "string" || typeof from !== "string" || typeof text !== "string") return undefined;
+  if (typeof id !== "number" || typeof chat !== "string" || typeof from !== "string" || typeof text !== "string")
+    return undefined;
   if (chat === "" || from === "") return undefined;
   // The bot must not answer itself.
   if (from === bot) return null;

@@ -1,4 +1,6 @@
-/** Events as the platform sends them. The contract test reads this file, and so does `service-gateway plugins check`. */
+/**
+ * Events as the platform sends them. The contract test reads this file, and so does `service-gateway plugins check`.
+ */
 import type { ChannelFixtures, OptionalFunction } from "service-gateway/testkit";
 
 /** Options of one account, as in the configuration. */
@@ -12,7 +14,10 @@ const hello = { id: 7, chat: "c1", from: "u1", name: "Ada", text: "Hello", at: 1
 // Record real events of your platform here: each correction of `parse` begins with one.
 export const fixtures: ChannelFixtures = {
   messages: [
-    { raw: hello, expect: { text: "Hello", chat: { id: "c1", kind: "direct" }, sender: { id: "u1", name: "Ada" }, messageId: "7" } },
+    {
+      raw: hello,
+      expect: { text: "Hello", chat: { id: "c1", kind: "direct" }, sender: { id: "u1", name: "Ada" }, messageId: "7" },
+    },
     { raw: { ...hello, id: 8, text: "Héllo 👋\nsecond line" }, expect: { text: "Héllo 👋\nsecond line" } },
   ],
   own: [{ ...hello, from: "bot" }],

@@ -93,7 +93,12 @@ export async function openPlatform(onMessage: (text: string) => void = () => {})
   };
 }
 
-function answer(response: ServerResponse, status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): void {
+function answer(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): void {
   if (response.destroyed) return;
   response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
 }
