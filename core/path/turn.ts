@@ -43,42 +43,27 @@ export interface TurnResult {
   readonly reply: Reply;
 }
 
-export async function turn(
-  inbound: Inbound,
-  route: Route,
-  options: {
-    readonly hooks: Hooks;
-    readonly trace: Trace;
-    readonly visit: Visit;
-    readonly presence: Presence;
-    readonly signal: AbortSignal;
-    readonly now: () => number;
-    readonly silence: ShownTextOptions["silence"];
-    readonly asSent: ShownTextOptions["asSent"];
-    readonly pathsOf: PathOptions["gate"]["pathsOf"];
-    readonly isOwner: PathOptions["gate"]["isOwner"];
-    readonly guardStream: PathOptions["agents"]["guardStream"];
-    readonly refusalFor: PathOptions["agents"]["refusalFor"];
-    readonly keepGenerated: PathOptions["agents"]["keepGenerated"];
-    readonly waitForModel: PathOptions["agents"]["waitForModel"];
-    readonly unitId: string;
-  },
-): Promise<TurnResult | Stop> {
-  const {
-    hooks,
-    trace,
-    visit,
-    presence,
-    signal,
-    now,
-    silence,
-    asSent,
-    pathsOf,
-    guardStream,
-    refusalFor,
-    keepGenerated,
-  } = options;
-  const { waitForModel, unitId, isOwner } = options;
+interface TurnOptions {
+  readonly hooks: Hooks;
+  readonly trace: Trace;
+  readonly visit: Visit;
+  readonly presence: Presence;
+  readonly signal: AbortSignal;
+  readonly now: () => number;
+  readonly silence: ShownTextOptions["silence"];
+  readonly asSent: ShownTextOptions["asSent"];
+  readonly pathsOf: PathOptions["gate"]["pathsOf"];
+  readonly isOwner: PathOptions["gate"]["isOwner"];
+  readonly guardStream: PathOptions["agents"]["guardStream"];
+  readonly refusalFor: PathOptions["agents"]["refusalFor"];
+  readonly keepGenerated: PathOptions["agents"]["keepGenerated"];
+  readonly waitForModel: PathOptions["agents"]["waitForModel"];
+  readonly unitId: string;
+}
+
+export async function turn(inbound: Inbound, route: Route, options: TurnOptions): Promise<TurnResult | Stop> {
+  const { hooks, trace, visit, presence, signal, now, silence, asSent, pathsOf, guardStream, keepGenerated, isOwner } =
+    options;
   const began = now();
   let plugin = "core";
   let shown: ShownText | undefined;
@@ -130,38 +115,54 @@ export async function turn(
     return { reply };
   } catch (error) {
     if (isOfState(error)) throw error;
-    const { code, hint, path, detail = reasonOf(error) } = diagnose(error);
-    if (error instanceof PluginError) plugin = error.plugin;
-    // After a reaction or a message by a tool, many models write nothing more. The person has seen what the agent did.
-    const additions = visit.get(replyAdditions);
-    const hasFile = additions !== undefined && (additions.files.length > 0 || additions.refused !== undefined);
-    if (code === "model_empty" && (visit.get(hasActed) === true || hasFile)) {
-      const detail = `the agent ${hasFile ? "attached a file" : "acted in a chat"} and wrote no reply`;
-      trace.add("turn", { plugin, verdict: "pass", code: "done", detail, ...usageOf(found) });
-      return { reply: withAdditions(replyOf(found), additions, { inbound, silence: () => null }) };
-    }
-    const wait = await waitForModel({ unitId, inbound, route, visit, reason: code, detail });
-    if (wait !== undefined) throw new Postponed("waits_for_model", { ...wait, ...(hint !== undefined && { hint }) });
-    const isRefused = code === overBudget;
-    trace.add("turn", {
-      plugin: code === "stopped" || isRefused ? "core" : plugin,
-      verdict: isRefused ? "refused" : "failed",
-      code,
-      detail,
-      path,
-      hint,
-      ...usageOf(found),
-    });
-    // The user who stopped the turn knows; an apology would be superfluous.
-    const seen = shown?.last();
-    if (code === "stopped")
-      return withShown({ stop: { outcome: "silent", reason: "stopped" } }, seen, endNotes.stopped);
-    const uses = visit.get(toolCalls);
-    const failure = isRefused
-      ? await refused(inbound, route, { refusalFor, react: (emoji) => presence.react(emoji), uses })
-      : await failed(code, inbound, { route, isOwner, uses });
-    return withShown(failure, seen, failure.say?.reply.text ?? endNotes.interrupted);
+    return await afterFailure(error, { inbound, route, plugin, found, shown }, options);
   }
+}
+
+/** What a turn that failed leaves: what its tools have done, a wait for its model, or a notice for the sender. */
+async function afterFailure(
+  error: unknown,
+  attempt: {
+    readonly inbound: Inbound;
+    readonly route: Route;
+    /** The plugin that had the turn. */
+    readonly plugin: string;
+    readonly found: Collected;
+    readonly shown: ShownText | undefined;
+  },
+  { trace, visit, presence, waitForModel, refusalFor, unitId, isOwner }: TurnOptions,
+): Promise<TurnResult | Stop> {
+  const { inbound, route, found, shown } = attempt;
+  const { code, hint, path, detail = reasonOf(error) } = diagnose(error);
+  const plugin = error instanceof PluginError ? error.plugin : attempt.plugin;
+  // After a reaction or a message by a tool, many models write nothing more. The person has seen what the agent did.
+  const additions = visit.get(replyAdditions);
+  const hasFile = additions !== undefined && (additions.files.length > 0 || additions.refused !== undefined);
+  if (code === "model_empty" && (visit.get(hasActed) === true || hasFile)) {
+    const detail = `the agent ${hasFile ? "attached a file" : "acted in a chat"} and wrote no reply`;
+    trace.add("turn", { plugin, verdict: "pass", code: "done", detail, ...usageOf(found) });
+    return { reply: withAdditions(replyOf(found), additions, { inbound, silence: () => null }) };
+  }
+  const wait = await waitForModel({ unitId, inbound, route, visit, reason: code, detail });
+  if (wait !== undefined) throw new Postponed("waits_for_model", { ...wait, ...(hint !== undefined && { hint }) });
+  const isRefused = code === overBudget;
+  trace.add("turn", {
+    plugin: code === "stopped" || isRefused ? "core" : plugin,
+    verdict: isRefused ? "refused" : "failed",
+    code,
+    detail,
+    path,
+    hint,
+    ...usageOf(found),
+  });
+  const seen = shown?.last();
+  // The user who stopped the turn knows; an apology would be superfluous.
+  if (code === "stopped") return withShown({ stop: { outcome: "silent", reason: "stopped" } }, seen, endNotes.stopped);
+  const uses = visit.get(toolCalls);
+  const failure = isRefused
+    ? await refused(inbound, route, { refusalFor, react: (emoji) => presence.react(emoji), uses })
+    : await failed(code, inbound, { route, isOwner, uses });
+  return withShown(failure, seen, failure.say?.reply.text ?? endNotes.interrupted);
 }
 
 /** More calls of one turn are counted only: a model that loops must not fill the state. */
