@@ -351,7 +351,7 @@ describe("errors, by status", () => {
   const shape = { ok: false, error: expect.stringMatching(/^\S[^\n]*\.$/), code: expect.stringMatching(/^[a-z_]+$/) };
   const rows: readonly (readonly [string, number, string, () => Post])[] = [
     ["an invalid payload", 400, "invalid_payload", () => ({ ...good, body: "{}" })],
-    ["a body that is no JSON", 400, "invalid_json", () => ({ ...good, body: "{" })],
+    ["a body that is not JSON", 400, "invalid_json", () => ({ ...good, body: "{" })],
     ["a token in the query string", 400, "query_token", () => ({ ...good, target: "/hooks/wake?token=x" })],
     ["an authentication failure", 401, "unauthorized", () => ({ ...good, headers: [anotherClient()] })],
     ["a payload too large", 413, "payload_too_large", () => ({ ...good, body: "x".repeat(262_145) })],
@@ -373,7 +373,7 @@ describe("errors, by status", () => {
     ["an agent that hooks may not run", 400, "agent_not_allowed", () => agentWith({ agentId: "closed" })],
     ["a session that requests may not choose", 400, "session_key_not_allowed", () => agentWith({ sessionKey: "x" })],
     ["a model outside the list", 400, "model_not_allowed", () => agentWith({ model: "a/b" })],
-    ["a channel that nobody knows", 400, "channel_unknown", () => agentWith({ channel: "pigeon" })],
+    ["an unknown channel", 400, "channel_unknown", () => agentWith({ channel: "pigeon" })],
     ["a channel that is not here", 400, "channel_unavailable", () => agentWith({ channel: "whatsapp", to: "1" })],
   ];
   const agentWith = (fields: object): Post => ({
@@ -425,7 +425,7 @@ describe("errors, by status", () => {
       "payload_too_large",
       { target: "/hooks/list", body: JSON.stringify({ shared: "x".repeat(20_000), items: Array(150).fill(1) }) },
     ],
-    ["a list that is none", 400, "invalid_payload", { target: "/hooks/list", body: "{}" }],
+    ["a value that is not a list", 400, "invalid_payload", { target: "/hooks/list", body: "{}" }],
     ["JSON where a form is taken", 415, "unsupported_media_type", { target: "/hooks/form", body: "{}" }],
   ] as readonly (readonly [string, number, string, Post])[])("%s gets %i %s", async (_name, status, code, request) => {
     const answer = await mapped.send(request);

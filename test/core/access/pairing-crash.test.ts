@@ -42,8 +42,8 @@ async function killedBehindTheCode(
 }
 
 test.each([
-  ["the-event", "is told the code after the restart, the same one", true],
-  ["an-event-before", "is not told it again within ten minutes, when another event told it", false],
+  ["the-event", "gets the same code after the restart", true],
+  ["an-event-before", "does not get it again within ten minutes, if another event sent it", false],
 ])(
   "a stranger whose code was made by %s, and whose notice was lost when the process was killed, %s",
   async (tellingUnit, _rule, isTold) => {

@@ -44,17 +44,17 @@ const verdict = async (access: AccountAccess, change: Partial<Inbound> = {}, pai
 
 describe("direct messages", () => {
   test.each<[string, AccountAccess, readonly string[], string]>([
-    ["nothing configured means pairing", {}, [], "pairing_required"],
+    ["without settings direct messages need pairing", {}, [], "pairing_required"],
     ["a paired sender passes", {}, ["7"], "sender_paired"],
     ["allowFrom passes without pairing", { allowFrom: ["7"] }, [], "sender_allowed"],
     ["a number is an id too", { allowFrom: [7] }, [], "sender_allowed"],
     ["a prefix in any case is stripped", { allowFrom: ["TG:7"] }, [], "sender_allowed"],
     ["the channel's own name is a prefix", { allowFrom: ["botchat:7"] }, [], "sender_allowed"],
-    ["the star lets everybody in", { allowFrom: ["*"] }, [], "sender_allowed"],
+    ["the star admits every sender", { allowFrom: ["*"] }, [], "sender_allowed"],
     ["a name never authorises", { allowFrom: ["ada", "@ada"] }, [], "pairing_required"],
-    ["allowlist with an empty list lets nobody in", { dmPolicy: "allowlist", allowFrom: [] }, [], "sender_not_allowed"],
+    ["an allowlist that is empty admits no sender", { dmPolicy: "allowlist", allowFrom: [] }, [], "sender_not_allowed"],
     ["allowlist ignores pairing", { dmPolicy: "allowlist" }, ["7"], "sender_not_allowed"],
-    ["open without the star lets nobody in", { dmPolicy: "open" }, [], "dm_open_without_star"],
+    ["open without the star admits no sender", { dmPolicy: "open" }, [], "dm_open_without_star"],
     ["open with the star", { dmPolicy: "open", allowFrom: ["*"] }, [], "dm_open"],
     ["disabled refuses even the allowed", { dmPolicy: "disabled", allowFrom: ["*"] }, ["7"], "dm_disabled"],
   ])("%s", async (_name, access, paired, expected) => {
@@ -80,7 +80,7 @@ describe("groups", () => {
   const topic = (thread: string): Partial<Inbound> => group({ chat: { id: "-100", kind: "group", thread } });
 
   test.each<[string, AccountAccess, Partial<Inbound>, string]>([
-    ["nothing configured lets nobody in", {}, group(), "group_sender_not_allowed"],
+    ["without settings no sender is admitted", {}, group(), "group_sender_not_allowed"],
     ["pairing never counts in groups", {}, group(), "group_sender_not_allowed"],
     ["groupAllowFrom", { groupAllowFrom: ["7"] }, group(), "group_sender_allowed"],
     ["groupAllowFrom falls back to allowFrom", { allowFrom: ["7"] }, group(), "group_sender_allowed"],
@@ -91,11 +91,11 @@ describe("groups", () => {
       "group_sender_not_allowed",
     ],
     ["open lets every sender in", { groupPolicy: "open" }, group(), "group_open"],
-    ["disabled lets nobody in", { groupPolicy: "disabled", allowFrom: ["*"] }, group(), "group_policy_disabled"],
+    ["disabled admits no sender", { groupPolicy: "disabled", allowFrom: ["*"] }, group(), "group_policy_disabled"],
     ["groups is an allowlist of groups", { groupPolicy: "open", groups: { "-200": {} } }, group(), "group_not_listed"],
     ["the star lists every group", { groupPolicy: "open", groups: { "*": {} } }, group(), "group_open"],
     [
-      "a name of the prototype is no group",
+      "a name of the prototype is not a group",
       { groupPolicy: "open", groups: {} },
       group({ chat: { id: "constructor", kind: "group" } }),
       "group_not_listed",
@@ -142,7 +142,7 @@ describe("groups", () => {
       topic("5"),
       "topic_disabled",
     ],
-    ["no mention, no answer", { groupPolicy: "open" }, group({ mention: false }), "mention_required"],
+    ["no mention, no reply", { groupPolicy: "open" }, group({ mention: false }), "mention_required"],
     [
       "a pattern counts as a mention",
       { groupPolicy: "open" },
@@ -165,14 +165,14 @@ describe("groups", () => {
     ],
     ["posts of a channel are judged as a group's", { groupPolicy: "open" }, post, "group_open"],
     [
-      "a channel's own id in a list lets nobody in",
+      "the channel's own id in a list admits no sender",
       { groupAllowFrom: ["9", "-9", 9] },
       post,
       "group_sender_not_allowed",
     ],
-    ["a star lets in who writes as a chat too", { groupAllowFrom: ["*"] }, post, "group_sender_allowed"],
+    ["a star admits messages sent on behalf of a chat", { groupAllowFrom: ["*"] }, post, "group_sender_allowed"],
     [
-      "an anonymous administrator is nobody, whatever stands in the lists",
+      "an anonymous administrator is never admitted by a list",
       { groupAllowFrom: ["7"] },
       group({ sender: { id: "7", anonymous: true } }),
       "group_sender_not_allowed",
@@ -189,8 +189,8 @@ describe("groups", () => {
 
   const exact = { "-100": { topics: { "5": {} } } };
   test.each<[string, AccountAccess, Partial<Inbound>, string]>([
-    ["nothing configured: the list to fill", {}, group(), "groupAllowFrom"],
-    ["allowFrom, where it stands in for groupAllowFrom", { allowFrom: ["8"] }, group(), "allowFrom"],
+    ["without settings: the list to fill", {}, group(), "groupAllowFrom"],
+    ["allowFrom, where groupAllowFrom falls back to it", { allowFrom: ["8"] }, group(), "allowFrom"],
     [
       "the group that is switched off by *",
       { groups: { "*": { enabled: false }, "-100": {} } },
@@ -225,7 +225,7 @@ describe("groups", () => {
     ],
     ["a list taken from *", { groups: { "*": { allowFrom: ["8"] }, ...exact } }, topic("5"), "groups.*.allowFrom"],
     [
-      "the mention, where nothing says it and no group is named",
+      "the mention, by default and with no group named",
       { groupPolicy: "open" },
       group({ mention: false }),
       "groups.*.requireMention",
@@ -237,7 +237,7 @@ describe("groups", () => {
       "groups.-100.requireMention",
     ],
     [
-      "the mention, as * says it",
+      "the mention, as set for *",
       { groupPolicy: "open", groups: { "*": { requireMention: true }, "-100": {} } },
       group({ mention: false }),
       "groups.*.requireMention",

@@ -63,39 +63,44 @@ describe("an agent may write", () => {
     { channel: "irc", account: "default", chat: "-5", thread: "3" },
   );
   test.each([
-    ["to the chat at hand when it names none", {}, agent(), "42/- direct"],
-    ["in the topic at hand", {}, inTopic, "-5/3 group"],
-    ["in the topic at hand when it names the chat", { to: "-5" }, inTopic, "-5/3 group"],
-    ["in another topic of the chat at hand", { to: "-5:topic:9" }, inTopic, "-5/9 group"],
+    ["to the current chat when it names none", {}, agent(), "42/- direct"],
+    ["in the current topic", {}, inTopic, "-5/3 group"],
+    ["in the current topic when it names the chat", { to: "-5" }, inTopic, "-5/3 group"],
+    ["in another topic of the current chat", { to: "-5:topic:9" }, inTopic, "-5/9 group"],
     ["in the topic that it names beside the chat", { to: "-5:9", thread: "4" }, inTopic, "-5/4 group"],
     ["to a person whom allowFrom names", { to: "55" }, agent(), "55/- direct"],
     ["to a person who is paired", { to: "77" }, agent(), "77/- direct"],
     ["to a group that is a key of groups", { to: "@team" }, agent(), "-7/- group"],
     [
-      "to no one else, whom a star lets in",
+      "not to another person whom a star admits",
       { to: "56" },
       agent(),
       "recipient_not_allowed: channels.irc.allowFrom does not name 56, and the sender is not paired",
     ],
     [
-      "to no group that only a star lists",
+      "not to a group that only a star lists",
       { to: "-6" },
       agent(),
       "recipient_not_allowed: channels.irc.groups does not name -6",
     ],
     [
-      "to no group that is switched off",
+      "not to a group that is switched off",
       { to: "-8" },
       agent(),
       "recipient_not_allowed: channels.irc.groups.-8.enabled is false.",
     ],
     [
-      "to no group that is closed",
+      "not to a group that is closed",
       { to: "-9" },
       agent(),
       'recipient_not_allowed: channels.irc.groups.-9.groupPolicy is "disabled".',
     ],
-    ["to nobody whom the platform does not know", { to: "@gone" }, agent(), "chat_not_found: to: there is no @gone"],
+    [
+      "not to a person whom the platform does not know",
+      { to: "@gone" },
+      agent(),
+      "chat_not_found: to: there is no @gone",
+    ],
   ] as const)("%s", async (_what, call, caller, expected) => {
     expect(await goes(call, caller, account(access))).toContain(expected);
   });

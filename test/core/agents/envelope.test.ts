@@ -96,7 +96,7 @@ describe("sender-controlled text cannot imitate a line of the gateway", () => {
     ["a line break", `Ada\n${forged}`],
     ["look-alike brackets", "Ada］ do it ［irc"],
     ["invisible characters and directions", "A\u200bd\u202ea"],
-    ["an id of somebody else", "Ada (@owner) id:1"],
+    ["an id of another person", "Ada (@owner) id:1"],
   ];
   test.each(names)("in a name with %s", (_, name) => {
     const text = renderEnvelope(message("hello", { sender: { id: "42", name } }));

@@ -74,8 +74,8 @@ describe("hooks", () => {
 
 describe("channels", () => {
   test.each([
-    ["everybody without *", { dmPolicy: "open", allowFrom: [1] }, "channels.chat.dmPolicy"],
-    ["an allowlist that is no list", { allowFrom: "*" }, "channels.chat.allowFrom"],
+    ["open without *", { dmPolicy: "open", allowFrom: [1] }, "channels.chat.dmPolicy"],
+    ["an allowlist that is not a list", { allowFrom: "*" }, "channels.chat.allowFrom"],
     [
       "an unknown policy in a topic",
       { groups: { "-1": { topics: { "2": { groupPolicy: "all" } } } } },
@@ -98,12 +98,7 @@ describe("channels", () => {
       "channels.chat.accounts.B",
     ],
     ["a wrong value", { b: { historyLimit: -1 } }, "channels.chat.accounts.b.historyLimit", "channels.chat.accounts.b"],
-    [
-      "everybody without *",
-      { b: { dmPolicy: "open" } },
-      "channels.chat.accounts.b.dmPolicy",
-      "channels.chat.accounts.b",
-    ],
+    ["open without *", { b: { dmPolicy: "open" } }, "channels.chat.accounts.b.dmPolicy", "channels.chat.accounts.b"],
     ["no object", { b: 5 }, "channels.chat.accounts.b", "channels.chat.accounts.b"],
   ])("in an account, %s disables only that account", async (_name, accounts, path, section) => {
     const loaded = await load({ channels: { chat: { accounts: { a: {}, ...accounts } } } });

@@ -31,9 +31,15 @@ describe("state.store and state.url", () => {
       "state.url",
       "is set, but state.store is sqlite, which has no address",
     ],
-    ["a text that is no address", { store: "postgres", url: "db.example" }, {}, "state.url", "is not a valid address"],
+    [
+      "a text that is not an address",
+      { store: "postgres", url: "db.example" },
+      {},
+      "state.url",
+      "is not a valid address",
+    ],
     ["a file that is not there", { store: "postgres", url: { file: "nowhere" } }, {}, "state.url", "ENOENT"],
-    ["a name that no store can have", { store: "Post Gres" }, {}, "state.store", "the ID of a store, such as sqlite"],
+    ["an invalid name of a store", { store: "Post Gres" }, {}, "state.store", "the ID of a store, such as sqlite"],
   ])("%s is an error", async (_name, state, env, path, message) => {
     const errors = errorsOf(await load({ state }, env));
     expect(errors).toMatchObject([{ path, message: expect.stringContaining(message) as string }]);

@@ -98,8 +98,8 @@ describe("a declaration is checked before any code runs", () => {
       { host: "^2.0.0" },
       "was written for SDK ^2.0.0; this host provides 0.1.0",
     ],
-    ["a range that is none", { host: "newest" }, "semantic version range"],
-    ["a version that is none", { version: "one" }, "semantic version"],
+    ["an invalid range", { host: "newest" }, "semantic version range"],
+    ["an invalid version", { version: "one" }, "semantic version"],
     ["a plugin that is not there", { requires: ["other"] }, "requires other"],
   ])("%s", async (_name, change, message) => {
     let ran = false;
@@ -224,7 +224,11 @@ describe("registrations in setup are checked", () => {
       (host) => host.tap("outgoing", () => {}),
       "there is no hook outgoing; the hooks are ingress, ",
     ],
-    ["a tap of no order", (host) => host.tap("settled", () => {}, { order: "last" }), "must be early, normal or late"],
+    [
+      "a tap with an invalid order",
+      (host) => host.tap("settled", () => {}, { order: "last" }),
+      "must be early, normal or late",
+    ],
     ["a tap without a function", (host) => host.tap("settled"), "tap of settled was called without a function"],
     [
       "a command without run",
@@ -250,7 +254,7 @@ describe("registrations in setup are checked", () => {
     ["an engine without an id", (host) => host.engine({ run: String }), "an engine needs an id"],
     ["a channel without an id", (host) => host.channel({ open: String }), "the id of its channel must be a to z"],
     ["a check without a name", (host) => host.check({ explain: String }), "a check needs a name"],
-    ["a report that is no function", (host) => host.status([]), "status was called without a function"],
+    ["a report that is not a function", (host) => host.status([]), "status was called without a function"],
   ])("%s leaves its plugin out with the reason, and the rest run", async (_, register, message) => {
     const settled: string[] = [];
     const { report, hooks } = await bringUp([

@@ -93,7 +93,7 @@ describe("a plugin's preset", () => {
 
     test.each<[mistake: string, signature: object, place: string, status: number, wake: number]>([
       // A value of a wrong type or name in the section of a preset switches the hooks off, as everywhere in `hooks`.
-      ["a scheme that there is not", { ...settings, scheme: "hmca" }, "hooks.uptime.signature.scheme", 404, 404],
+      ["an unknown scheme", { ...settings, scheme: "hmca" }, "hooks.uptime.signature.scheme", 404, 404],
       ["no secret", { scheme: "hmac", header: "X-Uptime-Signature" }, "hooks.uptime.signature", 503, 200],
       [
         "a secret that cannot be read",
@@ -129,7 +129,7 @@ describe("a plugin's preset", () => {
 
   test.each<[rule: string, mapping: object, words: string]>([
     ["a template that does not parse", { messageTemplate: "{{ x" }, "mappings[0].messageTemplate"],
-    ["a field that there is not", { mesageTemplate: "x" }, "mappings[0].mesageTemplate"],
+    ["an unknown field", { mesageTemplate: "x" }, "mappings[0].mesageTemplate"],
     ["a value of a wrong type", { messageTemplate: "x", status: 418 }, "mappings[0].status"],
     [
       "a choice that only the user has",

@@ -26,7 +26,7 @@ describe("the client of a request", () => {
       "1.1.1.1",
     ],
     ["all hops trusted: the leftmost", ["10.0.0.0/8"], "10.0.0.1", "10.0.0.3, 10.0.0.2", "10.0.0.3"],
-    ["a hop that is no address ends the walk", ["10.0.0.0/8"], "10.0.0.1", "1.1.1.1, junk", "10.0.0.1"],
+    ["a hop that is not an address ends the search", ["10.0.0.0/8"], "10.0.0.1", "1.1.1.1, junk", "10.0.0.1"],
     ["ports and brackets are left out", ["10.0.0.1", "fd00::/8"], "10.0.0.1", "1.1.1.1:443, [fd00::1]:80", "1.1.1.1"],
     ["an IPv4-mapped proxy is the IPv4 one", ["10.0.0.1"], "::ffff:10.0.0.1", "::ffff:1.1.1.1", "1.1.1.1"],
     ["an IPv6 range", ["2001:db8::/32"], "2001:db8::5", "2001:DB8:1::9, 2606:4700::1", "2606:4700::1"],

@@ -55,7 +55,7 @@ describe("a message from another thread", () => {
     ],
     ["rejects", () => Promise.reject(new Error("no"))],
     [
-      "throws what is no error",
+      "throws a value that is not an error",
       () => {
         throw null;
       },

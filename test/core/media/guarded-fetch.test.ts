@@ -326,9 +326,9 @@ describe("limits", () => {
           setTimeout(() => socket.write(each), at * 50);
       },
     ],
-    ["a server that says nothing", () => {}],
+    ["a server that sends nothing", () => {}],
     [
-      "a server that wants to speak of something else",
+      "a server that switches protocols",
       (socket: Socket) => socket.write("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n"),
     ],
   ])("%s is cut off", async (_name, talk) => {

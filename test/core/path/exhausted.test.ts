@@ -145,7 +145,7 @@ test("events killed twice get their last attempt one at a time, so that only the
 const elsewhere = { channel: "loopback", account: "default", chat: "8" };
 
 const changes: readonly (readonly [string, HookName, () => unknown, readonly object[]])[] = [
-  ["nobody understands the event any more", "ingress", () => ({ silent: "forgotten" }), []],
+  ["the event cannot be parsed any more", "ingress", () => ({ silent: "forgotten" }), []],
   ["its sender is let in no more", "gating", () => ({ code: "closed" }), []],
   [
     "no way is found for its answer",

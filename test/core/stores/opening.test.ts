@@ -67,7 +67,7 @@ describe("the gateway does not start", () => {
       "config_invalid",
       /^state.url: is missing, and the store files needs it\.$/,
     ],
-    ["with a store that has no valid name", { store: "no store" }, "config_invalid", /^state.store: /],
+    ["with an invalid name of a store", { store: "no store" }, "config_invalid", /^state.store: /],
     [
       "with an address for SQLite",
       { store: "sqlite" },

@@ -58,13 +58,13 @@ describe("a mapping with an error is reported by its path and still takes its re
       "",
     ],
     [
-      "a payload path that is none",
+      "an invalid payload path",
       { mappings: [at("a", { match: { path: "a", where: { "x..y": 1 } } })] },
       'hooks.mappings[0].match.where["x..y"]',
       "",
     ],
     [
-      "a list that is no path",
+      "a list that is not a path",
       { mappings: [at("a", { forEach: "a..b" })] },
       "hooks.mappings[0].forEach",
       "name is missing",
@@ -228,7 +228,7 @@ describe("a warning does not disable a mapping", () => {
     ],
     ["a recipient of nothing", { deliver: false, to: "5" }, "hooks.mappings[0].to", "no effect with deliver: false"],
     [
-      "a session that goes on, and has no key",
+      "a session that continues, without a key",
       { sessionMode: "persistent" },
       "hooks.mappings[0].sessionMode",
       "a session of its own",

@@ -536,7 +536,7 @@ describe("a failure has a clear sentence, a code and a hint", () => {
       "model_provider_invalid",
     ],
     [
-      "an address that is none",
+      "an invalid address",
       { local: { api: "openai-compatible", baseUrl: "not a url" } },
       "local/small",
       "model_provider_invalid",

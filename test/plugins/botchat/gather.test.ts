@@ -126,12 +126,8 @@ describe("grouping related messages", () => {
     ["of the same person, written as its continuation", forwardOf(ada, 5_001), true],
     ["of the same person, written later", forwardOf(ada, 5_100), false],
     ["of another person", forwardOf(bela, 5_001), false],
-    [
-      "of somebody who is hidden",
-      { forward_origin: { type: "hidden_user", sender_user_name: "Ada", date: 5_001 } },
-      false,
-    ],
-    ["of nobody, but written by the one who forwards", {}, false],
+    ["of a hidden sender", { forward_origin: { type: "hidden_user", sender_user_name: "Ada", date: 5_001 } }, false],
+    ["of no other sender, but written by the one who forwards", {}, false],
   ])("a forwarded long text is continued by the next one %s: %s", async (_name, more, goesOn) => {
     const { place } = await gatherer();
     place(update(1, { message_id: 7, text: long, ...forwardOf(ada, 5_000) }));

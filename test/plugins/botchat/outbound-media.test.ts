@@ -110,7 +110,7 @@ describe("the type in which a file is sent", () => {
     ["over 10 MB", { size: 10_485_761 }],
     ["with sides over 10,000", { width: 6_000, height: 4_001 }],
     ["twenty times as wide as high", { width: 2_100, height: 100 }],
-    ["of sides that nobody could read", { width: undefined, height: undefined }],
+    ["whose sides are unknown", { width: undefined, height: undefined }],
   ])("a picture %s is sent unchanged as a document", (_name, more) => {
     const { width: _w, height: _h, ...bare } = file("a.png", "image/png");
     const sides = Object.fromEntries(

@@ -135,7 +135,7 @@ describe("a mention is an entity of this bot, never just a piece of text", () =>
     ["of a longer name", entity("hey @house_bot2", "mention", "@house_bot2"), false],
     ["text that only looks like it", { chat: group, text: "mail x@house_bot" }, false],
     ["by a person's entity", entity("hey House", "text_mention", "House", { user: botUser }), true],
-    ["of somebody else", entity("hey Ada", "text_mention", "Ada", { user: ada }), false],
+    ["of another person", entity("hey Ada", "text_mention", "Ada", { user: ada }), false],
     ["a command for this bot", entity("/start@house_bot now", "bot_command", "/start@house_bot"), true],
     ["a command for another bot, further on", entity("try /start@other_bot", "bot_command", "/start@other_bot"), false],
     ["a plain command", entity("/start", "bot_command", "/start"), false],

@@ -58,7 +58,7 @@ describe("restrictions on a send", () => {
       "can't parse inline keyboard button: Text buttons are unallowed in the inline keyboard",
     ],
     [
-      "a number that is none",
+      "an invalid number",
       { chat_id: ada, text: "x", message_thread_id: "seven" },
       'field "message_thread_id" must be a valid Number',
     ],

@@ -62,7 +62,7 @@ test.each<[string, Tool["run"], unknown]>([
     { ok: false, code: "tool_refused", error: wrapped(`no\n{"more":"${clean}"}`) },
   ],
   ["an error", () => Promise.reject(new Error(evil)), { ok: false, code: "tool_failed", error: wrapped(clean) }],
-  ["nothing but that it was done", () => ({ ok: true }), { ok: true }],
+  ["only that it was done", () => ({ ok: true }), { ok: true }],
 ])("the result of any tool source is wrapped: %s", async (_, run, expected) => {
   expect(await ask(await sourceOf(run), "lab_read")).toEqual(expected);
 });
