@@ -273,7 +273,7 @@ function twinProblem(
     return undefined;
   }
   const message = same === undefined ? `signs in as ${id}, and so does ${other}` : `is the same as ${other}`;
-  const hint = `Two accounts of the same bot take messages from each other. Give ${path} another credential, or remove it.`;
+  const hint = `Two accounts of one bot take messages from each other. Give ${path} another credential, or remove it.`;
   return { severity: "error", path: at, message, hint };
 }
 

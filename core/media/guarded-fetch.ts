@@ -212,6 +212,7 @@ function fetchFault(thrown: unknown, pace: Pace): ChannelError {
   const { code } = error as { code?: unknown };
   if (code === "ENOSPC" || code === "EDQUOT")
     return new ChannelError("no_room", { detail: "there is no room on the disk", cause: error });
-  const detail = `the server could not be reached, or closed the connection${typeof code === "string" ? ` (${code})` : ""}`;
+  const why = typeof code === "string" ? ` (${code})` : "";
+  const detail = `the server could not be reached, or closed the connection${why}`;
   return new ChannelError("media_unreachable", { detail, cause: error });
 }

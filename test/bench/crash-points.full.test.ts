@@ -18,7 +18,7 @@ const crash = (label: string, spoil?: "forget" | "unrecorded") =>
     ...(spoil === undefined ? {} : { spoil }),
   });
 
-test("a reply lost in a restart is counted as lost, an unrecorded one as repeated, and a sound store breaks no rule", async () => {
+test("a reply lost in a restart counts as lost, an unrecorded one as repeated; a sound store passes", async () => {
   const [lost, repeated, sound] = await Promise.all([
     crash("a message was asked for, not sent", "forget"),
     crash("after a part is recorded", "unrecorded"),

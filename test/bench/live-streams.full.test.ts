@@ -17,7 +17,7 @@ const seeds = [31, 73, 344, 472, 488, 567, 652, 1554, 1577, 1635, 1775];
 const stream = (spoilt: object, some: readonly number[]) =>
   inWorkshop((workshop) => streamLive(workshop, { seeds: some, atOnce: some.length, tell: () => {}, spoilt }));
 
-test.concurrent("each reply arrives exactly once despite faults, and the bot never exceeds the platform's rate limits", {
+test.concurrent("each reply arrives exactly once despite faults; the bot never exceeds the platform's rate limits", {
   timeout: 90_000,
 }, async () => {
   const { violations, outcomes } = await stream({}, seeds);

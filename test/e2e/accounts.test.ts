@@ -115,7 +115,7 @@ test("two bots in one group decide, answer and remember independently", async ()
   expect(said("work_bot", ada)).toEqual([]);
 });
 
-test("a revoked token, a second token of one bot and a wrong value stop only their accounts, each with a remedy", async () => {
+test("a revoked token, a second token of one bot and a wrong value stop only their accounts", async () => {
   const place = await prepare((platform) => {
     const { botToken: _own, ...shared } = openChannel(platform, { streamMode: "off" }) as { botToken: string };
     const accounts = {
@@ -196,7 +196,7 @@ test("settings that need no reconnect can change during a running poll", async (
   await expect.poll(() => platform.calls.list({ method: "setMessageReaction" }).length, soon).toBeGreaterThan(0);
 });
 
-test("root keys with a token stay the account default beside another account, and the log lists the accounts", async () => {
+test("root keys with a token stay the account default beside another one; the log lists the accounts", async () => {
   const one = (platform: Platform) => ({ ...openChannel(platform, { streamMode: "off" }), botToken: home });
   const place = await prepare(one);
   const { platform, said, log } = place;
@@ -220,7 +220,7 @@ test("root keys with a token stay the account default beside another account, an
     .toEqual(["second"]);
 });
 
-test("the root token belongs to the account default; a second account with it is refused, naming both places", async () => {
+test("the root token belongs to account default; a second account with it is refused, naming both", async () => {
   const place = await prepare((platform) => ({
     ...openChannel(platform),
     botToken: home,

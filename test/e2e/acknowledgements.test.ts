@@ -7,7 +7,7 @@ import { createPlatform } from "../../plugins/playground/platform/index.ts";
 import { converse, kitchen } from "./conversation.ts";
 import { openChannel, people } from "./room.ts";
 
-test("the acknowledgement emoji comes from the account, channel, messages, agent or default; empty disables it", async () => {
+test("the acknowledgement emoji comes from account, channel, messages, agent or default; empty is none", async () => {
   const bots = ["own", "none", "plain"].map((name, index) => ({
     name,
     token: `${6001 + index}:ack-token-AbCdEf`,

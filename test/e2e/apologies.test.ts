@@ -94,7 +94,7 @@ test.concurrent("an overlong conversation is answered without its older half, an
   expect(JSON.stringify(place.server.requests.at(-1)?.body.messages)).toContain("You said: one");
 });
 
-test.concurrent("a message that exceeds the model's context gets a reply with the way to start a new conversation", async () => {
+test.concurrent("a message over the model's context gets a reply on how to start a new conversation", async () => {
   const { server, platform, ada, said, ends } = await open();
   server.script(full, full);
   platform.act.say(ada, ada, "a very long message");
@@ -131,7 +131,7 @@ test.concurrent("a failed hook turn or heartbeat sends nothing to the chat; the 
 
 const odd = { kind: "refuse", description: "Bad Request: something odd" } as const;
 
-test.concurrent("if the platform rejects an answer for good, the sender is informed of it and how to get it", async () => {
+test.concurrent("if the platform rejects an answer for good, the sender learns of it and how to get it", async () => {
   const { platform, ada, said, ends, url } = await open();
   platform.faults.leaveTo((method, { text }) =>
     method === "sendMessage" && String(text).includes("You said") ? odd : undefined,

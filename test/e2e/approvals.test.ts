@@ -25,7 +25,7 @@ const stove = definePlugin({
   },
 });
 
-test("the owner is asked in a direct chat, another sender's press has no effect, and the message shows the decision", async () => {
+test("the owner is asked in a direct chat; another's press has no effect; the message shows the decision", async () => {
   const conversation = await converse({
     plugins: [stove],
     config: { commands: { ownerAllowFrom: [1001] } },
@@ -73,7 +73,7 @@ test("the owner is asked in a direct chat, another sender's press has no effect,
   await until(() => expect(conversation.messages(kitchen).at(-1)?.text).toBe('"It is on."'));
 });
 
-test("a question that may have arrived stays open, and a press on an unknown copy first updates that copy", async () => {
+test("a question that may have arrived stays open; a press on an unknown copy first updates that copy", async () => {
   runs.length = 0;
   const conversation = await converse({
     plugins: [stove],

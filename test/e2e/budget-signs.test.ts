@@ -62,7 +62,7 @@ test("a used-up budget is announced briefly if the account sets no reactions", a
   expect(reactions()).toEqual([]);
 });
 
-test("the full budget notice repeats after an hour; the trace names the budget, whose day uses the agents' time zone", async () => {
+test("the full budget notice repeats after an hour; the trace names the budget, in the agents' time zone", async () => {
   const host = await createTestHost({
     answer: costs15,
     config: { agents: { defaults: { timezone: "Pacific/Auckland", budget: { perDayTokens: 15 } } } },

@@ -53,7 +53,7 @@ async function openModel(config: Readonly<Record<string, unknown>>) {
 const day = 24 * 3_600_000;
 
 describe("a token limit", () => {
-  test("refuses what exceeds it with one reply, notifies the owner once at each step, and allows commands", async () => {
+  test("refuses what exceeds it with one reply, notifies the owner once at each step, allows commands", async () => {
     const { host, textsTo } = await open({ budget: { perDayTokens: 50, warnAt: 0.5 } });
     await host.say("hello");
     expect(textsTo("owner")).toEqual(["heard hello"]);
@@ -171,7 +171,7 @@ describe("a token limit", () => {
     expect(await host.say("hello", { from: "8" })).toMatchObject({ outcome: "answered" });
   });
 
-  test("includes calls without reported usage, and both the owner and the sender are informed when it is used up", async () => {
+  test("includes calls without reported usage; the owner and the sender are informed when it is used up", async () => {
     const { host, textsTo } = await open(
       { budget: { perDayTokens: 50 } },
       {
@@ -352,7 +352,7 @@ describe("a limit in US dollars", () => {
   });
 });
 
-test("at a run's limit, the model must answer without tools; a run that is too large from the start is refused", async () => {
+test("at a run's limit, the model must answer without tools; a run too large from the start is refused", async () => {
   const { model, host, textsTo } = await openModel({
     agents: { defaults: { model: "local/small", budget: { perRunTokens: 3_500 } } },
   });

@@ -93,7 +93,7 @@ test("/stop also cancels waiting messages of the chat and queued turns; later me
   await answered(platform, bela, "Nothing is running here.");
 });
 
-test("the menu lists native, plugin and custom commands in order and follows an edit without reconnecting", async () => {
+test("the menu lists native, plugin and custom commands in order; an edit needs no new connection", async () => {
   const { platform, channel, edit } = await open();
   const menus = () =>
     platform.calls

@@ -105,7 +105,7 @@ async function swapInATurn({
   await dev.until(/an instance closed/);
 }
 
-test.concurrent("a save replaces the plugin, a broken save keeps the last good version, and running work ends on the old one", {
+test.concurrent("a save replaces the plugin, a broken one keeps the last good version; running work ends on the old", {
   timeout: 120_000,
 }, async () => {
   const parrot = await openParrot();
@@ -193,7 +193,7 @@ test.concurrent("a save replaces the plugin, a broken save keeps the last good v
   await stop(dev);
 });
 
-test.concurrent("a message held before its turn ends with the engine and command of the plugin version that received it", {
+test.concurrent("a message held before its turn ends with the engine and command of the version that received it", {
   timeout: 120_000,
 }, async () => {
   const { platform, ada, bela, home, index, dev } = await openParrot();

@@ -149,7 +149,7 @@ describe.concurrent("the manual", () => {
     await answered(platform, ada, "what is new?");
   });
 
-  test("webhooks-github: a signed event runs with the instructions and replies in the chat; an unsigned one is refused", async () => {
+  test("webhooks-github: a signed event runs and replies in the chat; an unsigned one is refused", async () => {
     const { platform, model, ada, post } = await startExample("webhooks-github", {
       ready: ["github.ts", "message.ts"],
       greet: true,

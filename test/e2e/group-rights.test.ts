@@ -71,7 +71,7 @@ describe("a command in an open group", () => {
     expect(await ends(place, 1)).toEqual(["answered answered"]);
   });
 
-  test("needs no mention if it is a control command by a listed sender or an owner; any other command does", async () => {
+  test("needs no mention if it is a control command by a listed sender or an owner; others do", async () => {
     const place = await open({ owner: true });
     await place.start();
     const rows: readonly (readonly [number, number, string, string])[] = [

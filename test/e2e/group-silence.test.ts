@@ -3,7 +3,7 @@ import { createTestHost } from "service-gateway/testkit";
 import { expect, test } from "vitest";
 import { onTestFinished } from "../support/own-test.ts";
 
-test("an owner who addresses the bot in a group reads once in the direct chat why it is silent there; others read nothing", async () => {
+test("an owner who addresses the bot in a group reads once, in the direct chat, why it is silent there", async () => {
   const host = await createTestHost({
     config: { channels: { loopback: { dmPolicy: "pairing", groupPolicy: "allowlist", groupAllowFrom: ["bela"] } } },
   });

@@ -187,7 +187,7 @@ describe("a signed path, where the body must be read to verify the sender", () =
     return socket;
   };
 
-  test("limits the pending bodies of an unverified client, without effect on others, and releases them all", async () => {
+  test("limits the pending bodies of an unverified client without effect on others, releases them all", async () => {
     const client = anotherClient();
     const sockets = await Promise.all(Array.from({ length: 100 }, () => unfinished(client)));
     const refused: string[] = [];

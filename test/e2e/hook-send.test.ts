@@ -95,7 +95,7 @@ describe("hooks send --sign", () => {
     expect(err).toContain("only the platform has the private key");
   });
 
-  test("shows the status, the response and the command for the event; each replay of a recording is a new delivery", async () => {
+  test("shows the status, the response and the command for the event; each replay is a new delivery", async () => {
     const recording = {
       $delivery: 1,
       path: "elsewhere",

@@ -266,7 +266,7 @@ async function change(
     if (performance.now() > end) throw new Error("the configuration was not reloaded");
 }
 
-test("the page has a delivery here for each of its senders, and its settings have no other problem than a missing secret", async () => {
+test("the page has a delivery for each of its senders; its settings have no problem but missing secrets", async () => {
   expect(Object.keys(deliveries).toSorted()).toEqual(recipes.map(({ title }) => title).toSorted());
   const { out } = await command("config", "validate");
   expect(
@@ -354,7 +354,7 @@ describe("tests of the address", () => {
       expect((await get("YouTube", "GET", bad)).status, bad).toBe(405);
   });
 
-  test("Twitch gets its text back only with a valid signature, and an event with the same field is an event", async () => {
+  test("Twitch gets its text back only with a valid signature; an event with the same field is an event", async () => {
     const body = '{"challenge":"pogchamp-kappa","subscription":{"type":"stream.online"}}';
     expect(await send("Twitch", twitch("webhook_callback_verification", body))).toMatchObject({
       status: 200,

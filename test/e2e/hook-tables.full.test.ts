@@ -146,7 +146,7 @@ describe("endpoints", () => {
     expect(plain.turns.indexOf(later)).toBeLessThanOrEqual(plain.turns.indexOf(now));
   });
 
-  test("effect 2: agent runs in its own session, replies to the channel, and adds a summary to the main session", async () => {
+  test("effect 2: agent runs in its own session, replies to the channel and adds a summary to main", async () => {
     const { json } = await plain.post("agent", { message: "effect two", name: "Build" });
     const turn = await plain.turn(({ inbound }) => inbound.text.includes("effect two"));
     expect(turn.sessionKey).toMatch(/hook:/);
@@ -307,7 +307,7 @@ describe("authentication", () => {
       });
     }
   });
-  test("4: a failed authentication gets 401, repeated ones 429 with Retry-After; a correct token is still served", async () => {
+  test("4: a failed authentication gets 401, repeated ones 429 with Retry-After; a correct token works", async () => {
     const client = anotherClient();
     const fail = () => plain.send({ ...good, headers: [["authorization", "Bearer wrong"], client] });
     for (let count = 0; count < 20; count += 1) expect((await fail()).status).toBe(401);

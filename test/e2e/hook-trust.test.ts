@@ -110,7 +110,7 @@ test("hook text that looks like a command is not run and changes no session or c
   await room.close();
 });
 
-test("a message that is only delivered stays unchanged, even if it looks like a command or a silent reply", async () => {
+test("a message that is only delivered stays unchanged, even if it looks like a command or silence", async () => {
   const room = await startHookGateway({
     config: { agents },
     hooks: {

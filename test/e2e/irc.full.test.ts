@@ -211,7 +211,7 @@ describe.runIf(hasNgircd)("no accepted message is lost", () => {
   }, 120_000);
 });
 
-test("the example runs as printed except for its addresses, for the owner by account and the channel by nick", async () => {
+test("the example runs as printed except for its addresses: owner by account, channel by nick", async () => {
   const server = await startScripted({ nick: "breadbot" });
   onTestFinished(() => server.close());
   const model = await createOpenAiServer();

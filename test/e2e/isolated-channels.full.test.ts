@@ -129,7 +129,7 @@ const isUp = async (gateway: Started<GatewayProcess>, server: ScriptedServer) =>
   await expect.poll(() => server.lines).toContain("JOIN #Room");
 };
 
-test.concurrent("botchat in a worker supports pairing, group mentions, growing answers, files and an invalid edit", async () => {
+test.concurrent("botchat in a worker supports pairing, mentions, growing answers, files and a bad edit", async () => {
   const {
     platform,
     server,
@@ -178,7 +178,7 @@ test.concurrent("botchat in a worker supports pairing, group mentions, growing a
   await stop(gateway);
 });
 
-test.concurrent("irc in a worker compares normalized ids in lists and groups, also after an edit, and they make no owner", async () => {
+test.concurrent("irc in a worker compares normalized ids, also after an edit, and none is an owner", async () => {
   const scene = await openScene({ irc: { groups: { "#ROOM": { allowFrom: ["~ADA"] } } } });
   const { server, file, config, gateway: launch, service, say, said } = scene;
   const gateway = launch();
@@ -214,7 +214,7 @@ test.concurrent("irc in a worker compares normalized ids in lists and groups, al
   await stop(gateway);
 });
 
-test.concurrent("accepted messages are answered after a thread dies, the file is edited, or the process is killed", async () => {
+test.concurrent("accepted messages are answered after a thread dies, an edit, or a kill of the process", async () => {
   const open = { dmPolicy: "open", allowFrom: ["*"] };
   const {
     platform,

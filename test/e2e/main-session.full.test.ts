@@ -105,7 +105,7 @@ test("a person's message includes the waiting wakes, which end with it and are n
   expect((await store.stats()).waiting).toBe(0);
 });
 
-test("what a heartbeat read stays in the conversation, and the summary of an unnamed hook starts with Hook: ...", async () => {
+test("what a heartbeat read stays in the conversation; an unnamed hook's summary starts with Hook: ...", async () => {
   const { server, platform, ada, url, wake, ends, asked, history, store } = await open();
   server.script(say("HEARTBEAT_OK"));
   const id = await wake("The door opened.", "now");
@@ -195,7 +195,7 @@ test("what an interrupted turn had read returns to the queue after a kill", asyn
   await stop(again);
 });
 
-test("a message after /new includes waiting wakes, which stay in the conversation or wait again on failure", async () => {
+test("a message after /new includes waiting wakes; they stay in the conversation or wait on failure", async () => {
   const { platform, ada, wake, server, asked, history, ends } = await open();
   const first = await wake("the backup is done");
   platform.act.say(ada, ada, "/new what happened?");

@@ -12,7 +12,7 @@ import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
 import { converse } from "./conversation.ts";
 import { openChannel, openPlatform, people } from "./room.ts";
 
-test("permitted files arrive with their type, refused ones are reported, and the operator can see the reason", async () => {
+test("permitted files arrive with their type; refused ones are reported; the operator sees the reason", async () => {
   const platform = await openPlatform();
   const directory = temporaryDirectory();
   onTestFinished(() => removeDirectory(directory));

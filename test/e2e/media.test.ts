@@ -160,7 +160,7 @@ describe("a file of an accepted message", () => {
     expect(readFileSync(join(stateDirectory, "logs", "gateway.log"), "utf8")).not.toContain("could not be fetched");
   });
 
-  test("with a caption that looks like a command is a message to the agent, because a command would lose the file", async () => {
+  test("with a caption that looks like a command is a message to the agent, so no file is lost", async () => {
     const place = await converse();
     await place.start();
     place.platform.act.say(place.ada, place.ada, "/new look", { media: photo() });

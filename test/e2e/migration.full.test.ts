@@ -83,7 +83,7 @@ async function prepare({
 
 const soon = { interval: 30 };
 
-test("the group's key in the file is renamed with its comments, and the conversation continues under the new id", async () => {
+test("the group's key in the file is renamed with its comments; the conversation gets the new id", async () => {
   const place = await prepare({
     more:
       `"bindings": [{ "agentId": "cook", "match": { "channel": "botchat", "peer": { "kind": "group", ` +

@@ -212,7 +212,7 @@ test("a mail also waits and is answered once", async () => {
   expect(host.ended().filter(({ outcome }) => outcome === "failed")).toEqual([]);
 });
 
-test("a webhook turn that called a tool before the outage resumes with the result instead of a second call", async () => {
+test("a webhook turn that called a tool before the outage resumes with the result, not a second call", async () => {
   const ran: Json[] = [];
   const model = { isAway: false, results: [] as Json[] };
   const writer = definePlugin({

@@ -12,7 +12,7 @@ import { createNodeGroup, hookToken } from "./node-group.ts";
 const database = usePostgres();
 const leaseSeconds = 6;
 
-test("one of two nodes reads a shared mailbox, another takes over after a kill or stop, and each mail is one run", async () => {
+test("one of two nodes reads a shared mailbox; another takes over after a kill or stop, without repeats", async () => {
   const server = await startImapServer();
   onTestFinished(() => server.close());
   const folder = temporaryHome();

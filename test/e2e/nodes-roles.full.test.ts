@@ -137,7 +137,7 @@ test("turns of one session on two nodes never overlap, and each reads what the o
   for (const [index, each] of seen.entries()) expect(seen[index + 1]?.slice(0, -1) ?? each).toEqual(each);
 });
 
-test("a turn that waits for an owner's approval lets other turns of its session run on another node, then resumes", async () => {
+test("a turn that waits for an approval lets others of its session run on another node, then resumes", async () => {
   const { platform, model } = group;
   const ada = personOf(platform);
   model.script(callTools([{ name: "send", args: { text: "hello" } }]), say("from the other node"), say("back again"));
@@ -241,7 +241,7 @@ const storedFiles = (node: Node): number => {
   return existsSync(directory) ? readdirSync(directory).length : 0;
 };
 
-test("a small file of a reply is passed to the sending node, and a large one is sent by the node that has it", async () => {
+test("a small file of a reply is passed to the sending node; a large one is sent by the node that has it", async () => {
   const ada = personOf(group.platform);
   expect(JSON.parse((await sendFile(ada, 1_000)).out)).toMatchObject({ ok: true });
   expect(storedFiles(holder)).toBe(1);

@@ -42,7 +42,7 @@ async function deliver(nodes: () => readonly Node[], number: number): Promise<vo
   }
 }
 
-test("replacing two nodes one after the other loses, repeats and reorders nothing, and the bot keeps answering", async () => {
+test("replacing two nodes in sequence loses, repeats and reorders nothing; the bot keeps answering", async () => {
   const group = await createNodeGroup(database, onTestFinished, {
     channel: { limits: { perBotPerSecond: 0, perChatPerSecond: 0 }, polling: { timeoutSeconds: 1 } },
     // The summaries of the webhooks wait for the main session, which no chat shares.
@@ -116,7 +116,7 @@ test("replacing two nodes one after the other loses, repeats and reorders nothin
   expect(longestWaitMs).toBeLessThan(10_000);
 });
 
-test("a node that slept through an incompatible change exits with a message when it wakes and sends nothing", async () => {
+test("a node that slept through an incompatible change exits with a message on wake and sends nothing", async () => {
   const group = await createNodeGroup(database, onTestFinished);
   const { platform, model } = group;
   const ada = personOf(platform);

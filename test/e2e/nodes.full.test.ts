@@ -42,7 +42,7 @@ interface Why {
   readonly decisions: readonly { readonly code: string; readonly detail?: string }[];
 }
 
-test.concurrent("one of two nodes receives for a bot, and the other takes over after a kill without loss or repetition", async () => {
+test.concurrent("one of two nodes receives for a bot; the other takes over after a kill without loss", async () => {
   const group = await createGroup();
   const { platform, model } = group;
   model.script(say("first answer"), say("second answer"), say("third answer"));
@@ -86,7 +86,7 @@ test.concurrent("one of two nodes receives for a bot, and the other takes over a
   await expect.poll(() => answers(platform, ada)).toEqual(["first answer", "second answer", "third answer"]);
 });
 
-test.concurrent("a node that sleeps past its lease during a turn writes and sends nothing more; another node ends the turn", async () => {
+test.concurrent("a node that sleeps past its lease in a turn sends nothing; another ends the turn", async () => {
   const group = await createGroup();
   const { platform, model } = group;
   model.script(say("too late", { firstDelayMs: 3_000 }), say("in time"));
@@ -121,7 +121,7 @@ test.concurrent("a node that sleeps past its lease during a turn writes and send
   ]);
 });
 
-test.concurrent("a node whose clock is an hour ahead stores times by the database clock, so nothing is due too late elsewhere", async () => {
+test.concurrent("a node whose clock is an hour ahead stores database times, so nothing is due too late", async () => {
   const group = await createGroup();
   const ahead = `data:text/javascript,${encodeURIComponent("const now = Date.now; Date.now = () => now() + 3_600_000;")}`;
   const one = await group.node("one", { nodeArgs: ["--import", ahead, ...ownFlags] });
@@ -143,7 +143,7 @@ test.concurrent("a run from a webhook on one node can be awaited and looked up o
   expect(await looked.json()).toMatchObject({ runId: accepted.runId });
 });
 
-test.concurrent("webhooks get 503 while the database is down, and everything resumes by itself afterwards", async () => {
+test.concurrent("webhooks get 503 while the database is down; everything resumes by itself afterwards", async () => {
   const own = await openOwnPostgres();
   const group = await createGroup(own);
   const { platform, model } = group;
@@ -165,7 +165,7 @@ test.concurrent("webhooks get 503 while the database is down, and everything res
   await expect.poll(async () => (await postHook(one, "agent", { message: "again" })).status).toBe(202);
 });
 
-test.concurrent("a node that starts while the database is down reports not ready and comes up once it is back", async () => {
+test.concurrent("a node that starts while the database is down reports not ready until it is back", async () => {
   const own = await openOwnPostgres();
   const password = "not-to-be-shown";
   const home = temporaryHome();

@@ -73,7 +73,7 @@ function expectProbe(probe: Probed | undefined): void {
 }
 
 describe("channels status", () => {
-  test("shows the state, bot and age of the last poll from a running gateway; a probe checks groups with an id", async () => {
+  test("shows the state, bot and last poll of a running gateway; a probe checks groups with an id", async () => {
     const platform = await openPlatform();
     const gateway = await startGatewayProcess(probed(platform));
     await expect
@@ -218,7 +218,7 @@ describe("doctor checks the platform", () => {
     });
   }
 
-  test("for a bot in two accounts, mentions-only privacy, a missing group, a leftover webhook and a refused token", async () => {
+  test("for a bot in two accounts, mentions-only privacy, a missing group, an old webhook, a bad token", async () => {
     const platform = await createPlatform({
       bots: [
         { token: botToken, username: "e2e_bot", name: "E2E" },

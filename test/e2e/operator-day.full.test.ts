@@ -33,7 +33,7 @@ interface Listed {
   readonly source: string;
 }
 
-test("events, waiting items and why can be filtered by chat, sender, outcome and time, even if the file is broken", async () => {
+test("events, waiting items and why are filtered by chat, sender and outcome, even in a broken file", async () => {
   const platform = await openPlatform();
   const [ada = 0, bela = 0] = people(platform);
   const gateway = await startGatewayProcess({
@@ -105,7 +105,7 @@ test("events, waiting items and why can be filtered by chat, sender, outcome and
   await stop(gateway);
 }, 60_000);
 
-test("reload reports its result, restart adopts the file in the same process, stop waits until the state is free", async () => {
+test("reload reports its result, restart adopts the file in the process, stop waits for a free state", async () => {
   const platform = await openPlatform();
   const [ada = 0] = people(platform);
   const config = { hooks: { enabled: true, token: hookToken }, channels: { botchat: openChannel(platform) } };

@@ -61,7 +61,7 @@ async function open({ now = Date.now }: { readonly now?: () => number } = {}) {
   };
 }
 
-test("after twelve hundred wakes, an immediate one starts one call with it, the newest others and the omitted count", async () => {
+test("after twelve hundred wakes, an immediate one starts one call with the newest and the omitted count", async () => {
   const { server, store, wake, pileUp, prompt, log } = await open();
   await pileUp(1_200);
   expect((await store.stats()).waiting).toBeLessThanOrEqual(1_000);

@@ -48,7 +48,7 @@ function write(text: string) {
   };
 }
 
-test("each wrong name in a file is an error with a remedy, foreign keys get a hint, and doctor --fix writes the id", async () => {
+test("each wrong name in a file is an error with a remedy, foreign keys get a hint; doctor --fix repairs", async () => {
   const { file, on } = write(pasted);
   const found = await on("config", "validate");
   expect(found.code).toBe(1);
@@ -89,7 +89,7 @@ test.each([
   expect(readFileSync(file, "utf8")).toBe(before);
 });
 
-test("a hook request with a platform name gets 400 with the id, and a running gateway reports the section", async () => {
+test("a hook request with a platform name gets 400 with the id; a running gateway reports the section", async () => {
   const platform = await openPlatform();
   const gateway = await startGatewayProcess({
     hooks: { enabled: true, token: hookToken },

@@ -55,7 +55,7 @@ const patience = { timeout: 10_000 };
 
 const load = '"plugins": { "load": ["./weather"] }';
 
-test("an error has its path, file and line, a slip of the pen a hint; other commands know the section too", async () => {
+test("an error has its path, file and line, a typing error a hint; other commands know the section too", async () => {
   const { home, file } = homeWith(`{\n  ${load},\n  "weather": {\n    "days": 12,\n    "twon": "Basel"\n  }\n}\n`);
   const { code, out } = await run(["config", "validate"], { home });
   expect(code).toBe(1);
@@ -109,7 +109,7 @@ test("a secret of it is hidden wherever the configuration is shown", async () =>
   expect(shown[1]?.out).toBe("(set)\n");
 });
 
-test("without its plugin, the warning says what is missing; with the plugin switched off, how to switch it on", async () => {
+test("without its plugin, the warning says what is missing; if it is switched off, how to switch it on", async () => {
   const { home, file } = homeWith('{ "weather": { "days": 5 } }');
   const missing = await run(["config", "validate"], { home });
   expect(missing).toMatchObject({ code: 0 });
@@ -193,7 +193,7 @@ test("a plugin that `plugins create` wrote has a section, which its command edit
   expect((await run(["config", "get", "myNotes.signature"], { home })).out).toBe("Your bot\n");
 });
 
-test("a plugin that is replaced in a running gateway has the section that it declares now, from its setup on", async () => {
+test("a plugin that is replaced in a running gateway has the section that it declares from then on", async () => {
   const { home, file } = homeWith("{}");
   writeConfig(file, {
     gateway: { port: 0 },

@@ -71,7 +71,7 @@ async function talk(place: Awaited<ReturnType<typeof open>>): Promise<void> {
   await place.idle();
 }
 
-test("all data of a person is exported and erased, with a report of what remains, and nothing of another person", async () => {
+test("all data of a person is exported and erased, with a report of what remains; nothing of another", async () => {
   const place = await open();
   const { ada, bela, command, state } = place;
   await talk(place);

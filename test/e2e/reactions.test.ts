@@ -117,7 +117,7 @@ describe("a reaction to a message of the bot", () => {
 });
 
 describe("reactionNotifications", () => {
-  test("own covers every message of the bot: growing answers, parts of a long one, command replies and apologies", async () => {
+  test("own covers every message of the bot: growing answers, long ones, command replies and apologies", async () => {
     const long = Array.from({ length: 30 }, (_, index) => `word ${index}`).join("\n\n");
     const place = await converse({
       channel: { streamMode: "partial", textChunkLimit: 100 },

@@ -69,7 +69,7 @@ async function open(answer: Answer) {
   return { host, model, platform, ada, command };
 }
 
-test("the turn is answered without the refused tool, which why, doctor, mcp list and mcp tools name with the reason", async () => {
+test("the turn is answered without the refused tool; why, doctor, mcp list and mcp tools name it", async () => {
   const { model, platform, ada, command } = await open(judged);
   platform.act.say(ada, ada, "hello");
   await answered(platform, ada, "Here is the answer.");

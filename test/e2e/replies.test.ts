@@ -47,7 +47,7 @@ const shown = ({ platform }: Conversation) =>
     .list()
     .filter(({ method }) => ["sendMessage", "editMessageText", "deleteMessage", "setMessageReaction"].includes(method));
 
-test.concurrent("a growing answer is one message that replies to its question from the preview on and notifies with a sound", async () => {
+test.concurrent("a growing answer is one message that replies to its question and notifies with a sound", async () => {
   const place = await open({
     channel: { replyToMode: "first", ackReaction: "👀" },
     config: { messages: { ackReactionScope: "all", removeAckAfterReply: true } },
@@ -95,7 +95,7 @@ test.concurrent("buttons are sent in a new message, and the preview is removed",
   ]);
 });
 
-test.concurrent("the visible part of an answer stays in its message after a stop, an error or a timeout, with the reason", async () => {
+test.concurrent("the visible part of an answer stays after a stop, error or timeout, with the reason", async () => {
   const hung = "This is code:\n\n```js\nconst answer = 42; // and so on";
   const place = await open({
     config: { agents: { defaults: { timeoutSeconds: 3 } }, session: { dmScope: "per-peer" } },

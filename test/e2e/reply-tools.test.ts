@@ -97,7 +97,7 @@ test.concurrent("a silent or empty answer still sends the file", async () => {
   expect((await said("without words")).sent).toMatchObject([{ text: "Look.", media: [{ fileName: "b.txt" }] }]);
 });
 
-test.concurrent("a refused file is reported with a reason, and the sender reads one line unless another attempt succeeds", async () => {
+test.concurrent("a refused file is reported with a reason; the sender reads a line unless a retry works", async () => {
   const { model, attach, said, results, work, host } = await open();
   symlinkSync(host.configFile, join(work, "link.txt"));
   const inside = createServer((_, response) => void response.end("inside"));
@@ -136,7 +136,7 @@ test.concurrent("a refused file is reported with a reason, and the sender reads 
   expect((await said("quietly")).sent).toEqual([]);
 });
 
-test.concurrent("buttons are offered only where they are allowed, and a call despite that does not lose the files", async () => {
+test.concurrent("buttons are offered only where they are allowed; a call despite that loses no file", async () => {
   const platform = await openPlatform();
   const [ada = 0] = people(platform);
   const { model, attach, offered } = await open({
@@ -163,7 +163,7 @@ test.concurrent("an agent whose settings disable these tools is not offered them
   expect(offered()).toEqual(["send"]);
 });
 
-test.concurrent("a generated image is sent with its text, even a large one, and a private address is not fetched", async () => {
+test.concurrent("a generated image is sent with its text, even a large one; no private address is read", async () => {
   const { model, said, directory } = await open();
   const large = Buffer.concat([png, Buffer.alloc(2_000_000, 7)]);
   const dataOf = (bytes: Buffer) => `data:image/png;base64,${bytes.toString("base64")}`;

@@ -6,7 +6,7 @@ import { temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/command-runner.ts";
 import { converse, kitchen } from "./conversation.ts";
 
-test("historyLimit 0 drops context around a conversation but not the conversation; historyTurns limits that", async () => {
+test("historyLimit 0 drops context around a conversation, not the conversation; historyTurns limits it", async () => {
   const place = await converse({
     channel: { historyLimit: 0, groups: { "*": { requireMention: true } } },
     config: { agents: { defaults: { historyTurns: 2 } } },

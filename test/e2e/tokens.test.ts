@@ -50,7 +50,7 @@ async function open(config: object, prepare: (directory: string) => void = () =>
   };
 }
 
-test("a rotated hook token is valid at once, the old one until the reported time, and file comments remain", async () => {
+test("a rotated hook token is valid at once, the old one until the reported time; comments remain", async () => {
   const room = await open({ hooks: { enabled: true, token: old } });
   const { code, out } = await room.command("tokens", "rotate", "hooks", "--keep", "7d");
   expect({ code, out }).toEqual({
@@ -154,7 +154,7 @@ test("a token from the environment is not replaced, and the message explains how
   expect((await room.command("tokens", "rotate", "door")).err).toContain('"door" is neither hooks nor gateway');
 });
 
-test("a token in a file that another program replaces is valid after a reload, without a configuration edit", async () => {
+test("a token in a file that another program replaces is valid after a reload, without an edit", async () => {
   const file = "hook-token";
   const room = await open({ hooks: { enabled: true, token: { file } } }, (directory) =>
     writeFileSync(join(directory, file), old),

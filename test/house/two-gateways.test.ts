@@ -68,7 +68,7 @@ async function countIn({ directory }: Running): Promise<unknown> {
   }
 }
 
-test("two gateways in one process share no tokens, hooks, state or log, and one can close without the other", async () => {
+test("two gateways in one process share no tokens, hooks, state or log; one can close without the other", async () => {
   const { plugin, seen } = counter();
   const one = await run("token-of-one", plugin);
   const two = await run("token-of-two", plugin);

@@ -75,7 +75,8 @@ function twins(probes: readonly ProbeReport[]): readonly Finding[] {
       seen.set(`${report.channel}:${id}`, report);
       return [];
     }
-    const reason = `${nameOf(first)} and ${nameOf(report)} are the same bot (${id}), so each takes messages from the other`;
+    const both = `${nameOf(first)} and ${nameOf(report)}`;
+    const reason = `${both} are the same bot (${id}), so each takes messages from the other`;
     return [
       {
         check: "platform",
@@ -140,7 +141,8 @@ function misnamedGroup(
   input: CheckInput,
   { path, key, id }: { readonly path: string; readonly key: string; readonly id: string | undefined },
 ): Finding {
-  const reason = `${JSON.stringify(visibleLine(key, 80))} in ${parentOf(path)} is not a group id, so it matches no group`;
+  const name = JSON.stringify(visibleLine(key, 80));
+  const reason = `${name} in ${parentOf(path)} is not a group id, so it matches no group`;
   const base = { check: "groups", verdict: "warn", path } as const;
   if (id === undefined)
     return { ...base, reason, fix: "Use the group's id. The refusal of a message there contains it." };

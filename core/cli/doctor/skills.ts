@@ -57,7 +57,8 @@ export async function wrongSkills(input: CheckInput): Promise<readonly Finding[]
     }),
     // A section that several agents or accounts inherit is in the file once.
     ...[...new Map(missing.map((one) => [one.join("\n"), one])).values()].map(([path, name]): Finding => {
-      const reason = `${path} names ${JSON.stringify(visibleLine(name, 80))}, and no workspace has a skill of that name`;
+      const skill = JSON.stringify(visibleLine(name, 80));
+      const reason = `${path} names ${skill}, and no workspace has a skill of that name`;
       return {
         ...base,
         path,

@@ -148,7 +148,9 @@ function insertChild(text: string, parent: Node, segment: Segment, value: unknow
   const lastEnd = last.offset + last.length;
   const comma = nextToken(text, lastEnd, token.comma);
   const at = endOfLineComments(text, comma === undefined ? lastEnd : comma + 1, close);
-  const content = `${inline ? " " : layout.eol + indent}${key}${renderValue(value, indent, layout)}${comma === undefined ? "" : ","}`;
+  const before = inline ? " " : layout.eol + indent;
+  const after = comma === undefined ? "" : ",";
+  const content = `${before}${key}${renderValue(value, indent, layout)}${after}`;
   const edits: Edit[] = comma === undefined ? [{ offset: lastEnd, length: 0, content: "," }] : [];
   // The comma must come first, because both edits have the same offset.
   if (at === lastEnd && comma === undefined)

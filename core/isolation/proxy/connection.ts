@@ -57,7 +57,8 @@ async function callPlatform<T>(
 ): Promise<T> {
   if (!supervisor.isUp()) {
     const { lastEnd } = supervisor.report();
-    const detail = `The worker of the channel is starting again. It ended: ${lastEnd?.reason ?? "for an unknown reason"}`;
+    const reason = lastEnd?.reason ?? "for an unknown reason";
+    const detail = `The worker of the channel is starting again. It ended: ${reason}`;
     throw new ChannelError("worker_down", { retryable: true, fate: "not-sent", detail });
   }
   try {

@@ -131,7 +131,8 @@ export class PacedSocket extends Duplex implements ImapTransportSocket {
     this.#bytes += end;
     if (this.#lines > mostLines || this.#bytes > mostBytes) {
       const much = this.#lines > mostLines ? `${mostLines.toLocaleString("en")} lines` : `${mostBytes / 1_048_576} MB`;
-      const message = `${this.#host} sent more than ${much} without a command that asks for them, and was disconnected.`;
+      const host = this.#host;
+      const message = `${host} sent more than ${much} without a command that asks for them, and was disconnected.`;
       this.destroy(new SourceError("outage", message, "It is retried automatically. Ask the operator of the server."));
       return;
     }

@@ -47,7 +47,7 @@ describe("pairing", () => {
     expect(await pairing.request(who("1"))).toEqual({ code: first?.code, notify: true });
   });
 
-  test("the event that sent a code sends it again when rerun, because its first run may have died before sending it", async () => {
+  test("the event that sent a code sends it again when rerun, as its first run may have died before that", async () => {
     const first = await pairing.request(who("1", "default", "unit-a"));
     expect(first?.notify).toBe(true);
     expect(await pairing.request(who("1", "default", "unit-a"))).toEqual(first);
@@ -127,7 +127,7 @@ describe("pairing", () => {
     expect(await pairing.owners("botchat", "default")).toEqual(["1"]);
   });
 
-  test("if the configuration names an owner, the first approved sender is a guest unless the command says otherwise", async () => {
+  test("if the configuration names an owner, the first approved sender is a guest by default", async () => {
     const ownerNamed = () => true;
     expect(await pairing.approve("botchat", await codeOf("1"), { ownerNamed })).toMatchObject({
       ok: true,

@@ -144,7 +144,7 @@ describe("/config", () => {
     expect(file()).toBe(before);
   });
 
-  test("never writes a secret, owner, address or permission, however the key is spelled, and says where to change it", async () => {
+  test("never writes a secret, owner, address or permission in any spelling, and says where to change it", async () => {
     const { say, file } = await open();
     const before = file();
     for (const text of [
@@ -168,7 +168,7 @@ describe("/config", () => {
     expect(file()).toBe(before);
   });
 
-  test("is for owners only, must be enabled in the configuration, and changes nothing from a read-only channel", async () => {
+  test("is for owners only, must be enabled in the configuration; a read-only channel changes nothing", async () => {
     const { say } = await open();
     expect(await say("/config get", { from: "8" })).toMatchObject({ outcome: "refused" });
     expect((await (await open({ commands: {} })).say("/config get")).text).toContain("commands.config: true");

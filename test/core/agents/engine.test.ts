@@ -359,7 +359,7 @@ describe("a turn", () => {
     expect(turns.stop(route(), lastStop)).toBe(0);
   });
 
-  test("does not start if it was received before a /stop, even while it is being prepared; a later one does", async () => {
+  test("does not start if received before a /stop, even while it is being prepared; a later one does", async () => {
     const place = '["irc","default","42",null]';
     const { turns } = setup([recorder("one").definition], { stops: { [place]: { event: "event-5", at: 1 } } });
     for (const id of ["event-4", "event-5"])
@@ -468,7 +468,7 @@ describe("an engine's reasoning", () => {
     });
   });
 
-  test("engines of the configured agents preload slow resources, and a failing one does not stop the others", async () => {
+  test("engines of the configured agents preload slow resources; a failing one does not stop the others", async () => {
     const loaded: string[] = [];
     const warnings: object[] = [];
     const slow: EngineDefinition = { ...thinks, id: "slow", prepare: async () => void loaded.push("slow") };

@@ -157,7 +157,14 @@ describe("a link at the beginning of a line", () => {
 });
 
 describe("ordinary text stays as it is", () => {
-  const texts = ["- [x] done\n- [ ] open", "a[0] = b[1]", "see [1] and [2]", "```\ncode\n```", "ümläut 👩‍👩‍👧 العربية"];
+  const texts = [
+    "- [x] done\n- [ ] open",
+    "a[0] = b[1]",
+    "see [1] and [2]",
+    "```\ncode\n```",
+    // Letters and signs of several code points.
+    "ümläut 👩‍👩‍👧 العربية",
+  ];
   test.each(texts)("%j", (text) => {
     expect(defuseLines(text)).toBe(text);
   });

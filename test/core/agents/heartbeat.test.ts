@@ -306,7 +306,7 @@ describe("the timer", () => {
     heartbeat.close();
   });
 
-  test("also runs at the inherited interval for an agent without heartbeat settings while events wait for it", async () => {
+  test("also runs at the inherited interval for agents without heartbeat settings if events wait for it", async () => {
     const list = [{ id: "a", default: true }, { id: "b" }, { id: "c" }];
     const waiting = ["agent:b:main"];
     const { accepted, heartbeat } = timer({ agents: { defaults: { heartbeat: { every: "1h" } }, list } }, waiting);

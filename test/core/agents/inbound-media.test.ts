@@ -62,7 +62,7 @@ describe("the files of a message", () => {
     expect(limits).toEqual([524_288, 5_242_880, 5_242_880, 5_242_880]);
   });
 
-  test("that cannot be fetched are noted in one line with the channel's reason; other errors go to the operator only", async () => {
+  test("that cannot be fetched are noted in a line with the channel's reason; operators get other errors", async () => {
     const fetchMedia: FetchMedia = async ({ ref }) => {
       if (ref === "a") throw new ChannelError("gone", { detail: "the file\nis gone" });
       throw new Error("/secret/path");

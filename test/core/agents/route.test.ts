@@ -52,7 +52,7 @@ test("the last recipient is read once per burst of messages and comes from the l
   expect(reads()).toBe(before);
 });
 
-test("a recipient that was erased or changed by another node is noticed soon, and the next message stores it again", async () => {
+test("a recipient erased or changed by another node is noticed soon; the next message stores it again", async () => {
   const { write, last, stored, store } = open();
   await write("1");
   await vi.advanceTimersByTimeAsync(2_000);

@@ -99,7 +99,7 @@ test("a skill may be a link within its workspace, and the workspace may be a lin
   expect(await skills.of({ workspace: "linked" }, undefined)).toMatchObject([{ name: "coffee" }, { name: "tea" }]);
 });
 
-test("an agent gets the skills it lists even in a large folder; without a list it gets a hundred, which is logged", async () => {
+test("an agent gets the skills it lists even in a large folder; without a list a hundred are logged", async () => {
   const many = Object.fromEntries(Array.from({ length: 120 }, (_, index) => [`task-${index}`, tea]));
   const { names, warnings } = workspace({ ...many, zest: "---\ndescription: Grates zest.\n---\n" });
   expect(await names(["zest"])).toEqual(["zest"]);

@@ -99,7 +99,7 @@ async function start(desk: Desk, engine: PluginDefinition): Promise<TestGateway>
   return started;
 }
 
-test("an account that restarts for new settings stays available: running and waiting messages are answered", async () => {
+test("an account that restarts for new settings stays available: running and waiting ones are answered", async () => {
   const desk = createDesk();
   const turn = Promise.withResolvers<void>();
   const engine = createEngine(async ({ inbound }) => {
@@ -162,7 +162,7 @@ test("a reply that is empty on its channel is recorded as silent, not as answere
   expect(await settled(await desk.say("hello"))).toMatchObject({ outcome: "silent", reason: "empty_reply" });
 });
 
-test("only connection options restart an account; other changes are passed to it and apply to the next message", async () => {
+test("only connection options restart an account; other changes apply to it with the next message", async () => {
   const life: string[] = [];
   const answers: string[] = [];
   let account: ChannelAccount<{ server: string; tone: string }> | undefined;

@@ -66,7 +66,7 @@ test.each([
   expect(JSON.stringify(found)).not.toContain("token-");
 });
 
-test("an invalid token and a webhook without a secret are reported with their paths but without the token", async () => {
+test("an invalid token and a webhook without a secret are reported with their paths, without the token", async () => {
   const found = await problemsOf({
     webhookUrl: "https://example.org/hook",
     accounts: {
@@ -121,7 +121,7 @@ test.each<[string, object, object, string]>([
   },
 );
 
-test("accounts may share a configuration if they poll, use different or automatic ports, or one is disabled", async () => {
+test("accounts may share a configuration if they poll, differ in ports, or one is disabled", async () => {
   const a = { botToken: "1:a" };
   expect(await problemsOf({ accounts: { a, b: { botToken: "2:b" } } })).toEqual([]);
   expect(await listening({ a, b: { botToken: "2:b", webhookPort: 8788 } })).toEqual([]);

@@ -98,7 +98,7 @@ test("a message with only a chat, a sender and a text is answered", async () => 
   expect(lane).toBe("plain:default:7");
 });
 
-test("a duplicate is recognized by its message id and chat; an edit or the same id elsewhere is a new event", async () => {
+test("a duplicate is recognized by message id and chat; an edit or the same id elsewhere is a new event", async () => {
   const { account } = await open();
   const receive = async (more: object) => await account.receive(said(more));
   const first = await receive({ messageId: "1" });
@@ -211,7 +211,7 @@ test("a later account failure shows its code in the log, status, channels status
   expect(await ask("doctor")).toMatch(/plain:default is failed: Shut since noon\n.*Knock\.$/m);
 });
 
-test("gateway codes need no declaration, the channel's own code takes precedence, and unknown codes are logged", async () => {
+test("gateway codes need no declaration, the channel's own takes precedence, unknown ones are logged", async () => {
   const { account, directory, state } = await open();
   account.status({ state: "waiting", code: "unauthorized" });
   const detail = "The platform rejected the account's credentials.";

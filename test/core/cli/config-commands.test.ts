@@ -222,7 +222,7 @@ describe("config", () => {
     expect(await run(["config", "validate"], { home })).toMatchObject({ code: 0, out: `${file} is valid.\n` });
   });
 
-  test("an error in a channel's common options does not hide errors in its own, with and without accounts", async () => {
+  test("an error in a channel's common options does not hide errors in its own, with or without accounts", async () => {
     const own = { enabled: "yes", dmPolicy: "opne", streamMode: "loud", botToken: { env: "ABSENT" } };
     const { home, file } = homeWith(JSON.stringify({ channels: { botchat: own } }));
     const paths = async () => {

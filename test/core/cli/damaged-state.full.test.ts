@@ -338,7 +338,7 @@ describe.concurrent("a running gateway that loses its state", () => {
       expect(status.events.waiting).toBe(events + 8);
     });
 
-  test("exits when the database log is truncated, even if it has grown again, and the next start reports the loss", async () => {
+  test("exits when the database log is truncated, even if it grew again; the next start reports the loss", async () => {
     const { home, file } = await copyOfKilled();
     const gateway = startGateway(["gateway"], { home });
     const url = ready.exec(await gateway.until(ready))?.[1] ?? "";

@@ -180,7 +180,7 @@ describe("doctor", () => {
     ]);
   });
 
-  test("reports skills that no model is offered and skill names missing from every workspace, with their paths", async () => {
+  test("reports skills that no model is offered and skill names missing in each workspace, with paths", async () => {
     const { home } = homeWith({
       ...basics,
       agents: {
@@ -236,7 +236,7 @@ describe("doctor", () => {
     ]);
   });
 
-  test("names the file and the fix, as stop does, if the running gateway's token is no longer in the file", async () => {
+  test("names the file and the fix, as stop does, if the running gateway's token is not in the file now", async () => {
     const server = createHttpServer((_, response) => {
       response
         .writeHead(401)
@@ -269,7 +269,7 @@ describe("doctor", () => {
     expect(err).toContain("gateway-token has another token than the running gateway.");
   });
 
-  test("reports a port in use, a killed gateway, a publicly reachable address and an overly trusted proxy", async () => {
+  test("reports a port in use, a killed gateway, a publicly reachable address, an overly trusted proxy", async () => {
     const server = createServer().listen(0, "127.0.0.1");
     await new Promise((resolve) => server.once("listening", resolve));
     onTestFinished(() => void server.close());

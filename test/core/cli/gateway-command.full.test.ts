@@ -134,7 +134,7 @@ describe.concurrent("gateway", () => {
     expect(existsSync(join(state, "gateway.json"))).toBe(false);
   });
 
-  test("without configuration says what is missing and what to run, and loads the file as soon as it is written", async () => {
+  test("without configuration says what is missing and what to run; loads the file once it is written", async () => {
     const home = temporaryHome();
     // The default port belongs to a gateway that somebody may run here.
     const state = join(home, ".service");
@@ -159,7 +159,7 @@ describe.concurrent("gateway", () => {
     await answer.arrayBuffer();
   });
 
-  test("limits its heap's young generation and helper threads, under the same process id, unless the user sets them", async () => {
+  test("limits its heap's young generation and helper threads in its own process, unless users set them", async () => {
     const { home } = homeWith({ gateway: { port: 0 } });
     const flagsOf = async (args: readonly string[], nodeArgs: readonly string[] = []) => {
       const gateway = start(args, { home, main: bundled, nodeArgs });
@@ -275,7 +275,7 @@ describe.concurrent("gateway", () => {
     });
   });
 
-  test("refuses a restart to a used port, another machine's address or an emptied file before stopping anything", async () => {
+  test("refuses a restart to a used port, another machine's address or an emptied file before it stops", async () => {
     const other = createServer().listen(0, "127.0.0.1");
     await once(other, "listening");
     onTestFinished(() => void other.close());

@@ -301,7 +301,7 @@ describe("hooks replay", () => {
 });
 
 describe("hooks test", () => {
-  test("names the mapping, why the others do not match, the rendered text and the run, and queues nothing", async () => {
+  test("names the mapping, why others do not match, the rendered text and the run, and queues nothing", async () => {
     // Events of the tests before may still come to their end.
     const events = async () => {
       const response = await host.fetch("/gateway/describe");

@@ -87,7 +87,7 @@ describe.concurrent("plugin commands", () => {
     for (const [folder, outline, written] of declared) expect([folder, written]).toEqual([folder, outline]);
   });
 
-  test("a user's plugin is listed from its commands.json without running its code; without that file, its code runs", async () => {
+  test("a plugin is listed from its commands.json without running its code; without it, its code runs", async () => {
     const home = homeWith({ plugins: { load: ["./silent", "./plain", "./missing"] } });
     for (const id of ["silent", "plain"]) {
       const folder = join(home, ".service", id);
@@ -150,7 +150,7 @@ describe.concurrent("a command loads only what it needs", () => {
   });
 });
 
-test.concurrent("a gateway with the embedded store loads no other store, and of MCP only the code needed without a server", async () => {
+test.concurrent("a gateway with the embedded store loads no other store, and of MCP only what it needs", async () => {
   const home = homeWith({ gateway: { port: 0 } });
   const gateway = start(["gateway"], { home, nodeArgs: ["--import", probe, ...ownFlags] });
   await gateway.until(/ready at/);

@@ -161,7 +161,7 @@ test("the commands on the actions page do what the page says, tried as dry runs"
   }
 });
 
-test("without a gateway, a message is stored for the next one, reading commands work, and others say what is missing", async () => {
+test("without a gateway, a message is stored for the next one; reading works, others say what is missing", async () => {
   await halt();
   const stored = await message("send", "--target", String(ada), "--message", "later");
   expect(stored).toMatchObject({
@@ -191,7 +191,7 @@ test("without a gateway, a message is stored for the next one, reading commands 
   await expect.poll(() => messages().at(-1)?.text).toBe("later");
 });
 
-test("a message stored by an earlier version is sent with its buttons, whose values were named callback_data", async () => {
+test("a message stored by an earlier version is sent with its buttons, whose values were callback_data", async () => {
   await halt();
   const store = await openSqliteStore({ directory: join(directory, "state"), now: Date.now });
   const address = { channel: "botchat", account: "default", chat: String(ada) };
@@ -212,7 +212,7 @@ test("a message stored by an earlier version is sent with its buttons, whose val
   expect(messages().at(-1)?.reply_markup).toEqual({ inline_keyboard: [[{ text: "Yes", callback_data: "tea" }]] });
 });
 
-test("two topics in one command are rejected, with or without a gateway; the same topic twice is accepted", async () => {
+test("two topics in one command are rejected, with or without a gateway; the same one twice is accepted", async () => {
   const send = (thread: string) =>
     message("send", "--target", "-5:topic:2", "--thread", thread, "--message", "x", "--dry-run");
   const refused = {

@@ -143,7 +143,7 @@ test("a secret is stored in an owner-only file of the state directory and remove
   expect((await run(["notes", "odd"], { home })).code).toBe(1);
 });
 
-test("only a preparing command gets a store before the first start; usage errors exit with 2; only text is streamed", async () => {
+test("only a preparing command gets a store before the first start; wrong usage exits with 2", async () => {
   const home = homeWith(
     `command("plain", async (call) => say([String(await call.store.get("a"))])),
      command("first", async (call) => { await call.store.set("a", 1); return say(["kept"]); }, { prepares: true }),

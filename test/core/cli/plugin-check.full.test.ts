@@ -79,7 +79,7 @@ test("options are validated by the plugin's schema and passed to its setup", asy
   });
 });
 
-test("a missing path is reported in a sentence, and a module that is not a plugin is a finding with its line", async () => {
+test("a missing path is reported in a sentence; a module that is not a plugin is a finding with its line", async () => {
   const { home, folder } = pluginThat("");
   const check = async () => JSON.parse((await run(["plugins", "check", folder, "--json"], { home })).out);
   writeFileSync(join(folder, "index.ts"), "const id = 'guest';\nexport default { id };\n");

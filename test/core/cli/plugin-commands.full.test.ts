@@ -7,7 +7,7 @@ import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import { run, temporaryHome } from "./command.ts";
 import { run as runShared } from "./command-runner.ts";
 
-test("a hanging command is ended with its plugin's name, even with open handles; a long-running command is not", async () => {
+test("a hanging command is ended with its plugin's name, even with open handles; a long one is not", async () => {
   const home = temporaryHome();
   mkdirSync(join(home, "slow"));
   writeFileSync(
@@ -53,7 +53,7 @@ describe("a plugin in JavaScript", () => {
     `export default { id: "${id}", version: "1.0.0", host: "^0.1.0", setup() {}, cli: { name: "${id}", ` +
     `commands: ${commands} } };`;
 
-  test("with an invalid declaration does not hide other plugins' commands, and is named for an unknown command", async () => {
+  test("with an invalid declaration does not hide other plugins' commands; an unknown command names it", async () => {
     const command = '{ name: "list", run: () => ({ lines: ["listed"] }) }';
     const failing = '{ name: "fail", run: () => ({ lines: ["The list is empty."], failed: true }) }';
     const call = configured({
@@ -74,7 +74,7 @@ describe("a plugin in JavaScript", () => {
     expect(err).toContain("Unknown command 'twice'");
   });
 
-  test("with an invalid result is named with the problem, and an option name may begin with `no` and take a value", async () => {
+  test("with an invalid result is named with the problem; an option may begin with `no` and take a value", async () => {
     const call = configured({
       odd: withCommands(
         "odd",

@@ -96,7 +96,7 @@ describe("without a gateway", () => {
     expect(readdirSync(directory)).toEqual(["config.jsonc"]);
   });
 
-  test("a broken configuration does not block reading: the state path comes from its readable part or the default", async () => {
+  test("a broken configuration does not block reading: the state path comes from its readable part", async () => {
     const home = await homeWith((store) => refusedEvent(store, "event-1"));
     const directory = join(home, ".service");
     writeFileSync(join(directory, "config.jsonc"), "{ broken");
@@ -257,7 +257,7 @@ describe("without a gateway", () => {
     });
   });
 
-  test("pairing: --no-notify sends no notice to the sender, --notify does, --account limits it to one account", async () => {
+  test("pairing: --no-notify sends the sender no notice, --notify does, --account selects one account", async () => {
     const codes: string[] = [];
     const home = await homeWith(async (store) => {
       for (const sender of ["42", "43"]) codes.push(await ask(store, sender, "Ann"));

@@ -105,7 +105,7 @@ test("test rejects a module outside the root by rule, and a file that is not a d
   expect((await place.run("test", "a.ts", join(place.home, "broken.json"))).err).toContain("not valid JSON");
 });
 
-test("with the trusted runtime, test waits for the module's process, reports what it threw, and exits with 1", async () => {
+test("with the trusted runtime, test waits for the module's process, reports its error and exits with 1", async () => {
   const place = home(
     { ".service/transforms/a.mjs": "export default () => { throw { code: 5 }; };", "payload.json": "{}" },
     { transforms: { runtime: "trusted" } },

@@ -42,7 +42,7 @@ describe("files", () => {
     expect((await thrownBy(() => loadConfig({ file, env: {} }))).message).toContain("UTF-8");
   });
 
-  test("the state directory comes from the environment, then state.dir relative to the file, then the home directory", async () => {
+  test("the state directory comes from the environment, then state.dir beside the file, then the home", async () => {
     const loaded = await load({ state: { dir: "data" } });
     const from = { config: loaded.config, directory: loaded.directory, home: "/home/x" };
     expect(locateState({ ...from, env: { SERVICE_STATE_DIR: "/s" } })).toBe("/s");

@@ -7,7 +7,7 @@ test("without accounts, the root keys form a single account `default`", () => {
   expect(channelAccounts(undefined)).toEqual([]);
 });
 
-test("root keys are defaults; groups, actions, retry, network and capabilities are merged by key, others replaced", () => {
+test("root keys are defaults; groups, actions, retry, network and capabilities merge, others are replaced", () => {
   const [account] = channelAccounts({
     allowFrom: [1],
     dms: { "1": {} },

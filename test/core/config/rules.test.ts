@@ -40,7 +40,7 @@ describe("hooks", () => {
     expect(loaded.config.hooks.enabled).toBe(false);
   });
 
-  test("the gateway's token is rejected as hook token without being shown, even if both come from elsewhere", async () => {
+  test("the gateway's token is rejected as hook token without being shown, wherever both are set", async () => {
     const token = "one-token-for-everything";
     const content = { gateway: { auth: { token: { env: "A" } } }, hooks: { enabled: true, token: { env: "B" } } };
     const loaded = await load(content, { A: token, B: ` ${token}\n` });

@@ -46,7 +46,7 @@ describe("state.store and state.url", () => {
     expect(JSON.stringify(errors)).not.toContain("s3cret-word");
   });
 
-  test("the plugin of the store cannot be disabled, because the gateway must not start on another database", async () => {
+  test("the plugin of the store cannot be disabled, as the gateway must not start on another database", async () => {
     const state = { store: "postgres", url: address };
     const loaded = await load({ state, plugins: { entries: { "store-postgres": { enabled: false } } } });
     expect(errorsOf(loaded)).toMatchObject([

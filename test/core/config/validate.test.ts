@@ -49,7 +49,7 @@ describe("options of plugins", () => {
     expect(problemsOf(value)).toEqual(expected);
   });
 
-  test("a text that does not match its pattern is reported with what is allowed, or with the option's description", () => {
+  test("a text that does not match its pattern is reported with what is allowed, or the description", () => {
     const schema = Type.Object({
       room: Type.String({
         pattern: "^#[\\w-]+$",

@@ -31,7 +31,7 @@ async function watched(file: string, options: object = quick) {
 
 const write = (file: string, port: number) => writeFileSync(file, JSON.stringify({ gateway: { port } }));
 
-test("a change is reported with the new configuration, a broken file with its error, and a repaired one again", async () => {
+test("a change is reported with the new configuration, a broken file with its error, a repair again", async () => {
   const file = writeConfig({});
   const { next } = await watched(file);
   write(file, 1);

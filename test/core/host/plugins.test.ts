@@ -378,7 +378,7 @@ describe("loading", () => {
     expect(workers).toEqual(["closed", "closed", "closed"]);
   });
 
-  test("a store rejects what it could not return: a promise, a value outside JSON, and a key that is not a string", async () => {
+  test("a store rejects what it could not return: promises, values outside JSON, keys that are not text", async () => {
     const stores: UntypedStore[] = [];
     await bringUp([plugin("one", { setup: (host) => void stores.push(host.store as unknown as UntypedStore) })]);
     const [store] = stores as [UntypedStore];

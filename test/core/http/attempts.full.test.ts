@@ -192,7 +192,7 @@ describe("management routes", () => {
   };
   const ask = (path: "own" | "shared", token: string, from = "203.0.113.7") => get(`/gateway/${path}`, token, from);
 
-  test("reject even the right token after 200 failures, except from a client that used it in the last hour", async () => {
+  test("reject even the right token after 200 failures, unless the client used it in the last hour", async () => {
     const port = await start();
     expect(await pipeline(port, [ask("own", gatewayToken, "203.0.113.8")])).toEqual([200]);
     for (const from of ["203.0.113.7", "203.0.113.8"]) {

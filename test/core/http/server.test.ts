@@ -379,7 +379,7 @@ describe("errors of the server itself", () => {
     socket.socket.destroy();
   });
 
-  test("an idle connection is closed silently, so that a later request cannot mistake a response for its own", async () => {
+  test("an idle connection is closed silently, so that no later request takes a response for its own", async () => {
     http = await startServer({ requestTimeoutMs: 200 });
     const socket = await openSocket(http.port);
     expect(await socket.ended()).toMatchObject({ text: "" });

@@ -67,7 +67,7 @@ function shareRoom(...how: Parameters<typeof openRoom>): () => Room {
 describe.concurrent("in a worker", () => {
   const open = shareRoom("worker", { faulty: ["exit", "uncaught", "loop", "parse", "rejection"] });
 
-  test("each of several concurrent faults ends only its own thread and is named, and its channel restarts", async () => {
+  test("each of several concurrent faults ends only its own thread and is named; its channel restarts", async () => {
     const room = open();
     await Promise.all([
       endsItsThread(room, "exit", /exit code 3/),

@@ -49,7 +49,7 @@ describe("a trusted transform", () => {
     },
   );
 
-  test("that sends all kinds of junk 10,000 times, on its channel and output, fails one call, and the next one runs", async () => {
+  test("that sends junk 10,000 times, on its channel and output, fails one call, and the next one runs", async () => {
     const shop = openWorkshop(
       {
         "a.mjs": `export const odd = async () => { ${allJunk("process._send(value)")} await new Promise((r) => setTimeout(r, 5_000)); };

@@ -49,7 +49,7 @@ test("a response within its limits is read completely, with any status", async (
   expect(found.bytes.length).toBe(9);
 });
 
-test("an endless body is cut at its limit: the connection closes, and the error names only host and limit", async () => {
+test("an endless body is cut at its limit: the connection closes; the error names only host and limit", async () => {
   const { answer, sent } = flood(letters);
   const url = await serve(answer);
   const before = process.memoryUsage().rss;

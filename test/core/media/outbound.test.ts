@@ -151,7 +151,7 @@ describe("files are stored under random names, with the type read from their con
     expect(found).toMatchObject({ mimeType, as: "voice", fileName: "file.ogg" });
   });
 
-  test("a file that the platform already has is passed on, and a reply without a recipient fetches nothing", async () => {
+  test("a file that the platform already has is passed on; a reply without a recipient fetches nothing", async () => {
     expect((await complete("", [{ ref: "abc", as: "sticker" }])).media).toEqual([{ ref: "abc", as: "sticker" }]);
     const given = { text: "", media: [{ url: "http://files.example/x" }], buttons: [] };
     const nowhere = await outbound(given, { ...route, to: null }, new AbortController().signal);

@@ -71,7 +71,7 @@ describe("a retry", () => {
     },
   );
 
-  test("is due for all waiting sends when a probe succeeds; the next outage starts the probe schedule anew", async () => {
+  test("is due for all waiting sends when a probe succeeds; the next outage restarts the probe schedule", async () => {
     const { probed, platform, ends, wait } = open();
     wait();
     await pass(5_000);

@@ -224,7 +224,7 @@ describe("an outbox row", () => {
     expect(notes).toEqual([]);
   });
 
-  test("to an unreachable chat is neither attempted nor marked; rows to other chats and removals are sent", async () => {
+  test("to an unreachable chat is neither attempted nor marked; other rows and removals are sent", async () => {
     let tries = 0;
     const { notes, rowOf, trace, deliver } = station(() => {
       tries += 1;

@@ -159,7 +159,7 @@ test("a reply that is stopped while its files are fetched is not sent, and its v
   expect(decisions.at(-1)).toMatchObject({ verdict: "silent", code: "stopped" });
 });
 
-test("a gateway that closes while fetching files sends nothing without them, and the event is processed again", async () => {
+test("a gateway that closes while fetching files sends nothing without them; the event runs again", async () => {
   const close = new AbortController();
   const completeReply: CompleteReply = async (reply) => {
     close.abort();

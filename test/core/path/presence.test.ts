@@ -103,7 +103,7 @@ describe("typing", () => {
 });
 
 describe("the preview", () => {
-  test("opens with the first text, learns which message is answered, and passes its messages to the reply", async () => {
+  test("opens with the first text, learns which message is answered, passes its messages to the reply", async () => {
     const update = vi.fn();
     const preview = vi.fn(() => ({ update, close: async () => ["9"] }));
     const { presence } = open({ preview });

@@ -64,7 +64,7 @@ describe("the path of a message", () => {
     expect(texts(host, "1")).toEqual(["a1", "a2"]);
   });
 
-  test("chats that share a session run their turns in sequence, each seeing the previous, while other chats continue", async () => {
+  test("chats that share a session take turns in order, each seeing the previous; other chats continue", async () => {
     const seen: (readonly string[])[] = [];
     const first = Promise.withResolvers<void>();
     let now = 0;
@@ -246,7 +246,7 @@ describe("sending", () => {
     expect(texts(host)).toHaveLength(1);
   });
 
-  test("a send with an unknown outcome is retried once, when the platform responds, and marked as possibly repeated", async () => {
+  test("a send with an unknown outcome is retried once when the platform responds, and is marked", async () => {
     const host = await start({ config: { session: { dmScope: "per-peer" } } });
     const tries: string[] = [];
     host.beforeSend(({ chat, text }) => {

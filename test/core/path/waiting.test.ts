@@ -33,7 +33,7 @@ async function stateOf(
 }
 
 // Both wait until what was put off is looked at again; they do so together.
-test.concurrent("an error in a channel's section loses no waiting message: each is answered after the correction", async ({
+test.concurrent("an error in a channel's section loses no waiting message: a correction sends each answer", async ({
   onTestFinished,
 }) => {
   const directory = temporaryDirectory();
@@ -56,7 +56,7 @@ test.concurrent("an error in a channel's section loses no waiting message: each 
   await third.gateway.close();
 });
 
-test.concurrent("messages waiting for an account continue without a restart once the configuration is corrected", async ({
+test.concurrent("messages waiting for an account continue without a restart after the configuration is fixed", async ({
   onTestFinished,
 }) => {
   const directory = temporaryDirectory();

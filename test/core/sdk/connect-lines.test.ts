@@ -49,7 +49,7 @@ test("a goodbye is sent once, before the connection closes", async () => {
   await expect.poll(() => heard).toBe("hello\r\nBYE\r\n");
 });
 
-test("any junk and a burst of 10,000 lines arrive as lines, and an unhandled one ends only its connection", async () => {
+test("any junk and a burst of 10,000 lines arrive as lines; an unhandled one ends only its connection", async () => {
   const { connection, lines } = await open((socket) => {
     for (const text of junkTexts) socket.write(`${text}\n`);
     socket.write("null\n".repeat(burst));
@@ -76,7 +76,7 @@ test("a line that contains a line break is rejected, because it would be two com
   await expect.poll(() => heard.join("")).toBe("whole\r\n");
 });
 
-test("an untrusted certificate is reported with the setting to use, and an unreadable one as a permanent error", async () => {
+test("an untrusted certificate is reported with the setting to use, an unreadable one as permanent", async () => {
   const server = createTlsServer(createCertificate("localhost"), (socket) => socket.on("error", () => {})).on(
     "tlsClientError",
     () => {},

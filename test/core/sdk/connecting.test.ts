@@ -46,7 +46,7 @@ describe("a maintained connection", () => {
     ]);
   });
 
-  test("to an unavailable platform is retried at growing intervals; start resolves, and the reason is reported", async () => {
+  test("to an unavailable platform is retried at growing intervals; start resolves, status has a reason", async () => {
     let attempts = 0;
     await keepConnected(account(), async () => {
       attempts += 1;
@@ -68,7 +68,7 @@ describe("a maintained connection", () => {
     expect(attempts).toBeGreaterThan(9);
   });
 
-  test("that fails with a question keeps the question mark, and a wait just over a second is shown as 1 s", async () => {
+  test("that fails with a question keeps the question mark; a wait just over a second is shown as 1 s", async () => {
     await keepConnected(account(), async () => {
       throw new Error("Bad password?");
     });

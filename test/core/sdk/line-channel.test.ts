@@ -133,7 +133,7 @@ test("the connection is reported with a note for the operator, and each text is 
   expect(lines).toContain("SAY #room hi");
 });
 
-test("a chat is reached at the protocol's address; an id of more than one word is rejected before sending", async () => {
+test("a chat is reached at the protocol's address; an id of several words is rejected before sending", async () => {
   const { connection, lines } = await open();
   await connection.start();
   for (const chat of ["a b", "a\r\nQUIT", "", "a\u0000"])
@@ -148,7 +148,7 @@ test("a chat is reached at the protocol's address; an id of more than one word i
   expect(other.lines).toContain("SAY ada_away hi");
 });
 
-test("a chat id names a person or a room; an id with an unknown address is rejected, and the operator reads why", async () => {
+test("a chat id names a person or a room; an id with an unknown address is rejected with a reason", async () => {
   const { connection, lines } = await open({
     identity: { pattern: "~?[a-z]+", groupPattern: "#[a-z]+" },
     reach: (chat, address) => address ?? /^[~#](.*)/.exec(chat)?.[0],
@@ -401,7 +401,7 @@ test("while its name is taken, the bot uses another, reports it, and requests it
   expect(statuses.at(-1)).not.toHaveProperty("detail");
 });
 
-test("rooms are joined at once and again after a removal, and the operator reads which are missing and why", async () => {
+test("rooms are joined at once and again after a removal; the operator reads which are missing and why", async () => {
   const { connection, say, lines, statuses } = await open({
     name: { wanted: "bot", ask: (name) => `NAME ${name}` },
     rooms: { names: ["#Hall", "#bar"], join: (room) => `JOIN ${room}` },
@@ -432,7 +432,7 @@ test("rooms are joined at once and again after a removal, and the operator reads
   expect(statuses.at(-1)).not.toHaveProperty("code");
 });
 
-test("many rooms are joined at the server's pace, between messages, and the operator reads the first of them", async () => {
+test("many rooms are joined at the server's pace, between messages; the operator reads the first ones", async () => {
   const names = Array.from({ length: 6 }, (_, index) => `#room-${index}`);
   const { connection, say, lines, statuses } = await open({
     rooms: { names, join: (room) => `JOIN ${room}` },

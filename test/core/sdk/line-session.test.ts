@@ -98,7 +98,7 @@ test("a refusal by the server rejects only the send that it concerns", async () 
   await expect(other).resolves.toBeUndefined();
 });
 
-test("a send cut off by a disconnect or a stop reports an unknown fate; without a connection it is not sent", async () => {
+test("a send cut off by a disconnect or a stop reports an unknown fate; without a connection, not sent", async () => {
   const { server, session } = await open();
   await expect(session.send("SAY room hi", sending)).rejects.toMatchObject({
     reason: "network",
@@ -148,7 +148,7 @@ test("a line that makes the protocol throw closes the connection without crashin
     .toBe(true);
 });
 
-test("the session reports each change after the first welcome once and at once, with the bot's known identity", async () => {
+test("the session reports each change after the first welcome once, at once, with the known identity", async () => {
   const { server, session, statuses } = await open();
   await session.start();
   const identity = { id: "1", username: "bot" };

@@ -68,7 +68,7 @@ test("other nodes adopt the first node's file with its comments and keep their o
   expect([await one.sync(), await two.sync()]).toEqual([{ what: "same" }, { what: "same" }]);
 });
 
-test("of two simultaneous edits, the first one stored applies everywhere and the other is saved beside its file", async () => {
+test("of two simultaneous edits, the first one stored applies everywhere, the other is saved beside it", async () => {
   const url = server.newUrl();
   const [one, two] = [await node(url, "one", first), await node(url, "two", second)];
   await one.sync();

@@ -74,7 +74,7 @@ describe("a faulty channel", async () => {
 });
 
 describe("a platform that speaks another protocol than its channel", () => {
-  test("is waited for once: other rules that need it fail at once with the first reason, and the rest still run", async () => {
+  test("is waited for once: other rules that need it fail at once with the first reason, the rest run", async () => {
     const options = {
       ...contractOf(createPostbox()),
       platform: { can: abilities, open: async () => ({ ...(await openPostbox()), write: async () => {} }) },

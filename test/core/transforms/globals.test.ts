@@ -124,7 +124,7 @@ test("an unavailable Node module is rejected with a hint on how to get it", asyn
   });
 });
 
-test("with the network on, a module that patches built-in prototypes fails alone; its thread serves the next call", async () => {
+test("with the network on, a module that patches built-in prototypes fails alone; its thread goes on", async () => {
   shop.settings = { ...shop.settings, network: true };
   const patches = {
     toJSON: "Object.prototype.toJSON = () => null",

@@ -115,7 +115,7 @@ describe("a call that exceeds a limit", () => {
   });
 });
 
-test("a call that ends its thread fails alone, without a retry; calls that waited there run once more elsewhere", async () => {
+test("a call that ends its thread fails alone, without a retry; calls waiting there run elsewhere once", async () => {
   const own = openWorkshop(
     {
       // One operation of the engine, which does not come to its own check of the time.

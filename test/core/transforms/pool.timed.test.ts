@@ -43,7 +43,7 @@ function openEcho(): () => Promise<unknown> {
   };
 }
 
-test("four endless loops delay other modules' calls by at most 100 ms at p99, and calls of the same module by 3 s", async () => {
+test("four endless loops delay other modules' calls by at most 100 ms at p99, calls of the same by 3 s", async () => {
   const shop = open();
   await shop.run("good.mjs", { n: 0 });
   const echo = openEcho();

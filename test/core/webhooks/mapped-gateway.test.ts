@@ -59,7 +59,7 @@ const until = async (holds: () => Promise<boolean>) => {
 const log = () => readFileSync(join(host.directory, "state", "logs", "gateway.log"), "utf8");
 
 describe("mappings in a running gateway", () => {
-  test("a transform from the transforms directory decides the result; a failing one affects only its own request", async () => {
+  test("a transform from the transforms directory decides the result; a failing one fails its request", async () => {
     const files = {
       "door.ts":
         "export default ({ payload }: { payload: { open: boolean } }) => (payload.open ? { message: 'The " +
@@ -95,7 +95,7 @@ describe("mappings in a running gateway", () => {
     expect((await post("door", {})).status).toBe(202);
   });
 
-  test("a changed mapping with a missing transform stays as it was; a reload adopts it once the file exists", async () => {
+  test("a changed mapping with a missing transform stays as it was; a reload adopts it once it exists", async () => {
     const at = (path: string, module: string) => ({ match: { path }, deliver: false, transform: { module } });
     const files = { "old.ts": "export default () => ({ message: 'old' });" };
     await start({ mappings: [at("door", "old.ts")] }, files, [/sections with an error were rejected/]);

@@ -32,7 +32,7 @@ const body = () => last()?.event.body as unknown as Body;
 const code = ({ status, json }: Answer) => [status, json.code];
 
 describe("choosing a mapping", () => {
-  test("the first matching mapping owns the request, even if it fails; a request without a match gets 404", async () => {
+  test("the first matching mapping owns the request, even if it fails; a request without one gets 404", async () => {
     await start([
       at("a", { id: "first", match: { path: "a", source: "x" }, messageTemplate: "{{ nothing }}" }),
       at("a", { id: "second" }),
@@ -43,7 +43,7 @@ describe("choosing a mapping", () => {
     expect(code(await hooks.post("b", { text: "hello" }))).toEqual([404, "not_found"]);
   });
 
-  test("leading and trailing slashes are ignored; a mapping without match takes every name except the endpoints", async () => {
+  test("leading and trailing slashes are ignored; a mapping without match takes all names but endpoints", async () => {
     await start([at("a"), { id: "rest", messageTemplate: "{{ path }}" }]);
     for (const path of ["a", "a/", "/a"]) expect((await hooks.post(path, { text: "x" })).status, path).toBe(202);
     expect(body().mapping).toBe("a");
@@ -53,7 +53,7 @@ describe("choosing a mapping", () => {
       expect((await hooks.post(path, {})).status, path).toBeGreaterThanOrEqual(404);
   });
 
-  test("the mapping sets the body type: another type gets 415, and mappings of one path can accept different ones", async () => {
+  test("the mapping sets the body type: others get 415; mappings of one path can accept different ones", async () => {
     await start([
       at("form", { body: "form" }),
       at("both", { body: "text", messageTemplate: "{{ payload }}" }),
@@ -390,7 +390,7 @@ describe("forEach", () => {
     });
   });
 
-  test("an empty list gets 204 and is recorded; 200 elements are accepted, 201 get 413; a non-list gets 400", async () => {
+  test("an empty list gets 204 and is recorded; 200 elements are accepted, 201 get 413, a non-list 400", async () => {
     await start([each]);
     expect((await hooks.post("a", messages())).status).toBe(204);
     expect(last()?.settled).toMatchObject({ outcome: "silent", reason: "nothing_to_do" });

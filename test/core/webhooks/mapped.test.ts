@@ -47,7 +47,7 @@ describe("a mapping with a template", () => {
     expect(lastOf(host)?.text).toContain("external-content");
   });
 
-  test("with deliverOnly, sends the message without an engine or a summary and shows the values literally", async () => {
+  test("with deliverOnly, sends the message without an engine or a summary; shows the values literally", async () => {
     const host = await start({
       mappings: [
         {
@@ -148,7 +148,7 @@ describe("a mapping with a template", () => {
     ]);
   });
 
-  test("with the action wake and a trusted source, reaches the agent without a wrapper and without imitated marks", async () => {
+  test("with the action wake and a trusted source, reaches the agent without a wrapper or imitated marks", async () => {
     const host = await start({
       mappings: [
         {

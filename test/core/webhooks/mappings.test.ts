@@ -324,7 +324,7 @@ describe("presets", () => {
     expect(told(table)).toEqual([]);
   });
 
-  test("are replaced silently by a user's mapping of the same path; a mapping that takes every request is reported", () => {
+  test("are replaced silently by a user's mapping of the same path; one that takes all is reported", () => {
     expect(told(compile({ presets: ["uptime"], mappings: [at("uptime")] }))).toEqual([]);
     expect(told(compile({ presets: ["uptime"], mappings: [{ messageTemplate: "x" }] }))).toEqual([
       "warning hooks.presets[0] the preset uptime: is never reached: hooks.mappings[0] takes every request " +

@@ -41,7 +41,7 @@ describe("wake", () => {
 });
 
 describe("agent", () => {
-  test("by default, the run has its own session, replies to the last recipient, and starts a heartbeat at once", async () => {
+  test("by default, the run has its own session, replies to the last recipient and runs a heartbeat", async () => {
     await agent({});
     expect(lastRequest()).toEqual({
       name: "Hook",

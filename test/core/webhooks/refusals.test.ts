@@ -45,7 +45,7 @@ test("a request that no mapping accepts records which condition of match failed"
   ]);
 });
 
-test("a wrong secret names the setting of its path instead of the hook token, which that path does not accept", async () => {
+test("a wrong secret names the setting of its path, not the hook token, which that path does not accept", async () => {
   const own = { match: { path: "ci" }, token: "a-token-of-the-build-server", messageTemplate: "x" };
   const signed = {
     match: { path: "gh" },

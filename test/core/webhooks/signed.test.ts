@@ -245,7 +245,7 @@ describe("failed signatures", () => {
 });
 
 describe("signed bodies and challenges", () => {
-  test("Slack commands are parsed as forms and events as JSON; a URL challenge is answered and runs nothing", async () => {
+  test("Slack commands are parsed as forms, events as JSON; a URL challenge is answered and runs nothing", async () => {
     const slack = senderOf("slack");
     await start([mappingOf(slack, "slack", { messageTemplate: "{{command}}{{event.text}}" })]);
     const command = slack.send({ at, body: "command=%2Fdeploy&text=now" });
@@ -338,7 +338,7 @@ describe("a running gateway", () => {
     },
   });
 
-  test("runs a delivery once when it is replayed at once and after a restart, and returns the first response", async () => {
+  test("runs a delivery once if replayed at once and after a restart, and returns the first response", async () => {
     turns.length = 0;
     const host = await open();
     const sent = github.send({ at });

@@ -56,7 +56,7 @@ describe("an answer", () => {
     expect(events.at(-1)).toEqual({ type: "done" });
   });
 
-  test("is requested with the instructions, the transcript and the model's own name, and without an empty key", async () => {
+  test("is requested with the instructions, the transcript and the model's own name, and no empty key", async () => {
     const messages = [
       { role: "system", text: "the door opened" },
       { role: "user", text: "one" },

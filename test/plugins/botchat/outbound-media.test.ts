@@ -155,7 +155,7 @@ describe("the type in which a file is sent", () => {
 });
 
 describe("albums", () => {
-  test("adjacent files of one class form an album with the caption below the first, and all ids are returned", async () => {
+  test("adjacent files of one class form an album, the caption below the first; all ids are returned", async () => {
     const media = [file("1.png", "image/png"), file("2.mp4", "video/mp4"), file("3.png", "image/png")];
     const [receipt] = await send("**our** garden", { media });
     expect(receipt?.messageIds).toHaveLength(3);
@@ -168,7 +168,7 @@ describe("albums", () => {
     expect(methods()).toEqual(["sendMediaGroup"]);
   });
 
-  test("audio and documents are grouped separately, other types stay single, and an album has at most ten items", () => {
+  test("audio and documents are grouped separately, other types stay single; an album has at most ten", () => {
     const photo = file("1.png", "image/png");
     const sound = file("1.mp3", "audio/mpeg");
     const paper = file("1.pdf", "application/pdf");

@@ -99,7 +99,7 @@ describe.concurrent("commit before confirm", () => {
     await until(() => account.received.length === 2, "both parts");
   });
 
-  test("a batch stays on the platform while the gateway is full; an account that closes meanwhile accepts nothing", async () => {
+  test("a batch stays on the platform while the gateway is full; a closing account accepts nothing", async () => {
     const { platform, account, connection } = await start();
     const asked: (() => void)[] = [];
     account.onRoom = () => new Promise((resolve) => void asked.push(resolve));

@@ -81,7 +81,7 @@ describe("registering the webhook", () => {
     expect(callsOf(platform, "setWebhook").length).toBeGreaterThan(1);
   });
 
-  test("is retried when the platform rejects the address, and the status blames the address instead of the network", async () => {
+  test("is retried when the platform rejects the address; the status blames the address, not the network", async () => {
     const description = "Bad Request: bad webhook: Failed to resolve host: Name or service not known";
     const { account } = await refused({ method: "setWebhook", times: 2, kind: "refuse", status: 400, description });
     await until(() => account.statuses.at(-1)?.state === "connected", "the registration");

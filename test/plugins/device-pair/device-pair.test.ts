@@ -169,7 +169,7 @@ describe("a setup code", () => {
   });
 });
 
-test("a device approved on the command line can fetch its token for the time that the gateway's options set", async () => {
+test("a device approved on the command line can fetch its token for the time that the options set", async () => {
   const room = await openRoom({ plugin: { requestTtlSeconds: 86_400 } });
   const { body } = await room.ask(await room.code());
   const store = await openSqliteStore({ directory: room.gateway.stateDirectory, now: Date.now });
@@ -293,7 +293,7 @@ test("the pairing page loads nothing external, and its policy allows only its ow
   expect(text).not.toMatch(/https?:/);
 });
 
-test("the pairing page asks, waits for approval and shows the token, even behind a proxy with a path prefix", async () => {
+test("the pairing page asks, waits for approval and shows the token, also behind a proxy with a prefix", async () => {
   const room = await openRoom();
   const { url } = room.gateway;
   const html = await (await fetch(`${url}/devices/pair`)).text();
@@ -337,7 +337,7 @@ test("the pairing page asks, waits for approval and shows the token, even behind
   expect(button.disabled).toBe(false);
 });
 
-test("simultaneous setup codes are all counted before the first is compared, even with a slow remote store", async () => {
+test("simultaneous setup codes are all counted before one is compared, even with a slow remote store", async () => {
   let compared = 0;
   const ask = async (): Promise<Asked> => {
     compared += 1;

@@ -138,7 +138,7 @@ describe.concurrent("a nick in use, on a server that allows only short ones,", (
   });
 });
 
-test.concurrent("a bot with SASL retries when services are not back yet, and never joins without signing in", async () => {
+test.concurrent("a bot with SASL retries when services are not back yet, and joins only when signed in", async () => {
   const server = await serve();
   const { state } = await open(server, { saslPassword: "correct horse" });
   await connected(state);
@@ -155,7 +155,7 @@ test.concurrent("a bot with SASL retries when services are not back yet, and nev
   });
 });
 
-test.concurrent("a channel with a key is joined with it in any spelling of its name, and other channels without one", async () => {
+test.concurrent("a channel with a key is joined with it in any spelling of its name, others without", async () => {
   const server = await serve();
   const { state } = await open(server, {
     channels: ["#bread", "#open", "#cake"],
@@ -166,7 +166,7 @@ test.concurrent("a channel with a key is joined with it in any spelling of its n
   await expect.poll(joins).toEqual(["JOIN #bread crust", "JOIN #open", "JOIN #cake cr=am"]);
 });
 
-test.concurrent("the bot rejoins a channel that it was removed from, and the operator learns who removed it", async () => {
+test.concurrent("the bot rejoins a channel that it was removed from; the operator learns who removed it", async () => {
   const server = await serve();
   const { state } = await open(server, { channels: ["#Room"] });
   await connected(state);
@@ -252,7 +252,7 @@ describe.concurrent("the identity of a sender", () => {
   });
 });
 
-test.concurrent("a dropped message counts as not sent; it is retried after a rate limit, but not if its recipient must consent", async () => {
+test.concurrent("a dropped message is not sent; a rate limit is retried, a missing consent is not", async () => {
   const server = await serve();
   const { state, ends } = await open(server, { retry: { minDelayMs: 10, maxDelayMs: 50 } });
   await connected(state);

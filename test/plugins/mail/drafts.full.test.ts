@@ -45,7 +45,7 @@ const servers: readonly { readonly name: string; readonly start: () => Promise<M
 describe.concurrent.each(servers)("a draft on $name", ({ start }) => {
   const test = testWithReader(start, { answer });
 
-  test("is a reply to the sender only, in the thread, with the quoted mail and the draft flag; the inbox is unchanged", async ({
+  test("is a reply to the sender only, in the thread, with quote and draft flag; the inbox is unchanged", async ({
     server,
     reader,
   }) => {

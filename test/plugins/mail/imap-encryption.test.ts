@@ -54,7 +54,7 @@ describe("a mail server with its own certificate", () => {
     expect(server.count("STARTTLS")).toBe(1);
   });
 
-  test("is accepted under any name if its fingerprint is pinned, with TLS from the start and with STARTTLS", async () => {
+  test("is accepted under any name if its fingerprint is pinned, with TLS from the start and STARTTLS", async () => {
     await startTls(nameless);
     await isRead({ fingerprint256: nameless.fingerprint256 });
     await reader.close();

@@ -31,7 +31,7 @@ describe("a mailbox on a faulty server", () => {
   });
 
   // All others wait while this one does, which waits longest.
-  test.concurrent("is read over a new connection if a command gets no response or a mail claims more length than it has", async ({
+  test.concurrent("is read over a new connection if a command gets no response or a mail's length is wrong", async ({
     onTestFinished,
   }) => {
     const faults: readonly Fault[] = [

@@ -86,7 +86,7 @@ test("10,000 simultaneous mails wait for their hour, are fetched only by number,
   expect(after.heapMb - idle.heapMb).toBeLessThan(40);
 }, 120_000);
 
-test("after a downtime with 10,000 mails, only the newest run; the others are skipped at once, in little memory", async ({
+test("after a downtime with 10,000 mails, only the newest run; others are skipped, in little memory", async ({
   resume,
 }) => {
   const gateway = await resume({}, 2 * hourMs);
@@ -124,7 +124,7 @@ test("a server that keeps cutting the connection is read over one connection at 
 
 // Both wait for polls. The mailbox at rest changes nothing in the memory of the other one, which is that of a process
 // of its own.
-test.concurrent("10,000 mails after a downtime are read hour by hour, each once and in order, in little memory", async ({
+test.concurrent("10,000 mails after a downtime are read hour by hour, once each, in order, in little memory", async ({
   resume,
 }) => {
   const maxPerHour = readAfterDowntime / 3;

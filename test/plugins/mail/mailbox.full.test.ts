@@ -307,7 +307,7 @@ async function expectReasons({ stateDirectory }: TestGateway["gateway"], codes: 
   }
 }
 
-test.concurrent("reading that starts in the past covers every folder, even if maxPerHour pauses it in the first one", async ({
+test.concurrent("reading that starts in the past covers every folder, even if maxPerHour pauses the first", async ({
   server,
   reader,
 }) => {

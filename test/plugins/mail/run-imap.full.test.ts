@@ -127,7 +127,7 @@ test("without a gateway, status shows the configuration and run reports what is 
   expect((await run(["webhooks", "imap", "run", "--account", "eva"], { home })).code).toBe(1);
 });
 
-test("the lease of a killed process ends after 30 s; a new gateway takes over that of a dead gateway at once", async () => {
+test("the lease of a killed process ends after 30 s; a new gateway takes over a dead one's at once", async () => {
   const directory = temporaryDirectory();
   let time = 1_000_000;
   const now = () => time;

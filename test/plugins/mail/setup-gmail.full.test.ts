@@ -212,7 +212,7 @@ test.concurrent("teardown removes what setup created, leaves what existed before
   expect([again.code, otherThan("kept", again)]).toEqual([0, []]);
 });
 
-test.concurrent("teardown reports what Google refuses, does the rest, and revokes the permission the next time", async ({
+test.concurrent("teardown reports what Google refuses, does the rest, revokes the permission the next time", async ({
   room,
 }) => {
   const { consent, mailbox, gmail, names, google } = room;

@@ -135,7 +135,7 @@ describe.skipIf(!hasDovecot)("webhooks imap setup", () => {
     expect(existsSync(join(home, "hook-token"))).toBe(false);
   });
 
-  test("takes the password from a variable or file; neither it nor a mail text appears in output or configuration", async () => {
+  test("takes the password from a variable or file; neither it nor a mail's text appears in any output", async () => {
     const all = await Promise.all([
       imap("setup", ...mailboxOptions(), "--password-env", "MAIL_PASSWORD", "--json"),
       imap("setup", ...withPassword(), "--dry-run"),
@@ -262,7 +262,7 @@ test("a mailbox with OAuth is checked with an access token, and a replaced refre
   });
 });
 
-test("without --account, the name is the local part of the address, and a configured mailbox is found by its user", async () => {
+test("without --account, the name is the local part of the address; a mailbox is found by its user", async () => {
   const setup = (...more: readonly string[]) =>
     run(["webhooks", "imap", "setup", "--host", "127.0.0.1", "--password-env", "MAIL_PASSWORD", ...more, "--json"], {
       home,
@@ -290,7 +290,7 @@ test("without --account, the name is the local part of the address, and a config
   expect(await setup()).toMatchObject({ code: 2, out: expect.stringContaining("--user is missing") });
 });
 
-test("a known provider needs no host and names its requirements; Outlook refuses passwords, with a remedy", async () => {
+test("a known provider needs no host and names its needs; Outlook refuses passwords, with a remedy", async () => {
   const gmail = await imap("setup", "--user", "ada@googlemail.com");
   expect(gmail).toMatchObject({ code: 2, err: expect.stringContaining("Google requires an app password") });
   const outlook = await imap("setup", "--user", "ada@hotmail.com", "--password-env", "MAIL_PASSWORD");

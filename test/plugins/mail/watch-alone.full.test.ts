@@ -24,7 +24,7 @@ async function startRun(room: Room, directory: string, atEnd: AtEnd) {
   return watching;
 }
 
-test.concurrent("while run reads the mailbox, the gateway waits with a reason, and takes over seconds after run ends", async ({
+test.concurrent("while run reads the mailbox, the gateway waits with a reason; it takes over after run ends", async ({
   room,
   onTestFinished,
 }) => {
@@ -42,7 +42,7 @@ test.concurrent("while run reads the mailbox, the gateway waits with a reason, a
   await room.arrived(1);
 });
 
-test.concurrent("the gateway takes over from a killed process when its lease ends, without notifying the owner", async ({
+test.concurrent("the gateway takes over from a killed process when its lease ends; the owner gets no notice", async ({
   room,
   onTestFinished,
 }) => {

@@ -13,7 +13,7 @@ interface Views {
   readonly servers: readonly { readonly state: string; readonly reason: string; readonly fix: string }[];
 }
 
-test("tools over HTTP work with the configured key beside those of a program, and a lost session is reopened", async () => {
+test("tools over HTTP work with the configured key beside those of a program; lost sessions reopen", async () => {
   const server = await serveHttp();
   const room = await openRoom({ web: keyed(server.url), files: program() }, { environment });
   expect(await room.ask("names")).toMatch(/^send attach buttons files__echo .* web__echo web__get-env /);

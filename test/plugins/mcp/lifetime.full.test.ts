@@ -13,7 +13,7 @@ import { failureOf, notes, openRoom, program, runs, until } from "./room.ts";
 
 const pidsOf = (lines: readonly string[]) => lines.map((line) => Number(line.split(" ")[1])).filter((pid) => pid > 0);
 
-test("a program that ignores closed input and SIGTERM still ends with the gateway, with its child processes", async () => {
+test("a program that ignores closed input and SIGTERM still ends with the gateway, and its children", async () => {
   const noted = notes();
   const room = await openRoom({ files: program(["stubborn"], { env: noted.env }) });
   await room.ask("names");

@@ -26,7 +26,7 @@ test("tools of two servers have a server prefix and a fixed order, and results n
   });
 });
 
-test("10,000 invalid messages before the answer do not prevent reading it, and the log contains few lines", async () => {
+test("10,000 invalid messages before the answer do not prevent reading it; the log has few lines", async () => {
   const room = await openRoom({ files: program(["junk"]) });
   expect(textOf(await room.ask('files__echo {"message":"hi"}'))).toBe("Echo: hi");
   expect(textOf(await room.ask('files__echo {"message":"again"}'))).toBe("Echo: again");
@@ -34,7 +34,7 @@ test("10,000 invalid messages before the answer do not prevent reading it, and t
   expect(log.split("\n").filter((line) => /"null|not json/.test(line)).length).toBeLessThan(50);
 });
 
-test("a server gets its configured environment variables, and from the gateway only where programs are found", async () => {
+test("a server gets its configured environment variables, and from the gateway only the program path", async () => {
   process.env.FAKE_SECRET_OF_THE_GATEWAY = "model-key";
   const room = await openRoom(
     { files: program([], { env: { TOKEN: { env: "FILES_TOKEN" } } }) },
@@ -146,7 +146,7 @@ test("a server that exits five times stays stopped until it is restarted", async
   expect(await room.route("POST", "restart", { name: "other" })).toMatchObject({ ok: false, code: "mcp_unknown" });
 });
 
-test("a changed tool definition is detected on notification and needs an owner's approval, also after a restart", async () => {
+test("a changed tool definition is detected on notification and needs approval, also after a restart", async () => {
   const noted = notes();
   const description = join(temporaryDirectory(), "description");
   writeFileSync(description, "Says it again.");
@@ -183,7 +183,7 @@ test("a changed tool definition is detected on notification and needs an owner's
   expect(await echo()).toMatchObject({ asks: false, changed: false });
 });
 
-test("processes started by a server end with the gateway, and a server ends when its configuration is removed", async () => {
+test("processes started by a server end with the gateway; a server ends if its configuration is removed", async () => {
   const noted = notes();
   const room = await openRoom({ files: program(["grandchild"], { env: noted.env }) });
   await room.ask("names");

@@ -246,7 +246,7 @@ describe("editing and deleting", () => {
 });
 
 describe("reactions, button presses, commands and members", () => {
-  test("only the platform's own emoji are reactions, one per message, with or without a variation selector", async () => {
+  test("only the platform's own emoji are reactions, one per message, with or without a variation mark", async () => {
     const react = (...emoji: string[]) =>
       home.call("setMessageReaction", {
         chat_id: ada,

@@ -25,7 +25,7 @@ test.concurrent("nodes that start together on a new database create the schema o
   expect(await stores[0]?.stats()).toMatchObject({ waiting: 5 });
 });
 
-test.concurrent("a schema of a newer version, another program or with other tables is rejected and unchanged", async () => {
+test.concurrent("a schema of a newer version, another program or with other tables is rejected unchanged", async () => {
   const url = server.newUrl();
   await open(url);
   await server.query(url, "UPDATE $schema.about SET version = 99, oldest = 99");
@@ -74,7 +74,7 @@ test.concurrent("an unreachable address is rejected without revealing its passwo
   }
 });
 
-test.concurrent("while the database is down, nothing is accepted and the reason is known; afterwards work resumes", async () => {
+test.concurrent("while the database is down, nothing is accepted, with a known reason; then work resumes", async () => {
   const own = await openOwnPostgres();
   const store = await open(own.newUrl());
   await store.begin(start);
@@ -96,7 +96,7 @@ test.concurrent("while the database is down, nothing is accepted and the reason 
   }
 });
 
-test.concurrent("U+0000 is preserved in bodies and messages, and replaced in names and messages of a moved chat", async () => {
+test.concurrent("U+0000 is preserved in bodies and messages, replaced in names and texts of a moved chat", async () => {
   const store = await open(server.newUrl());
   await store.begin(start);
   const text = "a\u0000b";

@@ -77,7 +77,7 @@ function startNodes(url: string, port: number): Nodes {
   };
 }
 
-test("kills, stops longer than a lease and server crashes lose and repeat nothing, and each lane keeps its order", async () => {
+test("kills, stops longer than a lease and server crashes lose and repeat nothing; lanes keep order", async () => {
   const url = `${server.newUrl()}&lease=${leaseMs / 1_000}`;
   const sent: Sent[] = [];
   const platform = await openPlatform(sent);

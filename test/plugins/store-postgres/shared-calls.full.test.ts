@@ -73,7 +73,7 @@ test("a value that the database cannot read fails only its own call", async () =
   expect(await settledIn(store)).toBe(2);
 });
 
-test("replies stored together stay in order with their transcript; a unit that is not running is rejected", async () => {
+test("replies stored together stay in order with their transcript; one of an idle unit is rejected", async () => {
   const { store, ids } = await openRunning(10);
   await store.handBack("u3", { due: start + 60_000 });
   const address = { channel: "chat", account: "default", chat: "5" };

@@ -103,7 +103,7 @@ test("an incompatible migration is rejected without changes while an older node 
   });
 });
 
-test("a node that slept through an incompatible migration exits with a message when it wakes, and writes nothing", async () => {
+test("a node that slept through an incompatible migration exits with a message and writes nothing", async () => {
   const url = server.newUrl();
   const store = await open(url, "one");
   const { fence } = await store.begin(start);

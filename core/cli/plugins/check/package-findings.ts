@@ -21,7 +21,8 @@ export function rangeFindings({ file, manifest }: PluginPackage): readonly Findi
   const range = manifest.peerDependencies?.[product.packageName];
   const version = packageVersion();
   if (range === undefined || satisfies(version, range)) return [];
-  const message = `The package requires ${product.packageName} ${range}, but this is ${version}, so its code was not run`;
+  const required = `${product.packageName} ${range}`;
+  const message = `The package requires ${required}, but this is ${version}, so its code was not run`;
   return [finding("host-range", message, placeOfText(new RegExp(`"${product.packageName}"`), file))];
 }
 

@@ -26,7 +26,7 @@ test("configured prices come first, a model's before its provider's, and cached 
   expect(prices.of("own/small", tokens)).toEqual({ usd: 0, source: "config" });
 });
 
-test("the price list is loaded on demand; a model in neither place or behind a custom server has no price", async () => {
+test("the price list is loaded on demand; a model in neither place or on a custom server has no price", async () => {
   const unknown = { usd: null, source: null };
   expect(prices.of("vendor/gpt-4o-mini", tokens)).toEqual(unknown);
   await prices.load();

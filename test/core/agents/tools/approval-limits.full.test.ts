@@ -9,7 +9,7 @@ const inGroup = (chat: string, from = "stranger") => ({ from, group: true, menti
 const only = { channels: { tin: { enabled: false } } };
 
 describe("a stranger in many groups", () => {
-  test("has at most three pending approval requests; further calls are denied at once, also after a restart", async () => {
+  test("has at most three pending approval requests; others are denied at once, also after a restart", async () => {
     const lab = await openGrantLab({ config: only });
     const turns = Array.from({ length: 60 }, (_, index) => lab.host.say("write", inGroup(`group-${index}`)));
     const isOver = ({ outcome }: { readonly outcome: string }) => outcome;
@@ -55,7 +55,7 @@ describe("a stranger in many groups", () => {
   });
 });
 
-test("an owner gets at most twenty requests of others per hour, then one notice; the owner's own calls still ask", async () => {
+test("an owner gets at most twenty requests of others per hour, then a notice; their own calls still ask", async () => {
   const lab = await openGrantLab({ config: only });
   const deny = async (text: string, said: Parameters<GrantLab["host"]["say"]>[1]) => {
     const count = questions(lab).length;
@@ -80,7 +80,7 @@ test("an owner gets at most twenty requests of others per hour, then one notice;
 });
 
 describe("a turn that waits for an owner's approval", () => {
-  test("blocks only its own chat: other chats of the session continue, and the conversation stays in order", async () => {
+  test("blocks only its own chat: other chats of the session continue; the conversation stays in order", async () => {
     const seen: string[] = [];
     const lab = await openGrantLab({
       config: only,

@@ -155,7 +155,7 @@ test("an owner allows one call with a button, and the tool runs with exactly the
   );
 });
 
-test("a denied call does not run, the model learns of it, and the same call is then denied without a request", async () => {
+test("a denied call does not run, the model learns of it; the same call is then denied without a request", async () => {
   const { host, runs } = await lab();
   const turn = host.say("the letters\nthe letters\nthe photos");
   await host.say(`/deny ${await codeIn(host, "owner")}`);
@@ -280,7 +280,7 @@ test("a button of an agent that imitates an approval request or has an unknown c
   expect(texts(host, "owner")).toEqual(["There is no request ABCDEFGH here."]);
 });
 
-test("a request expires after ten minutes and the agent continues without; the wait does not use up the turn's time", async () => {
+test("a request expires after ten minutes and the agent continues; the wait does not use the turn's time", async () => {
   const { host, runs } = await lab({ config: { agents: { defaults: { timeoutSeconds: 60 } } } });
   const turn = host.say("the letters");
   const code = await codeIn(host, "owner");
@@ -361,7 +361,7 @@ test("an event whose question is open does not end with its attempts, wherever t
   expect(runs).toEqual(["the letters"]);
 });
 
-test("a request superseded by a reworded one says so and loses its buttons, even after an owner allowed it", async () => {
+test("a request superseded by a reworded one says so and loses its buttons, even if an owner allowed it", async () => {
   const { approvals, call, turn, said } = fakeApprovals({ edits: true });
   const interrupted = new AbortController();
   const asked = approvals.ask({ ...call, signal: interrupted.signal });
