@@ -296,7 +296,7 @@ export function heldAlone({ definition, options, fingerprint, signsInAs: id }: A
  * If a channel cannot determine the identity, the platform has to detect duplicates. Rejects if the worker of the
  * channel does not answer.
  */
-function signedInAs(definition: CalledChannel, options: Values): string | undefined | Promise<string | undefined> {
+async function signedInAs(definition: CalledChannel, options: Values): Promise<string | undefined> {
   try {
     return definition.signsInAs?.(options as never);
   } catch {

@@ -11,7 +11,7 @@ export interface AccessOptions extends AttemptsOptions {
   /** The previous gateway token, while it is still valid. */
   readonly previousGatewayToken?: () => string | undefined;
   /** Whether a token belongs to a paired device; absent: there are no devices. Must not throw. */
-  readonly deviceToken?: ((token: string) => boolean | Promise<boolean>) | undefined;
+  readonly deviceToken?: ((token: string) => Promise<boolean>) | undefined;
 }
 
 /**
@@ -65,8 +65,7 @@ export function createAccess(options: AccessOptions): Access {
       attempts.proved(request, device);
       return undefined;
     };
-    const known = options.deviceToken(token);
-    return typeof known === "boolean" ? judged(known) : known.then(judged);
+    return options.deviceToken(token).then(judged);
   };
   return {
     requireAccess,

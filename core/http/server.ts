@@ -27,7 +27,7 @@ export interface HttpServerOptions extends HealthDeps {
   readonly gatewayToken: () => string | undefined;
   /** The previous gateway token, while it is still valid. */
   readonly previousGatewayToken?: () => string | undefined;
-  readonly deviceToken?: (token: string) => boolean | Promise<boolean>;
+  readonly deviceToken?: (token: string) => Promise<boolean>;
   /** A monotonic clock, in milliseconds. A jump of the wall clock must neither end nor extend a lock. */
   readonly elapsed: () => number;
   /** Time limit for receiving a whole request including its body, in milliseconds. */

@@ -56,7 +56,7 @@ describe("documents", () => {
     expect(rows).toEqual(hookNames.map((name) => [name, hookDeadlines[name]]));
   });
 
-  test("the table of examples/authors/checks.md has one row per rule of `plugins check`, as the command prints it", () => {
+  test("the table of examples/authors/checks.md has a row per rule of `plugins check`, as printed", () => {
     const rows = [
       ...read("examples/authors/checks.md").matchAll(/^\| `([a-z-]+)` \| (\w+) \| (.+?) \| (.+?) \|$/gm),
     ].map(([, id, severity, summary, fix]) => [id, { severity, summary, fix }]);

@@ -8,7 +8,7 @@ import type { RouteDefinition } from "../../sdk/contract.ts";
 
 export interface ManagementDeps {
   /** Looks for work that another process put into the store. */
-  readonly poke: () => void | Promise<void>;
+  readonly poke: () => Promise<void>;
   /** What is running here: plugins, channels, addresses. Serialized as JSON; contains no secret. */
   readonly describe: () => unknown;
 }

@@ -44,7 +44,7 @@ function ask(
 const token = gatewayToken;
 const poke = { method: "POST", token } as const;
 const withPoke = (gateway: object = {}): Promise<TestServer> =>
-  startServer({ gateway }, (server) => registerManagement(server, { poke() {}, describe: () => ({}) }));
+  startServer({ gateway }, (server) => registerManagement(server, { async poke() {}, describe: () => ({}) }));
 
 test("an unconfigured host name is refused on every route before the token is checked", async () => {
   http = await withPoke();

@@ -50,7 +50,10 @@ describe("health", () => {
   test("metrics are Prometheus text, for the gateway token and for device tokens", async () => {
     const metrics = createMetrics();
     metrics.counter({ name: "events_total", help: "Events." }).add();
-    http = await startServer({ metrics: () => metrics.render(), deviceToken: (token) => token === "of-a-device" });
+    http = await startServer({
+      metrics: () => metrics.render(),
+      deviceToken: async (token) => token === "of-a-device",
+    });
     const refused = await get("/metrics");
     expect(refused).toMatchObject({ status: 401, json: { ok: false, code: "unauthorized" } });
     expect(refused.text).not.toContain("events_total");
@@ -67,7 +70,7 @@ describe("health", () => {
   });
 
   test("token guesses on these routes are counted as on all others", async () => {
-    http = await startServer({}, (server) => registerManagement(server, { poke() {}, describe: () => ({}) }));
+    http = await startServer({}, (server) => registerManagement(server, { async poke() {}, describe: () => ({}) }));
     const wrong = { authorization: "Bearer guessed" };
     const statuses: number[] = [];
     for (let count = 0; count < 11; count += 1) {
@@ -88,7 +91,7 @@ describe("management routes", () => {
   test("require the gateway token from every client", async () => {
     let pokes = 0;
     http = await startServer({}, (server) =>
-      registerManagement(server, { poke: () => void pokes++, describe: () => ({ plugins: [] }) }),
+      registerManagement(server, { poke: async () => void pokes++, describe: () => ({ plugins: [] }) }),
     );
     expect(await get("/gateway/poke", { method: "POST" })).toMatchObject({
       status: 401,
@@ -110,7 +113,7 @@ describe("management routes", () => {
 
 test("a request during a database outage is asked to retry later and is not logged as a gateway error", async () => {
   const away = () => Promise.reject(new HostError("database_away", { reason: "connect ECONNREFUSED 10.0.0.7:5432" }));
-  http = await startServer({}, (server) => registerManagement(server, { poke() {}, describe: away }));
+  http = await startServer({}, (server) => registerManagement(server, { async poke() {}, describe: away }));
   const answer = await get("/gateway/describe", { headers: bearer });
   expect(answer).toMatchObject({ status: 503, json: { ok: false, code: "unavailable" } });
   expect(answer.text).toContain("database is not available");
@@ -169,7 +172,7 @@ describe("plugin routes", () => {
         { method: "GET", path: "d", access: "device", handler },
         { method: "GET", path: "p", access: "public", handler },
       ],
-      { deviceToken: (token) => token === "device-1" },
+      { deviceToken: async (token) => token === "device-1" },
     );
     const status = async (path: string, authorization: string): Promise<number> =>
       (await get(`/plugins/demo/${path}`, { headers: { authorization } })).status;

@@ -55,7 +55,9 @@ export const rules = {
   "member-unknown": {
     severity: "error",
     summary: "Each member of the declaration is part of the contract.",
-    fix: "Remove the member, or correct its name. core/sdk/SURFACE.md of the package lists the members of each declaration.",
+    fix:
+      "Remove the member, or correct its name. core/sdk/SURFACE.md of the package lists the members of each " +
+      "declaration.",
   },
   "member-dead": {
     severity: "error",
