@@ -44,7 +44,11 @@ describe("a plugin's preset", () => {
       settings: Type.Object({ feed: Type.Optional(Type.String()) }),
     });
     const hooks = { presets: ["uptime"], uptime: { feed: "all" } };
-    await using host = await createTestHost({ plugins: [feed], config: { hooks }, allowErrors: [/were rejected|hooks\.uptime\.feed/] });
+    await using host = await createTestHost({
+      plugins: [feed],
+      config: { hooks },
+      allowErrors: [/were rejected|hooks\.uptime\.feed/],
+    });
     expect(await host.problems()).toEqual([]);
     await expect(host.configure({ hooks: { uptime: { feed: 7 } } })).rejects.toThrow("hooks.uptime.feed");
   });
