@@ -159,5 +159,5 @@ test("watching does not keep the process alive", async () => {
     `const { watchConfig } = await import(${JSON.stringify(module)}); ` +
     `watchConfig(${JSON.stringify(file)}, () => {}, { signal: new AbortController().signal, env: ` +
     "{} });";
-  await promisify(execFile)(process.execPath, ["--input-type=module", "-e", code], { timeout: 10_000 });
+  await promisify(execFile)(process.execPath, ["--input-type=module", "-e", code], { timeout: 50_000 });
 });
