@@ -28,14 +28,12 @@ test("of an object each unknown function is reported, with the name that it rese
 });
 
 test("a class may have functions of its own, but none that resembles one of the contract", async () => {
-  const postbox = createPostbox();
-  const of = (methods: object): Postbox => ({
-    ...postbox,
-    channel: {
-      ...postbox.channel,
-      open: (account) => Object.assign(Object.create(methods), postbox.channel.open(account)),
-    },
-  });
+  const { channel } = createPostbox();
+  if (channel === undefined) throw new Error("The postbox declares no channel.");
+  const of = (methods: object): Postbox =>
+    createPostbox(undefined, {
+      open: (account) => Object.assign(Object.create(methods), channel.open(account as never)),
+    });
   class Own {
     ask(): void {}
   }
