@@ -1,6 +1,7 @@
 /**
  * Tools that add to the reply of their own turn: files and buttons. They send nothing. What they add waits in the visit
- * until the turn has ended, so a turn that is stopped or run again leaves nothing behind.
+ * until the turn has ended, so a turn that is stopped or run again leaves nothing behind. Calls of one step run in
+ * parallel: what they add is in the order in which the model called, whichever ends first.
  */
 import type { OwnTool } from "../agents/index.ts";
 import type { LiveAccount } from "../channels/index.ts";
@@ -71,6 +72,14 @@ const buttonsTool: Omit<OwnTool, "run"> = {
   },
 };
 
+interface AttachCall {
+  readonly route: Route;
+  readonly visit: Visit;
+  readonly signal: AbortSignal;
+  /** The position of the call among those of the turn. */
+  readonly order: number;
+}
+
 interface Attaching {
   readonly media: OutboundMedia;
   readonly caption?: string;
@@ -107,14 +116,29 @@ function readAttach(args: Json): Attaching | ActionRefusal {
 
 const nothing: ReplyAdditions = { files: [] };
 
+type AttachedFile = ReplyAdditions["files"][number];
+
+function withFile({ files, refused, ...rest }: ReplyAdditions, file: AttachedFile): ReplyAdditions {
+  const isOutdated = refused !== undefined && refused.order < file.order;
+  return {
+    ...rest,
+    files: [...files, file].sort((one, other) => one.order - other.order),
+    ...(isOutdated ? {} : { refused }),
+  };
+}
+
+function withRefused(before: ReplyAdditions, refused: NonNullable<ReplyAdditions["refused"]>): ReplyAdditions {
+  const isOutdated = [before.refused, before.files.at(-1)].some(
+    (other) => other !== undefined && other.order > refused.order,
+  );
+  return isOutdated ? before : { ...before, refused };
+}
+
 export function createReplyTools({
   account,
   complete,
 }: ReplyToolsOptions): (inbound: Inbound, route: Route, visit: Visit) => readonly OwnTool[] {
-  async function attach(
-    args: Json,
-    { route, visit, signal }: { readonly route: Route; readonly visit: Visit; readonly signal: AbortSignal },
-  ) {
+  async function attach(args: Json, { route, visit, signal, order }: AttachCall) {
     const call = readAttach(args);
     if (isRefusal(call)) return call;
     const isFull = () => (visit.get(replyAdditions)?.files.length ?? 0) >= mostFiles;
@@ -126,16 +150,12 @@ export function createReplyTools({
     const [file] = reply.media;
     const [why] = refused;
     if (file === undefined || why !== undefined) {
-      visit.set(replyAdditions, { ...before, ...(why === undefined ? {} : { refused: why.note }) });
+      if (why !== undefined) visit.set(replyAdditions, withRefused(before, { order, note: why.note }));
       return refuse(why?.code ?? "media_refused", why?.reason ?? "The file cannot be sent.");
     }
-    // Calls of one step run at the same time.
+    // Other calls may have ended in the meantime.
     if (isFull()) return tooMany;
-    const { refused: _, ...rest } = before;
-    visit.set(replyAdditions, {
-      ...rest,
-      files: [...before.files, { media: file, caption: call.caption }],
-    });
+    visit.set(replyAdditions, withFile(before, { order, media: file, caption: call.caption }));
     const { fileName, mimeType, size } = file;
     return {
       ok: true,
@@ -156,12 +176,14 @@ export function createReplyTools({
     return rows.map((row: Json) => (Array.isArray(row) ? row.map(withValue) : row));
   }
 
-  function setButtons(args: Json, visit: Visit): Json {
+  function setButtons(args: Json, { visit, order }: { readonly visit: Visit; readonly order: number }): Json {
     const rows = typeof args === "object" && args !== null ? (args as { readonly rows?: Json }).rows : undefined;
     if (rows === undefined) return invalid("buttons needs rows.") as unknown as Json;
     const read = readButtons(withValues(rows), "rows");
     if ("refusal" in read) return read.refusal as unknown as Json;
-    visit.set(replyAdditions, { ...(visit.get(replyAdditions) ?? nothing), buttons: read.value });
+    const before = visit.get(replyAdditions) ?? nothing;
+    const isOutdated = before.buttons !== undefined && before.buttons.order > order;
+    if (!isOutdated) visit.set(replyAdditions, { ...before, buttons: { order, rows: read.value } });
     return { ok: true, note: "They will be shown below your reply." };
   }
 
@@ -173,13 +195,14 @@ export function createReplyTools({
     if (live.capabilities.media === true)
       tools.push({
         ...attachTool,
-        run: async (args, signal) => (await attach(args, { route, visit, signal })) as unknown as Json,
+        run: async (args, signal, { order }) =>
+          (await attach(args, { route, visit, signal, order })) as unknown as Json,
       });
     const gated: Gated = { live, pathOf: (keys) => keys.join("."), by: "agent" };
     const kind = chatKindOf(to, { by: "agent", inbound, route, key: "" }, live);
     const some = { action: "send", buttons: [[{ text: "x", value: "x" }]] } as const;
     if (checkButtons(some, gated, kind) === undefined)
-      tools.push({ ...buttonsTool, run: async (args) => setButtons(args, visit) });
+      tools.push({ ...buttonsTool, run: async (args, _signal, { order }) => setButtons(args, { visit, order }) });
     return tools;
   };
 }

@@ -60,7 +60,7 @@ export function createActionTools(options: {
           name,
           ...outline,
           // Two identical calls are two messages, but a call repeated after a crash is one.
-          async run(args, signal, key) {
+          async run(args, signal, { key }) {
             const result = await options.runner.run(name, args, { by: "agent", inbound, route, key }, signal);
             if (result.ok && name !== "sticker-search") visit.set(hasActed, true);
             return result as unknown as Json;

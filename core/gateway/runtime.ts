@@ -261,7 +261,19 @@ export function createRuntime(options: Omit<Base, "cleanup">, onBegin: (unit: Un
     botTurns,
     strangerIds,
   };
-  tapCore(hooks, { ...parts, log, gate, commands, commandIn, router, turns, placed, waitingEvents, explainSilence });
+  tapCore(hooks, {
+    ...parts,
+    log,
+    gate,
+    offered,
+    commands,
+    commandIn,
+    router,
+    turns,
+    placed,
+    waitingEvents,
+    explainSilence,
+  });
   const confirm = (url: string) => requestPublic(url);
   const ofModels = { standings, outages, refusedTools: offered.refused };
   const ofAgents = { owner, commands, turns, stops, running, ...ofModels, activation, router, spending, approvals };

@@ -27,7 +27,7 @@ export { connectionProblem } from "./connection.ts";
 export { type Asked, callAtOnce, callPlugin, lateAnswer, pluginDeadlines, pluginFault, unusable } from "./deadline.ts";
 export { registeredProblem } from "./declaration/members.ts";
 export { schemasOf } from "./declaration/schemas.ts";
-export { secretsIn } from "./declaration/section-secrets.ts";
+export { markedSecrets, secretsIn } from "./declaration/section-secrets.ts";
 export { checkDeclaration } from "./declare.ts";
 export type { PluginSource } from "./find.ts";
 export { findStore, type StorePlaces } from "./find-store.ts";

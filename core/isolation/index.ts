@@ -10,7 +10,7 @@ import { createProxyChannels } from "./proxy/channel.ts";
 import { createProxyEngines } from "./proxy/engine.ts";
 import { hostHandlers } from "./proxy/host-calls.ts";
 import { registerAll } from "./proxy/registrations.ts";
-import { createProxySection } from "./proxy/sections.ts";
+import { createProxySettings } from "./proxy/settings.ts";
 import { type Supervisor, startSupervisor } from "./supervisor.ts";
 
 export interface IsolationOptions {
@@ -82,9 +82,8 @@ async function openPlugin(source: PluginSource, { log, now, cacheDirectory, trus
     async setup(host, values) {
       parts.host = host;
       host.onClose(() => supervisor.close());
-      const own = createProxySection(host, section && defineSection(section), () =>
-        supervisor.tell("section", [own.facts()]),
-      );
+      const declared = { section: section && defineSection(section), presets: data.presets };
+      const own = createProxySettings(host, declared, () => supervisor.tell("settings", [own.facts()]));
       const registered = await supervisor.setUp(() => [values, own.facts()], {
         down: channels.down,
         async up() {

@@ -68,6 +68,7 @@ export function startThread({
   /** The call that used up the last of the memory may have used little of it. */
   let isFull = false;
   let isOver = false;
+  let ending: Promise<unknown> | undefined;
 
   function over(reason: string): void {
     if (isOver) return;
@@ -101,7 +102,9 @@ export function startThread({
     why ??= reason;
     // What waits for it must not wait for its last breath.
     over(reason);
-    await worker.terminate();
+    // Each `terminate` adds a listener, and a thread that sends many odd messages is ended for each.
+    ending ??= worker.terminate();
+    await ending;
   }
 
   return {

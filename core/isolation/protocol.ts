@@ -28,13 +28,24 @@ export interface AccountFacts {
   readonly commands: readonly { readonly name: string; readonly summary: string }[];
 }
 
-/** The section of the plugin, as the thread hands it to the plugin at once. */
-export interface SectionFacts {
-  readonly settings: unknown;
+/** What the configuration says of the plugin, as the thread hands it to the plugin at once. */
+export interface OwnFacts {
+  /** Absent if the plugin declares no section. */
+  readonly section?: SectionFacts;
+  /** By the ids of the presets that the plugin declares. */
+  readonly presets: Readonly<Record<string, SettingsFacts>>;
+}
+
+export interface SectionFacts extends SettingsFacts {
   /** By the ids of the agents. */
   readonly agents: Readonly<Record<string, readonly { readonly path: string; readonly settings: unknown }[]>>;
   readonly names: { readonly agents: readonly string[]; readonly channels: readonly string[] };
-  /** Each secret of the section as the file has it, and what it is. */
+}
+
+export interface SettingsFacts {
+  /** `undefined` where the plugin is to have none. */
+  readonly settings: unknown;
+  /** Each secret of the settings as the file has it, and what it is. */
   readonly secrets: readonly (readonly [
     written: unknown,
     resolved: { readonly text: string } | { readonly error: PackedError },

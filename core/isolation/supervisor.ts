@@ -10,7 +10,7 @@ import type { PluginLog } from "../sdk/contract.ts";
 import type { Declared, Registered } from "./declaration.ts";
 import type { Handlers } from "./peer.ts";
 import { type PluginThread, startThread, ThreadEnded } from "./plugin-thread.ts";
-import type { Facts, Pulse, SectionFacts, ThreadSettings } from "./protocol.ts";
+import type { Facts, OwnFacts, Pulse, ThreadSettings } from "./protocol.ts";
 
 /** The first wait before another start, and the longest; as those of a lost connection. */
 const firstWaitMs = 1_000;
@@ -24,7 +24,7 @@ export interface Follower {
 }
 
 /** What `setup` is handed: the options of the plugin and its section, as they are when a thread starts. */
-export type SetupFacts = () => readonly [options: unknown, section: SectionFacts | undefined];
+export type SetupFacts = () => readonly [options: unknown, own: OwnFacts];
 
 export interface Supervisor {
   /** The id of the plugin. */

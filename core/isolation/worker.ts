@@ -9,12 +9,12 @@ import { createIds } from "../state/ids.ts";
 import { noteCurrentCall } from "./current-call.ts";
 import { declaredOf, Uncrossable } from "./declaration.ts";
 import { asMessage, createPeer, type Handlers, type Peer } from "./peer.ts";
-import type { Facts, Pulse, SectionFacts, ThreadData } from "./protocol.ts";
+import type { Facts, OwnFacts, Pulse, ThreadData } from "./protocol.ts";
 import { createThreadAccounts } from "./thread/accounts.ts";
 import { channelHandlers } from "./thread/channels.ts";
 import { engineHandlers } from "./thread/engines.ts";
 import { createOwn, createThreadHost, registeredOf } from "./thread/host.ts";
-import { createThreadSection } from "./thread/sections.ts";
+import { createThreadSettings } from "./thread/settings.ts";
 import { toolHandlers } from "./thread/tools.ts";
 
 function serve(port: MessagePort, { source, cacheDirectory, callMemory }: ThreadData): void {
@@ -37,7 +37,7 @@ function serve(port: MessagePort, { source, cacheDirectory, callMemory }: Thread
       (one) => one.id === id,
       `channel ${id}`,
     );
-  const section = createThreadSection((error) =>
+  const settings = createThreadSettings((error) =>
     peer.tell("log", [null, "error", { error: reasonOf(error) }, "the plugin could not apply the configuration"]),
   );
   const accounts = createThreadAccounts({ peer: peerOf, newId, channel: channelOf });
@@ -55,14 +55,14 @@ function serve(port: MessagePort, { source, cacheDirectory, callMemory }: Thread
       definition = checkMembers(source.name, await loader.load(source));
       return declaredOf(definition);
     },
-    async setup([options, facts]: readonly [unknown, SectionFacts | undefined]) {
+    async setup([options, facts]: readonly [unknown, OwnFacts]) {
       if (definition === undefined) throw new Error("the plugin is not loaded");
       const { id } = definition;
-      section.follow(facts);
+      settings.follow(facts);
       const scope = createThreadHost({
         id,
-        sectionKey: definition.section?.key,
-        section,
+        declared: definition,
+        settings,
         own,
         peer,
         signal: stop.signal,
@@ -89,9 +89,8 @@ function serve(port: MessagePort, { source, cacheDirectory, callMemory }: Thread
       const { external, arrayBuffers } = process.memoryUsage();
       return { externalBytes: Math.max(external, arrayBuffers), watched: own.watched.map((report) => attempt(report)) };
     },
-    section: ([facts]: readonly [SectionFacts | undefined]) => section.follow(facts),
-    "section.check": ([settings, around]: readonly [unknown, never]) =>
-      definition?.section?.check?.(settings, around) ?? [],
+    settings: ([facts]: readonly [OwnFacts]) => settings.follow(facts),
+    "section.check": ([given, around]: readonly [unknown, never]) => definition?.section?.check?.(given, around) ?? [],
     command: ([index, call]: readonly [number, never]) => at(own.commands, index).run(call),
     async route([index, request]: readonly [number, RouteRequest]): Promise<RouteAnswer> {
       const { body } = request;

@@ -16,12 +16,12 @@ export function withAdditions(
   const added = files.flatMap(({ caption }) => caption ?? []);
   const media = [...reply.media, ...files.map((file) => file.media)];
   const isQuiet = media.length === 0 && silence(reply, inbound) !== null;
-  const note = refused === undefined || isQuiet ? [] : [refused];
+  const note = refused === undefined || isQuiet ? [] : [refused.note];
   const text = [reply.text.trimEnd(), ...added, ...note].filter((piece) => piece !== "").join("\n\n");
   return {
     ...reply,
     text: added.length + note.length === 0 ? reply.text : text,
     media,
-    buttons: buttons ?? reply.buttons,
+    buttons: buttons?.rows ?? reply.buttons,
   };
 }

@@ -30,7 +30,7 @@ export function createFinish(
     return ({ channel, account: id }) =>
       channel === source && id === received ? accounts.awayFor(by) : accounts.away(channel, id);
   }
-  const report = createReport({ log, hooks, agents: dependencies.agents, underWay: dependencies.underWay });
+  const report = createReport({ log, hooks, underWay: dependencies.underWay });
   const reportUnread = createUnreadLine(log);
   const apologize = createUndelivered({
     ...{ store, now },

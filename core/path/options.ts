@@ -2,16 +2,7 @@
 
 import type { Gate } from "../access/index.ts";
 import type { Accounts } from "../channels/index.ts";
-import type {
-  Address,
-  Inbound,
-  OutboundMedia,
-  RawEvent,
-  Reply,
-  Route,
-  TurnEvent,
-  TurnRecord,
-} from "../contract/index.ts";
+import type { Address, Inbound, OutboundMedia, RawEvent, Reply, Route, TurnEvent } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
 import type { Ending, SessionMessage, Store, Unit } from "../state/index.ts";
 import type { FormattingContext, Hooks, Visit } from "../stations/index.ts";
@@ -27,7 +18,19 @@ export type CompleteReply = (
   signal: AbortSignal,
 ) => Promise<{ readonly reply: Reply; readonly problems: readonly string[] } | null>;
 
-/** What the agents contribute besides their taps. */
+/**
+ * What the agents contribute besides their taps. A tap answers its station; these answer nothing that a station asks:
+ *
+ * - `completeMedia` changes the message between two stations.
+ * - `guardStream`, `waitForModel`, `refusalFor` and `keepGenerated` concern the stream of the turn, whichever plugin
+ *   has returned it.
+ * - `silence`, `completeReply` and `asSent` come after all formatting taps: they judge and complete what those have
+ *   made of the reply, may end the event, and are not part of the conversation. `asSent` applies to previews, too.
+ * - `transcript`, `markRead`, `tookQueued`, `followUps` and `keptReply` are written in the commit that ends the turn;
+ *   `settled` comes after it.
+ * - `ackReaction` and `onAckRefused` are signs of life in the chat, beside the path.
+ * - The others read settings or the store.
+ */
 export interface AgentSide {
   /** How many turns may run at once. */
   maxConcurrent(): number;
@@ -88,8 +91,6 @@ export interface AgentSide {
   readEarlierCalls(inbound: Inbound, visit: Visit): Promise<void>;
   /** Whether the turn of an event has asked a person who can still answer. */
   asksPerson(event: string): Promise<boolean>;
-  /** Called when the end of an event is written. */
-  ended(record: Pick<TurnRecord, "eventId" | "outcome">, visit: Visit): Promise<void> | undefined;
   /** Called when a turn is written with its transcript; requests to the store made here join the same commit. */
   markRead(inbound: Inbound, route: Route, visit: Visit): Promise<unknown> | undefined;
   /** Whether a turn took events from its session's queue. */

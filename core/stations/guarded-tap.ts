@@ -87,7 +87,6 @@ export function callbackOf(tap: Tap): (...args: never[]) => void {
   const own = tap.plugin === "core";
   switch (tap.hook) {
     case "settled":
-      return (first: unknown, done: Done) => runTap(tap, done, first);
     case "gating":
     case "routing":
       return (first: unknown, visit: Visit, done: Done) => runTap(tap, done, first, own ? visit : undefined);

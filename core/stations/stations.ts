@@ -77,7 +77,7 @@ type WithVisit<F> = F extends (...args: infer A) => infer R ? (...args: [...A, v
 
 /** The stations as the gateway's own taps see them, with the visit. Plugins do not receive it. */
 export type OwnHookTable = {
-  readonly [N in keyof HookTable]: N extends "delivery" | "settled" ? HookTable[N] : WithVisit<HookTable[N]>;
+  readonly [N in keyof HookTable]: N extends "delivery" ? HookTable[N] : WithVisit<HookTable[N]>;
 };
 
 /**
@@ -176,7 +176,7 @@ function createEngines() {
       "address",
       "signal",
     ]),
-    settled: new AsyncParallelHook<[TurnRecord]>(["record"]),
+    settled: new AsyncParallelHook<[TurnRecord, Visit]>(["record", "visit"]),
   } satisfies Record<HookName, unknown>);
 }
 
@@ -259,7 +259,7 @@ export function createHooks(options: { readonly onObserverError: (error: unknown
     formatting: (reply, context, visit) => met(visit).formatting.promise(reply, context, visit),
     delivery: (part, address, signal, visit) =>
       (visit === undefined ? current : met(visit)).delivery.promise(part, address, signal),
-    settled: (record, visit) => met(visit).settled.promise(record),
+    settled: (record, visit) => met(visit).settled.promise(record, visit),
     timed: times.call,
     lately: () => times.take(),
     taps: () =>

@@ -37,14 +37,19 @@ export const hasActed = carried<true>("hasActed");
 /** The models that the turn may ask, as `provider/model`; the engine's id if it needs none. */
 export const askedModels = carried<readonly string[]>("askedModels");
 
+/** One call that adds to the reply. `order`: its position among the calls of the turn, as the model made them. */
+interface Addition {
+  readonly order: number;
+}
+
 /** What tools have added to the reply of their turn. */
 export interface ReplyAdditions {
-  /** Checked and stored already. */
-  readonly files: readonly { readonly media: OutboundMedia; readonly caption?: string }[];
-  /** In place of those of the engine. */
-  readonly buttons?: Reply["buttons"];
-  /** What users read of a file that was refused, unless one was attached after it. */
-  readonly refused?: string;
+  /** Checked and stored already; in the order of their calls. */
+  readonly files: readonly (Addition & { readonly media: OutboundMedia; readonly caption?: string })[];
+  /** In place of those of the engine; of the last call. */
+  readonly buttons?: Addition & { readonly rows: NonNullable<Reply["buttons"]> };
+  /** What users read of the last file that was refused, unless one was attached by a later call. */
+  readonly refused?: Addition & { readonly note: string };
 }
 
 export const replyAdditions = carried<ReplyAdditions>("replyAdditions");
@@ -57,6 +62,8 @@ export interface ToolUse {
   readonly name: string;
   /** The plugin that offers the tool, or `core`. */
   readonly plugin: string;
+  /** Position among the calls of the turn, as the model made them; absent as `ms` is. */
+  readonly order?: number;
   /** Absent for a call that was made before an interruption. */
   readonly ms?: number;
   /** Why it was not done, or what an owner decided; absent if it was done. */
@@ -70,5 +77,5 @@ export interface ToolUse {
   readonly returned?: string;
 }
 
-/** The calls of tools so far, in the order in which they ended. */
+/** The calls of tools that have ended so far, in the order in which the model made them. */
 export const toolCalls = carried<readonly ToolUse[]>("toolCalls");

@@ -36,6 +36,7 @@ export class Thread {
   readonly #meter = createMeterMemory();
   #seen: { readonly turn: number; readonly at: number } | undefined;
   #failed = false;
+  #ending: Promise<unknown> | undefined;
 
   constructor({
     settings,
@@ -125,7 +126,12 @@ export class Thread {
     return this.#now() - this.#seen.at > current.leftMs + graceMs ? current : undefined;
   }
 
-  async end(): Promise<void> {
-    await this.#worker.terminate();
+  /**
+   * Ends the thread. On a busy machine that takes a while, and the thread is found to be late again meanwhile; each
+   * `terminate` would add a listener.
+   */
+  end(): Promise<unknown> {
+    this.#ending ??= this.#worker.terminate();
+    return this.#ending;
   }
 }

@@ -13,7 +13,7 @@ import { createSharedClock } from "./nodes/clock.ts";
 import { createLease } from "./nodes/lease.ts";
 import { createNodes } from "./nodes/nodes.ts";
 import { outboxReads, outboxWrites } from "./outbox.ts";
-import { applicationPrefix, openDatabase } from "./pool.ts";
+import { applicationPrefix, commandConnectMs, nodeConnectMs, openDatabase } from "./pool.ts";
 import { prune } from "./prune.ts";
 import { removalMethods } from "./removals.ts";
 import { reportMethods } from "./reports.ts";
@@ -24,7 +24,8 @@ import { inboxReads, inboxWrites } from "./work.ts";
 
 async function openStore({ url, now, owner, node }: StoreOpening): Promise<Store> {
   const applicationName = `${applicationPrefix}${node}`;
-  const database = openDatabase(url, applicationName);
+  const connectMs = owner ? nodeConnectMs : commandConnectMs;
+  const database = openDatabase(url, applicationName, { connectMs });
   const clock = createSharedClock(database);
   try {
     await migrate(database);
@@ -36,7 +37,7 @@ async function openStore({ url, now, owner, node }: StoreOpening): Promise<Store
     throw isCertificateError(cause) ? storeError("database_unusable", { reason: reasonOf(cause) }, { cause }) : error;
   }
   // A connection of its own, so that no other work delays a renewal.
-  const renewals = openDatabase(url, applicationName, 1);
+  const renewals = openDatabase(url, applicationName, { connections: 1 });
   const units = createRunningUnits(randomUUID);
   const nodes = createNodes(database, { node, now, clock, lease: () => lease });
   const lease = createLease(renewals, { node, running: units.ids, onWork: nodes.work, onLost: nodes.lost });

@@ -7,7 +7,10 @@ import { isAway, isDeadlock, isUncertain, translated } from "./failure.ts";
 export const maxConnections = 10;
 /** Longer than the time between two renewals of a lease. */
 const idleMs = 60_000;
-const connectMs = 3_000;
+/** A node asks again for a database that does not answer. */
+export const nodeConnectMs = 3_000;
+/** A command asks once. A database that is only slow must not look as if it were away. */
+export const commandConnectMs = 15_000;
 /** Longer than any statement should take. A server that stops responding is noticed after this time. */
 const answerMs = 10_000;
 /** The same for the reports of operators, which may read everything. */
@@ -69,7 +72,7 @@ export const applicationPrefix = "service-gateway ";
 const defaultLeaseSeconds = 30;
 
 /** Splits off what the address says about the store itself. */
-export function parseAddress(url: string, applicationName: string): Address {
+export function parseAddress(url: string, applicationName: string, connectMs = nodeConnectMs): Address {
   let address: URL;
   try {
     address = new URL(url);
@@ -112,8 +115,15 @@ const storable = (value: unknown): unknown => {
   return Array.isArray(value) ? value.map(storable) : value;
 };
 
-export function openDatabase(url: string, applicationName: string, connections = maxConnections): Database {
-  const { schema, leaseSeconds, connection, listening } = parseAddress(url, applicationName);
+export function openDatabase(
+  url: string,
+  applicationName: string,
+  {
+    connections = maxConnections,
+    connectMs = nodeConnectMs,
+  }: { readonly connections?: number; readonly connectMs?: number } = {},
+): Database {
+  const { schema, leaseSeconds, connection, listening } = parseAddress(url, applicationName, connectMs);
   const pool = new pg.Pool({ ...connection, types, max: connections, idleTimeoutMillis: idleMs });
   // A broken connection also rejects the statement that uses it, and without one the next call opens another
   // connection.

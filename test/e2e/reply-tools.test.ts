@@ -78,6 +78,23 @@ test.concurrent("workspace files and buttons become part of the reply, with capt
   ]);
 });
 
+test.concurrent("files of parallel calls are sent in the order of the calls, whichever is stored first", async () => {
+  const { model, attach, said, work } = await open();
+  // The first takes longest.
+  for (const [name, size] of [
+    ["a.bin", 16],
+    ["b.bin", 4],
+  ] as const)
+    writeFileSync(join(work, name), Buffer.alloc(size * 1_000_000, 7));
+  model.script(
+    attach({ path: "a.bin", caption: "First." }, { path: "b.bin" }, { path: "c.txt", caption: "Third." }),
+    say("Here."),
+  );
+  const [reply] = (await said("the files")).sent;
+  expect(reply?.media.map(({ fileName }) => fileName)).toEqual(["a.bin", "b.bin", "c.txt"]);
+  expect(reply?.text).toBe("Here.\n\nFirst.\n\nThird.");
+});
+
 test.concurrent("the file is captured at the time of the call, and the next turn starts without it", async () => {
   const { model, attach, said, work } = await open();
   model.script(attach({ path: "a.txt" }), async (exchange) => {

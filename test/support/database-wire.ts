@@ -16,6 +16,8 @@ export interface DatabaseWire {
    * none.
    */
   lose(every: number): void;
+  /** From now on, a new connection is answered only after this time. */
+  slow(ms: number): void;
   /** Breaks all connections now. New ones can be opened. */
   cut(): void;
   /** Keeps back all results until the returned function is called. */
@@ -35,6 +37,7 @@ export async function openDatabaseWire(url: string): Promise<DatabaseWire> {
   let lost = 0;
   let silent = false;
   let held = false;
+  let slowMs = 0;
   const wire = createServer((client) => {
     const database = connect(Number(port), hostname);
     let isReady = false;
@@ -46,6 +49,10 @@ export async function openDatabaseWire(url: string): Promise<DatabaseWire> {
       socket.on("error", () => {});
       socket.on("close", () => sockets.delete(socket));
       if (silent) socket.pause();
+    }
+    if (slowMs > 0) {
+      client.pause();
+      setTimeout(() => client.resume(), slowMs);
     }
     client.on("data", (chunk) => database.write(chunk));
     client.on("close", () => database.destroy());
@@ -75,6 +82,9 @@ export async function openDatabaseWire(url: string): Promise<DatabaseWire> {
       every = n;
     },
     cut,
+    slow(ms) {
+      slowMs = ms;
+    },
     hold() {
       held = true;
       for (const database of databases) database.pause();

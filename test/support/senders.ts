@@ -1,5 +1,12 @@
 /** Senders that sign as the platforms do: written from their documents, with nothing of what is tested. */
-import { createHmac, createPrivateKey, createPublicKey, type KeyObject, sign as signWithKey } from "node:crypto";
+import {
+  createHash,
+  createHmac,
+  createPrivateKey,
+  createPublicKey,
+  type KeyObject,
+  sign as signWithKey,
+} from "node:crypto";
 import type { SignatureSettings } from "../../core/webhooks/signature/schemes.ts";
 
 export interface SentHook {
@@ -285,6 +292,17 @@ export const senders: readonly Sender[] = [
       },
     }),
     { stamp: "header" },
+  ),
+  sender(
+    "jwt",
+    "x-fusionauth-signature-jwt",
+    ({ body, secret }) => {
+      const part = (members: object) => Buffer.from(JSON.stringify(members)).toString("base64url");
+      const digest = createHash("sha256").update(body, "utf8").digest("base64");
+      const signed = `${part({ alg: "HS256", typ: "JWT" })}.${part({ request_body_sha256: digest })}`;
+      return { headers: { "x-fusionauth-signature-jwt": `${signed}.${hmac("sha256", secret, signed, "base64url")}` } };
+    },
+    { settings: { header: "X-FusionAuth-Signature-JWT", algorithm: "HS256" } },
   ),
   sender("hmac", "x-signature", ({ body, secret }) => ({ headers: { "x-signature": hmac("sha256", secret, body) } }), {
     settings: { header: "X-Signature" },

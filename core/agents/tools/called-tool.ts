@@ -4,7 +4,15 @@ import type { TObject } from "typebox";
 import { type ToolSettings, validateSection } from "../../config/index.ts";
 import { exactCopy, isNamed, type Json, PluginError, reasonOf } from "../../contract/index.ts";
 import { callPlugin, pluginDeadlines } from "../../host/index.ts";
-import type { EngineTool, PluginLog, SourcedTool, ToolResult, ToolTurn, ToolWords } from "../../sdk/contract.ts";
+import type {
+  EngineTool,
+  PluginLog,
+  SourcedTool,
+  ToolCall,
+  ToolResult,
+  ToolTurn,
+  ToolWords,
+} from "../../sdk/contract.ts";
 import { carried, type ToolUse, toolCalls, type Visit, whileHeld, whileWorking } from "../../stations/index.ts";
 import type { Approvals } from "./approvals.ts";
 import { callNote } from "./call-note.ts";
@@ -21,8 +29,14 @@ const defaultTimeoutSeconds = 60;
 /** What is left to a tool that obeys its signal. */
 const graceMs = 6_000;
 
+/** `order`: the call's position among all of the turn, as the model made them. Calls of one step run in parallel. */
+export interface OrderedCall extends ToolCall {
+  readonly order: number;
+}
+
 /** A tool, and who offers it. */
-export interface OwnedTool extends SourcedTool {
+export interface OwnedTool extends Omit<SourcedTool, "run"> {
+  run(call: OrderedCall): ReturnType<SourcedTool["run"]>;
   /** The plugin, or `core`. */
   readonly plugin: string;
   /** Absent for the gateway's own tools. */
@@ -96,6 +110,9 @@ interface Returned {
   readonly words: ToolWords | "gateway";
 }
 
+/** One call, with checked arguments. */
+type Call = Pick<OrderedCall, "args" | "signal" | "order">;
+
 const ours = (result: Json): Returned => ({ result, words: "gateway" });
 
 /** What the model reads, and what the trace says of it. */
@@ -111,8 +128,12 @@ interface Answered extends Returned {
 export function calledTool(tool: OwnedTool, calls: CallsOf): EngineTool {
   const { turn, visit, made, settings, log, now } = calls;
   const { name, description, parameters, plugin, timeoutSeconds = defaultTimeoutSeconds, words = "gateway" } = tool;
-  const note = (use: Omit<ToolUse, "name">) =>
-    visit.set(toolCalls, [...(visit.get(toolCalls) ?? []), { name, ...use }]);
+  /** The calls are listed in the order in which the model made them, and not in that in which they end. */
+  const note = (order: number, use: Omit<ToolUse, "name" | "order">) => {
+    const uses = visit.get(toolCalls) ?? [];
+    const later = uses.findIndex((other) => (other.order ?? 0) > order);
+    visit.set(toolCalls, uses.toSpliced(later === -1 ? uses.length : later, 0, { name, order, ...use }));
+  };
   /** Arguments that were denied. The same call again is denied without a question. */
   const denied = new Set<string>();
 
@@ -129,7 +150,7 @@ export function calledTool(tool: OwnedTool, calls: CallsOf): EngineTool {
    * The refusal, if an owner has to be asked and does not allow it, the milliseconds of the wait, and the key of the
    * question.
    */
-  async function ask(args: Json, signal: AbortSignal): Promise<Asked> {
+  async function ask({ args, signal, order }: Call): Promise<Asked> {
     const asked = await askedReason(tool, args, settings);
     if (asked === undefined) return { waited: 0 };
     const written = JSON.stringify(args);
@@ -151,7 +172,7 @@ export function calledTool(tool: OwnedTool, calls: CallsOf): EngineTool {
     const request = { ...call, questions, key, hasAsked, turn, visit, signal, ...(place !== undefined && { place }) };
     const { allowed, code, detail } = await whileHeld(visit, () => calls.approvals.ask(request));
     const waited = now() - began;
-    note({ plugin: "core", ms: waited, code, detail });
+    note(order, { plugin: "core", ms: waited, code, detail });
     if (allowed) return { waited, key };
     // The same call may be asked about once earlier questions are answered.
     if (code === "approval_limited")
@@ -173,12 +194,12 @@ export function calledTool(tool: OwnedTool, calls: CallsOf): EngineTool {
     };
   }
 
-  async function run(args: Json, key: string, signal: AbortSignal): Promise<Returned> {
+  async function run({ args, signal, order }: Call, key: string): Promise<Returned> {
     const timeout = AbortSignal.timeout(timeoutSeconds * 1_000);
     const both = AbortSignal.any([signal, timeout]);
     try {
       const asked = { plugin, doing: `the tool ${name}` };
-      const running = async () => await tool.run({ args, turn, signal: both, key });
+      const running = async () => await tool.run({ args, turn, signal: both, key, order });
       return {
         words,
         result: shown(await callPlugin(asked, timeoutSeconds * 1_000 + graceMs, running, { signal: both })),
@@ -206,7 +227,8 @@ export function calledTool(tool: OwnedTool, calls: CallsOf): EngineTool {
   /**
    * A call that may change something: it is written down before it begins, and its result before the model reads it.
    */
-  async function runRecorded(args: Json, { record, approval }: Permission, signal: AbortSignal): Promise<Returned> {
+  async function runRecorded(call: Call, { record, approval }: Permission): Promise<Returned> {
+    const { args, signal, order } = call;
     const began = now();
     let begun: BegunCall;
     try {
@@ -221,9 +243,9 @@ export function calledTool(tool: OwnedTool, calls: CallsOf): EngineTool {
       return ours(refusal("tool_unrecorded", error, "refused"));
     }
     if (approval !== undefined) void calls.approvals.began(approval);
-    const returned = await whileWorking(visit, () => run(args, begun.key, signal)).catch((thrown: unknown) => {
+    const returned = await whileWorking(visit, () => run(call, begun.key)).catch((thrown: unknown) => {
       // The turn ends while the call is under way.
-      note({
+      note(order, {
         plugin,
         ms: now() - began,
         code: "outcome_unknown",
@@ -242,7 +264,8 @@ export function calledTool(tool: OwnedTool, calls: CallsOf): EngineTool {
   }
 
   /** Answers without a call if the call was made before, else calls the tool if no owner denies it. */
-  async function answer(args: Json, signal: AbortSignal): Promise<Answered> {
+  async function answer(call: Call): Promise<Answered> {
+    const { args, signal } = call;
     const isReading = tool.readOnly === true;
     const known = isReading ? {} : await made.known(tool, args);
     if ("result" in known) return { words, ...known, summarized: false };
@@ -250,15 +273,15 @@ export function calledTool(tool: OwnedTool, calls: CallsOf): EngineTool {
       refused,
       waited,
       key: approval,
-    } = await ask(args, signal).catch(
+    } = await ask(call).catch(
       (thrown: unknown): Asked => ({
         refused: failure(thrown, signal),
         waited: 0,
       }),
     );
     if (refused !== undefined) return { ...ours(refused), waited };
-    if (isReading) return { ...(await run(args, made.readingKey(name), signal)), waited };
-    const returned = await runRecorded(args, { record: known.record, approval }, signal);
+    if (isReading) return { ...(await run(call, made.readingKey(name))), waited };
+    const returned = await runRecorded(call, { record: known.record, approval });
     return { ...returned, waited, effect: effectOf(returned.result, codeOf(returned.result)) };
   }
 
@@ -268,10 +291,13 @@ export function calledTool(tool: OwnedTool, calls: CallsOf): EngineTool {
     parameters,
     async run(received, signal, written) {
       const began = now();
+      // Taken before the first wait.
+      const order = made.nextOrder();
       const { args: given, problem } = exactArguments(received ?? {}, written, tool.exactNumbers === true);
       const checked =
         problem === undefined ? check(given) : { refused: refusal("invalid_arguments", problem, "refused") };
-      const answered = "refused" in checked ? ours(checked.refused) : await answer(checked.args, signal);
+      const answered =
+        "refused" in checked ? ours(checked.refused) : await answer({ args: checked.args, signal, order });
       const { result, code = codeOf(result), detail, waited = 0, effect, summarized = true }: Answered = answered;
       const ms = now() - began - waited;
       const facts = {
@@ -279,7 +305,7 @@ export function calledTool(tool: OwnedTool, calls: CallsOf): EngineTool {
         detail,
         effect,
       };
-      note({ plugin, ms, ...facts, ...(summarized && callNote(given, result, code)) });
+      note(order, { plugin, ms, ...facts, ...(summarized && callNote(given, result, code)) });
       log.debug({ plugin, tool: name, session: turn.sessionKey, ms, code: code ?? "done" }, "a tool was called");
       return inWords(result, { name, words: answered.words });
     },

@@ -9,7 +9,7 @@ import type { Store } from "../../state/index.ts";
 import { isFirstRun, isThenable, type Visit } from "../../stations/index.ts";
 import { cleanExternal } from "../../untrusted/index.ts";
 import type { CallRecord } from "./call-records.ts";
-import { type CallsOf, calledTool, type OwnedTool } from "./called-tool.ts";
+import { type CallsOf, calledTool, type OrderedCall, type OwnedTool } from "./called-tool.ts";
 import { createDescriptions } from "./described-tool.ts";
 import { createRefusedTools, type RefusedTools } from "./refused-tools.ts";
 import { isAllowed } from "./tool-names.ts";
@@ -48,9 +48,9 @@ export interface OfferedTools {
   ended(record: Pick<TurnRecord, "eventId" | "outcome">, visit: Visit): Promise<void> | undefined;
 }
 
-/** A tool of the gateway's own. `key` as in `ToolCall`. */
+/** A tool of the gateway's own. */
 export interface OwnTool extends Omit<EngineTool, "run">, Pick<SourcedTool, "readOnly" | "idempotent"> {
-  run(args: Json, signal: AbortSignal, key: string): Promise<Json>;
+  run(args: Json, signal: AbortSignal, call: Pick<OrderedCall, "key" | "order">): Promise<Json>;
 }
 
 const none: PluginTools = { tools: [], notes: [], context: [] };
@@ -61,7 +61,7 @@ export const ownTool = ({ run, ...tool }: OwnTool): OwnedTool => ({
   plugin: "core",
   // They have their own limits: a message may wait long for a slow platform.
   timeoutSeconds: 3_600,
-  run: ({ args, signal, key }) => run(args, signal, key),
+  run: ({ args, signal, ...call }) => run(args, signal, call),
 });
 
 export function createOfferedTools({

@@ -61,6 +61,8 @@ export interface TurnCalls {
       readonly signal: AbortSignal;
     },
   ): Promise<BegunCall>;
+  /** The position of a call among all calls of this run; 1 is the first. */
+  nextOrder(): number;
   /** The key of a call that changes nothing, and is not recorded. */
   readingKey(name: string): string;
   /** Whether a question of this turn, or of an earlier run, may be open. */
@@ -124,6 +126,15 @@ interface Earlier {
   isUsed: boolean;
   /** The model is answered that it was called before; it reads that with the request of this number. */
   reportedBefore?: number;
+}
+
+/** 1, then 2 and so on. */
+function numbers(): () => number {
+  let last = 0;
+  return () => {
+    last += 1;
+    return last;
+  };
 }
 
 export function createTurnCalls({
@@ -259,6 +270,7 @@ export function createTurnCalls({
           }),
       };
     },
+    nextOrder: numbers(),
     readingKey(name) {
       const number = (read.get(name) ?? 0) + 1;
       read.set(name, number);

@@ -28,6 +28,8 @@ export interface CheckInput {
 }
 
 export interface StateView {
+  /** How long it took to open the state, in milliseconds. */
+  readonly openedMs: number;
   /** Senders approved by pairing, by channel. */
   readonly paired: ReadonlyMap<string, readonly PairedSender[]>;
   /** Open groups in which other bots have written. */
@@ -72,7 +74,9 @@ function nullIfForbidden(error: unknown): null {
 async function readState(context: CommandContext, channels: readonly string[]): Promise<CheckInput["state"]> {
   try {
     if (!(await context.hasState())) return undefined;
+    const began = performance.now();
     const store = await context.openState();
+    const openedMs = performance.now() - began;
     try {
       const pairing = createPairing({ store, now: context.now });
       const paired = await Promise.all(
@@ -80,7 +84,7 @@ async function readState(context: CommandContext, channels: readonly string[]): 
       );
       const botsSeen = (await store.list(botsSeenNamespace)).map(({ value }) => value as unknown as SeenBots);
       const lanes = (await store.waitingLanes()).map(({ lane }) => lane);
-      return { paired: new Map(paired), botsSeen, lanes, waits: await waitsIn(store) };
+      return { openedMs, paired: new Map(paired), botsSeen, lanes, waits: await waitsIn(store) };
     } finally {
       await store.close();
     }

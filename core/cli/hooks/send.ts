@@ -11,7 +11,7 @@ import { parseBasePath } from "../../webhooks/mapping/address.ts";
 import { type HookMethod, type Mapping, type MappingTable, methodOf } from "../../webhooks/mapping/compiled-mapping.ts";
 import { renderPayload } from "../../webhooks/mapping/payload.ts";
 import { credentialHeaders, type HookDelivery } from "../../webhooks/mapping/webhook-delivery.ts";
-import { SigningError } from "../../webhooks/signature/signing.ts";
+import { type SignedParts, SigningError } from "../../webhooks/signature/signing.ts";
 import type { CommandContext } from "../context.ts";
 import { readDelivery } from "./delivery-file.ts";
 import { chooseMethod, findNamed, openWorkbench } from "./workbench.ts";
@@ -80,14 +80,17 @@ export async function sendDelivery(
     { headers, body, url },
     { context, loaded, sign: options.sign === true },
   );
-  const response = await post(new URL(url, gateway.url), {
+  const address = new URL(url, gateway.url);
+  const called = new URL(address);
+  for (const [parameter, value] of Object.entries(signed.query ?? {})) called.searchParams.set(parameter, value);
+  const response = await post(called, {
     method,
     headers: { ...headers, ...signed.headers, ...given },
     body: signed.body,
   });
   const answer = parse(response.text);
   const sent: Sent = {
-    url: new URL(url, gateway.url).href,
+    url: address.href,
     status: response.status,
     access,
     answer,
@@ -151,7 +154,7 @@ function authenticate(
     loaded,
     sign,
   }: { readonly context: CommandContext; readonly loaded: LoadedConfig; readonly sign: boolean },
-): Request & { readonly access: string } {
+): SignedParts & { readonly access: string } {
   const { signedBy, settings } = mapping ?? {};
   const scheme = settings?.signature?.scheme;
   if (sign && signedBy === undefined) {

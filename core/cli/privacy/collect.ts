@@ -30,6 +30,8 @@ export interface Collected {
    * How many unfinished events may be the person's. Until an event has been parsed, only its body shows whose it is.
    */
   readonly unfinished: number;
+  /** How many of them are summaries, with the address of a reply to the person, that wait for a turn. */
+  readonly waitingSummaries: number;
   readonly events: readonly (EventReport & { readonly body: Json })[];
   /** Keys of the sessions that belong to the person alone. */
   readonly sessions: readonly string[];
@@ -48,13 +50,15 @@ export async function collect(
   person: Person,
   { stateDirectory, now }: { readonly stateDirectory: string; readonly now: () => number },
 ): Promise<Collected> {
-  const [caused, inChat, actions] = await Promise.all([
+  const [caused, inChat, actions, summaries] = await Promise.all([
     store.events({ limit: allEvents, sender: person }),
     store.events({ limit: allEvents, chat: person, source: person.channel }),
     // What the operator and agents sent there by hand or by a tool: the bodies of these events contain it.
     store.events({ limit: allEvents, chat: person, source: "operator" }),
+    summariesTo(store, person),
   ]);
-  const reports = [...new Map([...caused, ...inChat, ...actions].map((event) => [event.id, event])).values()];
+  const found = [...caused, ...inChat, ...actions, ...summaries];
+  const reports = [...new Map(found.map((event) => [event.id, event])).values()];
   const events = await Promise.all(reports.map(async (event) => ({ ...event, body: await store.body(event.id) })));
   const units = [...new Set(reports.flatMap(({ id, unitId }) => [id, unitId ?? id]))];
   const sessions = (await store.sessionReports({ limit: allEvents }))
@@ -66,6 +70,7 @@ export async function collect(
   const open = await openAbout(store, person);
   return {
     unfinished: new Set([...open, ...reports.flatMap(({ id, state }) => (state === "settled" ? [] : [id]))]).size,
+    waitingSummaries: summaries.filter(({ state }) => state !== "settled").length,
     events: events.toReversed(),
     sessions,
     turns: turns.filter(({ message }) => !sessions.includes(message.session)),
@@ -85,6 +90,17 @@ async function rowsOf(store: Store, person: Person, units: ReadonlySet<string>):
   );
   const all = [...about.filter((row) => isAbout(row, person)), ...calls];
   return [...new Map(all.map((row) => [`${row.namespace}\n${row.key}`, row])).values()];
+}
+
+/** The summaries of hook runs whose reply went to the person: each contains the address of the reply. */
+async function summariesTo(store: Store, person: Person): Promise<readonly EventReport[]> {
+  const events = await store.events({ limit: allEvents, source: "hooks", includeInternal: true });
+  const summaries = events.filter(({ kind }) => kind === "summary");
+  const bodies = await Promise.all(summaries.map(({ id }) => store.body(id)));
+  return summaries.filter((_, index) => {
+    const { reply = null } = (isObject(bodies[index] ?? null) ? bodies[index] : {}) as { readonly reply?: Json };
+    return mentions(reply, person);
+  });
 }
 
 async function openAbout(store: Store, { channel, id }: Person): Promise<readonly string[]> {

@@ -109,7 +109,8 @@ export async function erasePerson(
   const code = await look(context, wanted, async (looked) => {
     const { person, found, settings } = looked;
     if (!dryRun) await erase(looked, context.now);
-    const { unfinished } = found;
+    const { waitingSummaries } = found;
+    const unfinished = found.unfinished - waitingSummaries;
     const retained = [
       "The keys by which repetitions are recognised, without contents, for seven days: a repeated event " +
         "must not run again.",
@@ -119,6 +120,13 @@ export async function erasePerson(
         : [
             `${unfinished} ${unfinished === 1 ? "event that has" : "events that have"} not ended: run this ` +
               "again later.",
+          ]),
+      ...(waitingSummaries === 0
+        ? []
+        : [
+            `${waitingSummaries} ${waitingSummaries === 1 ? "summary of a hook" : "summaries of hooks"} with the ` +
+              "address of the reply, which the next turn of the main session compares with its own chat: run this " +
+              "again after that.",
           ]),
       ...(settings.length === 0
         ? []
@@ -133,7 +141,7 @@ export async function erasePerson(
       terminal.line(`${dryRun ? "Would erase" : "Erased"} of ${person.channel}:${person.id}: ${summary(found)}.`);
       terminal.line(`Kept:\n${retained.map((line) => `  ${line}`).join("\n")}`);
     }
-    return unfinished === 0 ? 0 : 1;
+    return found.unfinished === 0 ? 0 : 1;
   });
   // Removed rows leave their bytes in free pages until the whole file is rewritten, which is not possible while a
   // gateway runs.

@@ -3,6 +3,10 @@ import Type from "typebox";
 import { secretSchema, secretsSchema } from "./annotations.ts";
 import { matchSchema } from "./hook-match.ts";
 
+const hashes = ["sha1", "sha256", "sha384", "sha512"] as const;
+const publicKeys = ["ed25519", "ecdsa-sha256", "rsa-sha256"] as const;
+const tokens = ["HS256", "HS384", "HS512", "RS256", "ES256"] as const;
+
 export const signatureSchema = Type.Object(
   {
     scheme: Type.Enum(
@@ -29,16 +33,18 @@ export const signatureSchema = Type.Object(
         "aws-sns",
         "hmac",
         "public-key",
+        "jwt",
         "header",
         "basic",
         "token",
+        "query",
       ],
       { description: "How the sender signs its requests." },
     ),
     secret: Type.Optional(
       secretsSchema(
         "Signing secret that the sender shares, or its public key; a list while it is being replaced, the " +
-          "new one first. Required, except while challenge.show waits for it.",
+          "new one first. Required, except with jwksUrl, and while challenge.show waits for it.",
       ),
     ),
     toleranceSeconds: Type.Optional(
@@ -55,13 +61,15 @@ export const signatureSchema = Type.Object(
     header: Type.Optional(
       Type.String({
         minLength: 1,
-        description: "hmac, public-key: header that carries the signature. header: the one that carries the secret.",
+        description:
+          "hmac, public-key, jwt: header that carries the signature. header: the one that carries the secret.",
       }),
     ),
     algorithm: Type.Optional(
-      Type.Enum(["sha1", "sha256", "sha384", "sha512", "ed25519", "ecdsa-sha256", "rsa-sha256"], {
+      Type.Enum([...hashes, ...publicKeys, ...tokens], {
         description:
-          "hmac: hash function; sha256 when absent. public-key: ed25519, ecdsa-sha256 or rsa-sha256; required.",
+          `hmac: hash function; sha256 when absent. public-key: ${publicKeys.join(", ")}; required. ` +
+          `jwt: ${tokens.join(", ")}; required.`,
       }),
     ),
     encoding: Type.Optional(
@@ -70,7 +78,9 @@ export const signatureSchema = Type.Object(
       }),
     ),
     prefix: Type.Optional(
-      Type.String({ description: "hmac, public-key, header: text before the signature or secret, such as sha256=." }),
+      Type.String({
+        description: "hmac, public-key, jwt, header: text before the signature or secret, such as sha256=.",
+      }),
     ),
     format: Type.Optional(
       Type.String({
@@ -109,9 +119,25 @@ export const signatureSchema = Type.Object(
     dedupe: Type.Optional(
       Type.Enum(["body"], {
         description:
-          "hmac, public-key: body runs equal bodies once in seven days. When absent, two equal bodies " +
+          "hmac, public-key, jwt: body runs equal bodies once in seven days. When absent, two equal bodies " +
           "without a signed time or an id are two events.",
       }),
+    ),
+    jwksUrl: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description:
+          "jwt: https address where the sender publishes its public keys as a JSON Web Key Set, in place of secret.",
+      }),
+    ),
+    bodyClaim: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description: "jwt: claim with the SHA-256 of the body; request_body_sha256 when absent.",
+      }),
+    ),
+    parameter: Type.Optional(
+      Type.String({ minLength: 1, description: "query: name that the secret has in the address." }),
     ),
     secretEncoding: Type.Optional(
       Type.Enum(["text", "hex", "base64"], {

@@ -55,7 +55,7 @@ export interface AgentSideOptions {
   readonly optionsOf: (at: Pick<Inbound, "channel" | "account">) => Readonly<Record<string, unknown>> | undefined;
   readonly gate: Pick<Gate, "pathsOf">;
   readonly turns: AgentTurns;
-  readonly offered: Pick<OfferedTools, "asksPerson" | "callsOf" | "ended">;
+  readonly offered: Pick<OfferedTools, "asksPerson" | "callsOf">;
   readonly context: TurnContext;
   readonly facts: FactsOfAnswers;
   readonly describe: ReturnType<typeof createDescribe>;
@@ -123,7 +123,6 @@ export function createAgentSide(options: AgentSideOptions): AgentSide {
     },
     readEarlierCalls: async ({ id }, visit) => void (await options.offered.callsOf(id, visit).notice()),
     asksPerson: options.offered.asksPerson,
-    ended: options.offered.ended,
     markRead: context.markRead,
     tookQueued: context.tookQueued,
     followUps: (end) => followUps(end, now()),

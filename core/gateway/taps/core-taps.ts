@@ -8,6 +8,8 @@ import { tapGating } from "./gating-taps.ts";
 import { tapIngress } from "./ingress-taps.ts";
 import { keepPlugins } from "./retained-plugins.ts";
 import { tapRouting } from "./routing-tap.ts";
+import { tapSettled } from "./settled-tap.ts";
+
 import { tapTurn } from "./turn-taps.ts";
 
 type OptionsOf<Tap extends (hooks: Hooks, options: never) => void> = Parameters<Tap>[1];
@@ -18,7 +20,8 @@ type CoreTapsOptions = OptionsOf<typeof keepPlugins> &
   OptionsOf<typeof tapRouting> &
   OptionsOf<typeof tapTurn> &
   OptionsOf<typeof tapFormatting> &
-  OptionsOf<typeof tapDelivery>;
+  OptionsOf<typeof tapDelivery> &
+  OptionsOf<typeof tapSettled>;
 
 /**
  * A tap that has nothing to wait for returns synchronously: a promise costs a deadline timer, and each message passes
@@ -33,4 +36,5 @@ export function tapCore(hooks: Hooks, options: CoreTapsOptions): void {
   tapTurn(hooks, options);
   tapFormatting(hooks, options);
   tapDelivery(hooks, options);
+  tapSettled(hooks, options);
 }

@@ -4,22 +4,35 @@ import type { PluginDefinition, PluginHost } from "../../sdk/contract.ts";
 
 type Section = NonNullable<PluginDefinition["section"]>;
 
-/** Each secret as the file has it, and its place for `secret` of the section. */
+/** A secret as the file has it, and its place for `secret` of the section. */
+export interface MarkedSecret {
+  readonly written: unknown;
+  readonly place: string;
+}
+
 export function secretsIn(
   { of, schema }: Section,
   { settings, ofAgent, names }: Pick<ReturnType<PluginHost["section"]>, "settings" | "ofAgent" | "names">,
-): readonly { readonly written: unknown; readonly place: string }[] {
-  const found: { readonly written: unknown; readonly place: string }[] = [];
-  const collect = (value: unknown, root: readonly Segment[]) => {
-    changeMarked(nodeOf(schema), value, root, {
-      mark: "secret",
-      change(written, at) {
-        found.push({ written, place: renderPath(at) });
-        return written;
-      },
-    });
-  };
-  if (of !== "agents") collect(settings(), []);
-  else for (const place of names().agents.flatMap(ofAgent)) collect(place.settings, parsePath(place.path) ?? []);
+): readonly MarkedSecret[] {
+  if (of !== "agents") return markedSecrets(schema, settings());
+  return names()
+    .agents.flatMap(ofAgent)
+    .flatMap((place) => markedSecrets(schema, place.settings, parsePath(place.path) ?? []));
+}
+
+/** The secrets in settings with this schema. */
+export function markedSecrets(
+  schema: Section["schema"],
+  settings: unknown,
+  root: readonly Segment[] = [],
+): readonly MarkedSecret[] {
+  const found: MarkedSecret[] = [];
+  changeMarked(nodeOf(schema), settings, root, {
+    mark: "secret",
+    change(written, at) {
+      found.push({ written, place: renderPath(at) });
+      return written;
+    },
+  });
   return found;
 }

@@ -6,6 +6,7 @@ import type {
   CheckDefinition,
   CommandDefinition,
   EngineDefinition,
+  PluginDefinition,
   PluginHost,
   RouteDefinition,
   ToolDefinition,
@@ -15,7 +16,7 @@ import type { HookName, TapOrder } from "../../stations/index.ts";
 import { channelData, dataOf, type Registered, Uncrossable } from "../declaration.ts";
 import type { Peer } from "../peer.ts";
 import { createThreadLog } from "./log.ts";
-import type { ThreadSection } from "./sections.ts";
+import type { ThreadSettings } from "./settings.ts";
 import { createThreadStore } from "./store.ts";
 
 /** What the plugin has registered, with its functions. */
@@ -73,8 +74,8 @@ export function registeredOf(own: Own): Registered {
 
 export function createThreadHost({
   id,
-  sectionKey,
-  section,
+  declared,
+  settings,
   own,
   peer,
   signal,
@@ -82,9 +83,9 @@ export function createThreadHost({
   address,
 }: {
   readonly id: string;
-  /** The key of the section that the plugin declares. */
-  readonly sectionKey: string | undefined;
-  readonly section: ThreadSection;
+  /** What the plugin declares of the configuration. */
+  readonly declared: Pick<PluginDefinition, "section" | "presets">;
+  readonly settings: ThreadSettings;
   readonly own: Own;
   readonly peer: Peer;
   readonly signal: AbortSignal;
@@ -105,6 +106,10 @@ export function createThreadHost({
     };
   // The main thread receives no functions, so a missing one is noticed here only. It checks the rest.
   const addFunction = <T>(what: string, list: T[]) => add(what, list, (fn) => registeredProblem.function(what, fn));
+  const onChange = (fn: () => void): void => {
+    registering("onChange");
+    settings.onChange(fn);
+  };
   const host: PluginHost = {
     ...{ id, signal, newId, address, now: Date.now },
     log: createThreadLog(peer, null),
@@ -115,19 +120,16 @@ export function createThreadHost({
     notifyOwner: (text, options) => peer.ask("host.notifyOwner", [text, options]),
     hook: (path, payload, options) => peer.ask("host.hook", [path, payload, options]),
     hookResult: (eventId) => peer.ask("host.hookResult", [eventId]),
-    preset() {
-      throw new Uncrossable("host.preset reads settings and secrets at once, which needs the main thread");
+    preset(presetId) {
+      registering("preset");
+      if (declared.presets?.some((preset) => preset.id === presetId) !== true)
+        throw invalid(`it declares no preset ${presetId}`);
+      return { ...settings.preset(presetId), onChange };
     },
     section(key) {
       registering("section");
-      if (sectionKey !== key) throw invalid(`it declares no section ${key}`);
-      return {
-        ...section.read,
-        onChange(fn) {
-          registering("onChange");
-          section.onChange(fn);
-        },
-      };
+      if (declared.section?.key !== key) throw invalid(`it declares no section ${key}`);
+      return { ...settings.section, onChange };
     },
     timezone: () => peer.ask("host.timezone", []),
     sharesStore: () => peer.ask("host.sharesStore", []),

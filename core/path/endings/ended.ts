@@ -3,11 +3,10 @@
  * to change.
  */
 
-import { type Decision, findCode, type Inbound, type Receipt, type Reply, reasonOf } from "../../contract/index.ts";
+import { type Decision, findCode, type Inbound, type Receipt, type Reply } from "../../contract/index.ts";
 import type { Log } from "../../log/index.ts";
 import type { Ending, Unit } from "../../state/index.ts";
 import type { Hooks, UnderWay, Visit } from "../../stations/index.ts";
-import type { AgentSide } from "../options.ts";
 
 /** A refused sender may write any number of times; one line an hour is enough for the operator. */
 const repeatMs = 60 * 60_000;
@@ -97,12 +96,10 @@ export interface Report extends Omit<Ended, "ms"> {
 export function createReport({
   log,
   hooks,
-  agents,
   underWay,
 }: {
   readonly log: Log;
   readonly hooks: Hooks;
-  readonly agents: Pick<AgentSide, "ended">;
   readonly underWay: UnderWay;
 }): (report: Report) => void {
   const logEnd = createEndedLine(log);
@@ -113,26 +110,11 @@ export function createReport({
     const { outcome, reason, agentId, sessionKey } = end;
     logEnd({ unit, inbound, end, at, deciding, ms });
     // Observers are not waited for: a slow one must not hold its lane up.
+    const { source, kind } = leader;
     const record = {
-      eventId: unit.id,
-      source: leader.source,
-      kind: leader.kind,
-      lane: unit.lane,
-      outcome,
-      reason,
-      ms,
-      receipts,
-      agentId,
-      sessionKey,
-      usage,
+      ...{ eventId: unit.id, source, kind, lane: unit.lane, outcome, reason, ms },
+      ...{ receipts, agentId, sessionKey, usage },
     };
     underWay.add(hooks.settled(record, visit));
-    const ending = agents.ended(record, visit);
-    if (ending !== undefined)
-      underWay.add(
-        ending.catch((error: unknown) =>
-          log.warn({ event: unit.id, error: reasonOf(error) }, "the calls of an ended turn remain"),
-        ),
-      );
   };
 }

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { GatewayConfig } from "../../config/index.ts";
 import { askForBody, contentCoding, HttpProblem, readBody, unpackBody } from "../../http/index.ts";
-import { parseBasePath, parseHookAddress, trimSlashes } from "../mapping/address.ts";
+import { parseBasePath, parseHookAddress, trimSlashes, withoutParameters } from "../mapping/address.ts";
 import { reservedPaths } from "../mapping/check-mapping.ts";
 import type { MappingTable, Way } from "../mapping/compiled-mapping.ts";
 import type { MappedRequestDeps } from "./answer-delivery.ts";
@@ -111,9 +111,13 @@ function createEndpoints(deps: WebhookDeps): (request: FastifyRequest, reply: Fa
     const address =
       base === undefined || deps.token() === undefined ? undefined : parseHookAddress(raw.url ?? "", base);
     if (address === undefined) return false;
-    const call: Call = { request, reply, subPath: address.subPath, query: address.query };
-    const target = targetOf(call, deps);
-    const problem = judgeHeaders(raw, { ...address, target }, { authenticate, mapped });
+    const { subPath } = address;
+    const target = targetOf(subPath, deps);
+    // The check of the sender reads the address as it was sent. All others see it without the secret.
+    const query =
+      target.kind === "mapped" ? withoutParameters(address.query, target.way.secretParameters) : address.query;
+    const call: Call = { request, reply, subPath, query };
+    const problem = judgeHeaders(raw, { subPath, query, target }, { authenticate, mapped });
     if (problem !== undefined) {
       if (problem instanceof HttpProblem) answers.refuse(call, problem);
       else if (target.kind === "mapped") mapped.answerTest(call, target, problem);
@@ -152,7 +156,7 @@ const wakeTarget: Target = { kind: "wake" };
 const agentTarget: Target = { kind: "agent" };
 
 /** Built-in names match exactly. */
-function targetOf({ subPath }: Call, { mappings }: WebhookDeps): Target {
+function targetOf(subPath: string, { mappings }: WebhookDeps): Target {
   if (subPath === "wake") return wakeTarget;
   if (subPath === "agent") return agentTarget;
   if (subPath.startsWith("runs/")) return { kind: "result", runId: subPath.slice("runs/".length) };
@@ -164,6 +168,7 @@ const nowhere: Way = {
   signed: false,
   mappings: [],
   signatures: [],
+  secretParameters: new Set(),
   credential: "",
   challenges: [],
   kinds: [],

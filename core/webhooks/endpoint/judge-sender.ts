@@ -6,8 +6,9 @@ import type { IncomingMessage } from "node:http";
 import { HttpProblem } from "../../http/index.ts";
 import type { MappingTable } from "../mapping/compiled-mapping.ts";
 import type { ChallengeAnswer } from "../signature/challenge.ts";
-import { createSignatureFaults, SignatureProblem } from "../signature/signature-faults.ts";
-import type { Unverified } from "../signature/verdict.ts";
+import { KeysUnavailable } from "../signature/key-set.ts";
+import { createSignatureFaults, type SignatureFaults, SignatureProblem } from "../signature/signature-faults.ts";
+import type { SignedRequest, Unverified } from "../signature/verdict.ts";
 import type { Authenticate } from "./authenticate.ts";
 import { addressRefused, type MappedChecks, type MappedTarget } from "./checks.ts";
 import { createMappingChallenges, type MappingChallenges } from "./mapping-challenges.ts";
@@ -15,6 +16,11 @@ import type { ShownChallenge } from "./shown-challenges.ts";
 import { type ReceivedBody, type Verified, verifyBody, verifySigned } from "./signed.ts";
 
 const nothing = Buffer.alloc(0);
+const keysUnavailable = new HttpProblem(
+  "unavailable",
+  "The keys of the sender of this hook cannot be read; send it again later.",
+  { "retry-after": "60" },
+);
 const notCounted = new HttpProblem("unauthorized", "A test of the address without a credential.");
 
 const hasUnsignedTest = ({ challenges }: MappedTarget["way"]): boolean =>
@@ -30,10 +36,29 @@ export interface MappedSenders extends MappedChecks {
     target: MappedTarget,
     request: { readonly body: ReceivedBody; readonly query: string },
   ): Verified | ChallengeAnswer;
+  /**
+   * Reads the public keys of senders that publish them, before `verify`. `undefined` if there is nothing to wait for.
+   * Rejects with an `HttpProblem`.
+   */
+  readKeys(raw: IncomingMessage, target: MappedTarget): Promise<unknown> | undefined;
   /** Answers a test of the platform with a valid credential. */
   readonly testVerified: MappingChallenges["verified"];
   /** Whether the secret that verified a delivery still belongs to its path. */
   signs(verified: Verified, path: string): boolean;
+}
+
+function readKeys(
+  request: Pick<SignedRequest, "headers" | "now">,
+  { path, way }: MappedTarget,
+  faults: SignatureFaults,
+): Promise<unknown> | undefined {
+  const waited = way.signatures.flatMap(({ signature }) => signature.readKeys?.(request) ?? []);
+  if (waited.length === 0) return undefined;
+  return Promise.all(waited).catch((error: unknown) => {
+    if (!(error instanceof KeysUnavailable)) throw error;
+    faults.keysUnavailable({ hook: path, reason: error.message });
+    throw keysUnavailable;
+  });
 }
 
 export function createMappedSenders(
@@ -118,6 +143,7 @@ export function createMappedSenders(
       if (target.way.challenges.length === 0) return undefined;
       return isHeld(raw, target) ? addressRefused : challenges.byHeaders({ raw, target, query });
     },
+    readKeys: (raw, target) => readKeys({ headers: raw.headers, now: deps.now() }, target, faults),
     testVerified: challenges.verified,
     held: (raw, target) => (isHeld(raw, target) ? addressRefused : undefined),
     verify,

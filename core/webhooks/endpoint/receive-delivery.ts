@@ -122,6 +122,33 @@ export function createMapped(
     );
   }
 
+  function takeVerified(call: Call, target: MappedTarget, body: ReceivedBody): void {
+    const { way } = target;
+    const { raw } = call.request;
+    const verified = way.signed ? senders.verify(raw, target, { body, query: call.query }) : undefined;
+    if (verified !== undefined && "status" in verified) {
+      answerTest(call, target, verified);
+      return;
+    }
+    const test =
+      verified?.signedBy.signature.challenge?.(body.content, raw.headers) ??
+      senders.testVerified({ raw, target, query: call.query }, body.content);
+    if (test !== undefined) {
+      answerTest(call, target, test);
+      return;
+    }
+    const request = requestOf(call, target, { body: body.content, verified });
+    const type = request.posted.type["content-type"];
+    if (!isMultipart(type)) {
+      run(call, target, { request, verified });
+      return;
+    }
+    parseMultipart(body.content, type).then(
+      (payload) => run(call, target, { request: { ...request, posted: { ...request.posted, payload } }, verified }),
+      (error: unknown) => answers.fail(call, error),
+    );
+  }
+
   return {
     judge: senders.judge,
     test: senders.test,
@@ -133,30 +160,9 @@ export function createMapped(
       return release;
     },
     take(call, target, body) {
-      const { way } = target;
-      const { raw } = call.request;
-      const verified = way.signed ? senders.verify(raw, target, { body, query: call.query }) : undefined;
-      if (verified !== undefined && "status" in verified) {
-        answerTest(call, target, verified);
-        return;
-      }
-      const test =
-        verified?.signedBy.signature.challenge?.(body.content, raw.headers) ??
-        senders.testVerified({ raw, target, query: call.query }, body.content);
-      if (test !== undefined) {
-        answerTest(call, target, test);
-        return;
-      }
-      const request = requestOf(call, target, { body: body.content, verified });
-      const type = request.posted.type["content-type"];
-      if (!isMultipart(type)) {
-        run(call, target, { request, verified });
-        return;
-      }
-      parseMultipart(body.content, type).then(
-        (payload) => run(call, target, { request: { ...request, posted: { ...request.posted, payload } }, verified }),
-        (error: unknown) => answers.fail(call, error),
-      );
+      const waiting = senders.readKeys(call.request.raw, target);
+      if (waiting === undefined) takeVerified(call, target, body);
+      else waiting.then(() => takeVerified(call, target, body)).catch((error: unknown) => answers.fail(call, error));
     },
   };
 }

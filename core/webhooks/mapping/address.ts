@@ -35,6 +35,16 @@ export function hasTokenParameter(query: string): boolean {
   return false;
 }
 
+/** A query without the parameters of these names, however they are spelled. The others stay as they were sent. */
+export function withoutParameters(query: string, names: ReadonlySet<string>): string {
+  if (names.size === 0 || query === "") return query;
+  const isNamed = (part: string) => [...new URLSearchParams(part).keys()].some((name) => names.has(name));
+  return query
+    .split("&")
+    .filter((part) => !isNamed(part))
+    .join("&");
+}
+
 /** Whether a path is empty or consists only of slashes. */
 export function isBlankPath(subPath: string): boolean {
   return subPath === "" || /^\/+$/.test(subPath);

@@ -5,7 +5,8 @@ import { hash } from "node:crypto";
 import { judgeSecret, nearestOf, type Problem, renderPath, type Segment } from "../../config/index.ts";
 import { HostError, programCommand, reasonOf } from "../../contract/index.ts";
 import type { PresetDefinition } from "../../sdk/contract.ts";
-import { compileAwaiting, compileSignature, SignatureError } from "../signature/signature.ts";
+import { SignatureError } from "../signature/compiled-signature.ts";
+import { compileAwaiting, compileSignature } from "../signature/signature.ts";
 import { checkMapping, type RuleContext } from "./check-mapping.ts";
 import {
   type CompiledParts,
@@ -214,7 +215,9 @@ function compileSignedBy(
     report(["token"], "contradicts signature", { hint: "Keep the one that the sender uses." });
     return undefined;
   }
-  if (given === undefined && settings.challenge?.show !== true) {
+  const isPublished = rest.scheme === "jwt" && rest.jwksUrl !== undefined;
+  const isAwaited = given === undefined && !isPublished;
+  if (isAwaited && settings.challenge?.show !== true) {
     report(["signature", "secret"], "is missing");
     return undefined;
   }
@@ -237,7 +240,7 @@ function compileSignedBy(
     (value, index) => readSecret(value, ["signature", "secret", ...(Array.isArray(given) ? [index] : [])]) ?? [],
   );
   if (secrets.length < list.length || (given !== undefined && secrets.length === 0)) return undefined;
-  if (given === undefined)
+  if (isAwaited)
     report(["signature", "secret"], "is missing, so every delivery is refused", {
       hint:
         `Let the platform test the address, and set it to the value that \`${programCommand} hooks ` +
@@ -251,7 +254,7 @@ function compileSignedBy(
   if (known !== undefined) return known;
   try {
     const signedBy = {
-      signature: given === undefined ? compileAwaiting(rest) : compileSignature(rest, secrets, verifyToken),
+      signature: isAwaited ? compileAwaiting(rest) : compileSignature(rest, secrets, verifyToken),
     };
     signatures.set(same, signedBy);
     return signedBy;

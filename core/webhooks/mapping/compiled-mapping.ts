@@ -9,7 +9,7 @@ import { hash } from "node:crypto";
 import type { GatewayConfig, Problem, Segment } from "../../config/index.ts";
 import type { Json } from "../../contract/index.ts";
 import { createAddressList } from "../../http/index.ts";
-import type { Signature } from "../signature/signature.ts";
+import type { Signature } from "../signature/compiled-signature.ts";
 import { trimSlashes } from "./address.ts";
 import {
   ChallengeError,
@@ -214,6 +214,8 @@ export interface Way {
   readonly challenges: readonly Mapping[];
   /** The distinct signatures of the mappings. */
   readonly signatures: readonly SignedBy[];
+  /** The parameters of the query that contain a secret. */
+  readonly secretParameters: ReadonlySet<string>;
   /** Identifies the signatures' secrets, for counting failures. */
   readonly credential: string;
   /** All kinds of body that the mappings for POST accept, those of the first mapping first. */
@@ -271,6 +273,7 @@ function wayOf(mappings: readonly Mapping[], signedPath: string | undefined): Wa
     mappings,
     challenges: mappings.filter(({ challenge }) => challenge !== undefined),
     signatures,
+    secretParameters: new Set(signatures.flatMap(({ signature }) => signature.secretParameter ?? [])),
     credential: `signature ${signedPath}:${hash("sha256", signers.join())}`,
     kinds: [...kinds],
     methods: methods.size === 0 ? ["POST"] : [...methods],

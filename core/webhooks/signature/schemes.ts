@@ -10,7 +10,10 @@ export type SignatureSettings = Omit<
 export type SchemeName = SignatureSettings["scheme"];
 
 /** The schemes that the configuration describes by options. */
-export type GeneralName = "hmac" | "public-key" | "header";
+export type GeneralName = "hmac" | "public-key" | "header" | "query";
+
+/** The schemes that have a file of their own. */
+export type TokenName = "jwt";
 
 export type CredentialName = "microsoft-graph" | "aws-sns" | "basic" | "token";
 
@@ -18,7 +21,8 @@ export type CredentialName = "microsoft-graph" | "aws-sns" | "basic" | "token";
 export type SecretForm = "text" | "hex" | "base64" | "prefixed";
 
 export type HashAlgorithm = "sha1" | "sha256" | "sha384" | "sha512";
-export type PublicKeyAlgorithm = "ed25519" | "ecdsa-sha256" | "rsa-sha256";
+/** `es256`: as `ecdsa-sha256`, but only with the curve P-256, and written as two numbers of 32 bytes. */
+export type PublicKeyAlgorithm = "ed25519" | "ecdsa-sha256" | "es256" | "rsa-sha256";
 
 export type TimeFormat = "seconds" | "milliseconds" | "rfc3339";
 
@@ -81,7 +85,9 @@ export interface SignatureScheme {
   /** The platform posts both forms and JSON; Content-Type says which. */
   readonly bodyKind?: "declared" | "text-json";
   /** For `shared`: what contains the secret, if it is not just `header`. */
-  readonly carrier?: "basic" | "token" | "client-state";
+  readonly carrier?: "basic" | "token" | "client-state" | "query";
+  /** For `query`: the name of the parameter. */
+  readonly parameter?: string;
   /** How the platform checks that the receiver knows the secret. */
   readonly challenge?: "echo" | "digest" | "ping" | "github-ping" | "sns";
   /** How the platform tests the URL by its query alone, before it has anything to sign. */
@@ -111,103 +117,104 @@ const standardNames = (start: "webhook" | "svix"): HeaderNames => ({
   idHeader: `${start}-id`,
 });
 
-export const schemes: Readonly<Record<Exclude<SchemeName, CredentialName | GeneralName>, SignatureScheme>> = {
-  github: {
-    ...overBody,
-    header: "x-hub-signature-256",
-    prefix: "sha256=",
-    delivery: { digest: "signed" },
-    challenge: "github-ping",
-  },
-  gitlab: {
-    ...overBody,
-    header: "x-gitlab-token",
-    algorithm: "shared",
-    signed: "",
-    delivery: { header: "idempotency-key" },
-  },
-  stripe: { ...fields, header: "stripe-signature", delivery: { member: ["id"], digest: "signed" } },
-  slack: {
-    ...overBody,
-    header: "x-slack-signature",
-    prefix: "v0=",
-    signed: "v0:{timestamp}:{body}",
-    timestamp: { header: "x-slack-request-timestamp" },
-    delivery: { member: ["event_id"], digest: "signed" },
-    bodyKind: "declared",
-    challenge: "echo",
-  },
-  shopify: {
-    ...overBody,
-    header: "x-shopify-hmac-sha256",
-    encoding: "base64",
-    delivery: { digest: "signed" },
-  },
-  twilio: {
-    ...overBody,
-    header: "x-twilio-signature",
-    algorithm: "sha1",
-    encoding: "base64",
-    signed: "{url}{form}",
-    delivery: { digest: "signed" },
-    bodyKind: "declared",
-  },
-  linear: {
-    ...overBody,
-    header: "linear-signature",
-    timestamp: { member: "webhookTimestamp" },
-    timeFormat: "milliseconds",
-    delivery: { without: "webhookTimestamp" },
-  },
-  // Senders change from one set of names to the other, and Svix's own libraries accept both under one secret.
-  "standard-webhooks": { ...standard, ...standardNames("webhook"), otherNames: standardNames("svix") },
-  svix: { ...standard, ...standardNames("svix"), otherNames: standardNames("webhook") },
-  bitbucket: { ...overBody, header: "x-hub-signature", prefix: "sha256=", delivery: { digest: "signed" } },
-  calendly: { ...fields, header: "calendly-webhook-signature", delivery: { digest: "body" } },
-  discord: {
-    ...overBody,
-    header: "x-signature-ed25519",
-    algorithm: "ed25519",
-    signed: "{timestamp}{body}",
-    timestamp: { header: "x-signature-timestamp" },
-    secret: "hex",
-    delivery: { member: ["id"], digest: "body" },
-    challenge: "ping",
-  },
-  pagerduty: {
-    ...overBody,
-    header: "x-pagerduty-signature",
-    prefix: "v1=",
-    separator: ",",
-    delivery: { member: ["event", "id"], digest: "signed" },
-  },
-  sentry: { ...overBody, header: "sentry-hook-signature", delivery: { digest: "signed" } },
-  typeform: {
-    ...overBody,
-    header: "typeform-signature",
-    encoding: "base64",
-    prefix: "sha256=",
-    delivery: { member: ["event_id"], digest: "signed" },
-  },
-  zoom: {
-    ...overBody,
-    header: "x-zm-signature",
-    prefix: "v0=",
-    signed: "v0:{timestamp}:{body}",
-    timestamp: { header: "x-zm-request-timestamp" },
-    delivery: { digest: "body" },
-    challenge: "digest",
-  },
-  meta: {
-    ...overBody,
-    header: "x-hub-signature-256",
-    prefix: "sha256=",
-    delivery: { digest: "signed" },
-    greeting: "hub",
-  },
-  // Dropbox only says whose files changed, so two equal bodies are two changes.
-  dropbox: { ...overBody, header: "x-dropbox-signature", delivery: {}, greeting: "challenge" },
-};
+export const schemes: Readonly<Record<Exclude<SchemeName, CredentialName | GeneralName | TokenName>, SignatureScheme>> =
+  {
+    github: {
+      ...overBody,
+      header: "x-hub-signature-256",
+      prefix: "sha256=",
+      delivery: { digest: "signed" },
+      challenge: "github-ping",
+    },
+    gitlab: {
+      ...overBody,
+      header: "x-gitlab-token",
+      algorithm: "shared",
+      signed: "",
+      delivery: { header: "idempotency-key" },
+    },
+    stripe: { ...fields, header: "stripe-signature", delivery: { member: ["id"], digest: "signed" } },
+    slack: {
+      ...overBody,
+      header: "x-slack-signature",
+      prefix: "v0=",
+      signed: "v0:{timestamp}:{body}",
+      timestamp: { header: "x-slack-request-timestamp" },
+      delivery: { member: ["event_id"], digest: "signed" },
+      bodyKind: "declared",
+      challenge: "echo",
+    },
+    shopify: {
+      ...overBody,
+      header: "x-shopify-hmac-sha256",
+      encoding: "base64",
+      delivery: { digest: "signed" },
+    },
+    twilio: {
+      ...overBody,
+      header: "x-twilio-signature",
+      algorithm: "sha1",
+      encoding: "base64",
+      signed: "{url}{form}",
+      delivery: { digest: "signed" },
+      bodyKind: "declared",
+    },
+    linear: {
+      ...overBody,
+      header: "linear-signature",
+      timestamp: { member: "webhookTimestamp" },
+      timeFormat: "milliseconds",
+      delivery: { without: "webhookTimestamp" },
+    },
+    // Senders change from one set of names to the other, and Svix's own libraries accept both under one secret.
+    "standard-webhooks": { ...standard, ...standardNames("webhook"), otherNames: standardNames("svix") },
+    svix: { ...standard, ...standardNames("svix"), otherNames: standardNames("webhook") },
+    bitbucket: { ...overBody, header: "x-hub-signature", prefix: "sha256=", delivery: { digest: "signed" } },
+    calendly: { ...fields, header: "calendly-webhook-signature", delivery: { digest: "body" } },
+    discord: {
+      ...overBody,
+      header: "x-signature-ed25519",
+      algorithm: "ed25519",
+      signed: "{timestamp}{body}",
+      timestamp: { header: "x-signature-timestamp" },
+      secret: "hex",
+      delivery: { member: ["id"], digest: "body" },
+      challenge: "ping",
+    },
+    pagerduty: {
+      ...overBody,
+      header: "x-pagerduty-signature",
+      prefix: "v1=",
+      separator: ",",
+      delivery: { member: ["event", "id"], digest: "signed" },
+    },
+    sentry: { ...overBody, header: "sentry-hook-signature", delivery: { digest: "signed" } },
+    typeform: {
+      ...overBody,
+      header: "typeform-signature",
+      encoding: "base64",
+      prefix: "sha256=",
+      delivery: { member: ["event_id"], digest: "signed" },
+    },
+    zoom: {
+      ...overBody,
+      header: "x-zm-signature",
+      prefix: "v0=",
+      signed: "v0:{timestamp}:{body}",
+      timestamp: { header: "x-zm-request-timestamp" },
+      delivery: { digest: "body" },
+      challenge: "digest",
+    },
+    meta: {
+      ...overBody,
+      header: "x-hub-signature-256",
+      prefix: "sha256=",
+      delivery: { digest: "signed" },
+      greeting: "hub",
+    },
+    // Dropbox only says whose files changed, so two equal bodies are two changes.
+    dropbox: { ...overBody, header: "x-dropbox-signature", delivery: {}, greeting: "challenge" },
+  };
 
 /** Senders that do not sign, but send the secret itself. */
 export const credentials: Readonly<Record<CredentialName, SignatureScheme>> = {
@@ -244,12 +251,17 @@ export function describeHeader({
   return { ...shared, header: header.toLowerCase(), prefix, delivery: {} };
 }
 
+/** The scheme of senders that can only send a secret as a parameter of the address. */
+export function describeQuery(parameter: string): SignatureScheme {
+  return { ...shared, header: "", carrier: "query", parameter, delivery: {} };
+}
+
 /** Creates a scheme from options, for senders without a predefined one. */
 export function describeSigned(settings: SignatureSettings & { readonly header: string }): SignatureScheme {
   const { timestampHeader, idHeader, format, payload = "{body}" } = settings;
   return {
     header: settings.header.toLowerCase(),
-    algorithm: settings.algorithm ?? "sha256",
+    algorithm: (settings.algorithm as HashAlgorithm | PublicKeyAlgorithm | undefined) ?? "sha256",
     encoding: settings.encoding ?? (settings.scheme === "hmac" ? "hex" : "base64"),
     anyCase: true,
     prefix: settings.prefix ?? "",

@@ -1,6 +1,6 @@
 /**
  * Checks senders that do not sign but send the secret itself: in a header, as a password or token, or in each element
- * of the body.
+ * of the body, or in the query.
  */
 import { hash } from "node:crypto";
 import { createTokenCheck, presentedToken } from "../../http/index.ts";
@@ -22,7 +22,7 @@ export function createSharedCheck(
     const expected = scheme.carrier === "basic" ? `${user}:${secret}` : secret;
     return { signer: signerOf(secret), fits: (presented: string) => isSecret(presented, expected) };
   });
-  const what = scheme.carrier === "client-state" ? "the field clientState" : `the header ${scheme.header}`;
+  const what = carrierOf(scheme);
   return (request) => {
     const presented = presentedBy(scheme, request);
     if (presented.length === 0) return { ok: false, fault: "missing", reason: `${what} is missing` };
@@ -36,9 +36,14 @@ export function createSharedCheck(
   };
 }
 
+function carrierOf({ carrier, header, parameter }: SignatureScheme): string {
+  if (carrier === "client-state") return "the field clientState";
+  return carrier === "query" ? `the parameter ${parameter} of the address` : `the header ${header}`;
+}
+
 /** Presents the first secret as `createSharedCheck` expects it. */
 export function createSharedSigner(
-  { carrier, header, prefix }: SignatureScheme,
+  { carrier, header, prefix, parameter = "" }: SignatureScheme,
   [secret = ""]: readonly string[],
   user = "",
 ): Sign {
@@ -47,6 +52,7 @@ export function createSharedSigner(
   return ({ body }) => {
     if (carrier === "client-state")
       return { headers: {}, body: withMembers(body, (root) => withClientState(root, secret)) };
+    if (carrier === "query") return { headers: {}, body, query: { [parameter]: secret } };
     if (carrier === "token") return { headers: { [header]: `Bearer ${bytes(secret)}` }, body };
     if (carrier === "basic")
       return { headers: { [header]: `Basic ${Buffer.from(`${user}:${secret}`).toString("base64")}` }, body };
@@ -65,9 +71,10 @@ function withClientState(root: Readonly<Record<string, unknown>>, secret: string
 
 /** The presented values with one character for each byte, like headers. */
 function presentedBy(
-  { carrier, header, prefix }: SignatureScheme,
-  { headers, body }: SignedRequest,
+  { carrier, header, prefix, parameter }: SignatureScheme,
+  { headers, body, url }: SignedRequest,
 ): readonly string[] {
+  if (carrier === "query") return parametersOf(url, parameter);
   if (carrier === "token") return listOf(presentedToken(headers));
   if (carrier === "client-state") return clientStates(body);
   const value = headers[header];
@@ -75,6 +82,13 @@ function presentedBy(
   if (carrier !== "basic") return value.startsWith(prefix) ? [value.slice(prefix.length)] : [""];
   const encoded = /^basic +([A-Za-z0-9+/]+={0,2}) *$/i.exec(value)?.[1];
   return [encoded === undefined ? "" : Buffer.from(encoded, "base64").toString("latin1")];
+}
+
+/** A parameter that occurs twice is ambiguous: a proxy may have checked the other one. */
+function parametersOf(url: string, name = ""): readonly string[] {
+  const mark = url.indexOf("?");
+  const values = mark === -1 ? [] : new URLSearchParams(url.slice(mark)).getAll(name);
+  return values.map((value) => (values.length === 1 ? Buffer.from(value, "utf8").toString("latin1") : ""));
 }
 
 const listOf = (text: string | undefined): readonly string[] => (text === undefined ? [] : [text]);

@@ -68,6 +68,8 @@ export interface SignatureFaults {
     readonly fault: SignatureFault;
     readonly reason: string;
   }): void;
+  /** The public keys of a sender cannot be read, so its deliveries cannot be verified. */
+  keysUnavailable(fault: { readonly hook: string; readonly reason: string }): void;
 }
 
 export function createSignatureFaults({
@@ -79,17 +81,19 @@ export function createSignatureFaults({
 }): SignatureFaults {
   let began = Number.NEGATIVE_INFINITY;
   let lines = 0;
+  const warn = (fields: object, message: string): void => {
+    const at = now();
+    if (at - began >= windowMs || at < began) {
+      began = at;
+      lines = 0;
+    }
+    lines += 1;
+    if (lines <= linesPerWindow) log.warn(fields, message);
+    else if (lines === linesPerWindow + 1)
+      log.warn({}, "more signatures were not accepted; they are not logged for up to a minute");
+  };
   return {
-    report(fault) {
-      const at = now();
-      if (at - began >= windowMs || at < began) {
-        began = at;
-        lines = 0;
-      }
-      lines += 1;
-      if (lines <= linesPerWindow) log.warn(fault, `a signature was not accepted: ${fault.fault}`);
-      else if (lines === linesPerWindow + 1)
-        log.warn({}, "more signatures were not accepted; they are not logged for up to a minute");
-    },
+    report: (fault) => warn(fault, `a signature was not accepted: ${fault.fault}`),
+    keysUnavailable: (fault) => warn(fault, "the public keys of a sender cannot be read"),
   };
 }

@@ -1,11 +1,13 @@
 /** Compiles the signature of a mapping: checks its settings and its secrets. */
-import type { IncomingHttpHeaders } from "node:http";
 import { programCommand } from "../../contract/index.ts";
-import { answerChallenge, type ChallengeAnswer } from "./challenge.ts";
-import { createGreeting, type Greet } from "./greeting.ts";
+import { answerChallenge } from "./challenge.ts";
+import { type Signature, SignatureError } from "./compiled-signature.ts";
+import { createGreeting } from "./greeting.ts";
+import { compileJsonWebToken, tokenSettings } from "./json-web-token.ts";
 import {
   credentials,
   describeHeader,
+  describeQuery,
   describeSigned,
   type SignatureScheme,
   type SignatureSettings,
@@ -14,52 +16,9 @@ import {
 import { createSharedCheck, createSharedSigner, signerOf } from "./shared-secret.ts";
 import { compileHeaderFormat, type HeaderFormat } from "./signature-header.ts";
 import { checkPublicUrl, compileSignedText, type SignedText } from "./signed-text.ts";
-import { createSigner, type Sign, SigningError } from "./signing.ts";
+import { createSigner, SigningError } from "./signing.ts";
 import { createSigningKey, SecretError } from "./signing-key.ts";
-import type { SignedRequest, Verdict } from "./verdict.ts";
 import { createCheck, refuse, type SecretKey } from "./verification.ts";
-
-export interface Signature {
-  /** Headers that code behind the check must not see. */
-  readonly secretHeaders: readonly string[];
-  /** The names that stand for its secrets in verdicts. */
-  readonly signers: readonly string[];
-  /** Verifies a request. Never throws. */
-  verify(request: SignedRequest): Verdict;
-  /** Creates what the platform would send, for an operator who tests the mapping. */
-  readonly sign: Sign;
-  /** Answers a platform's test of this URL. Call it only with a verified body. */
-  challenge?(body: Buffer, headers?: IncomingHttpHeaders): ChallengeAnswer | undefined;
-  /**
-   * Answers a test of this URL without a signature, at most with an echo. `undefined` if the request is not such a
-   * test.
-   */
-  greet?: Greet;
-  /** `verify` needs only the headers, so it can be called before the body is read. */
-  readonly headersOnly?: true;
-  /** Nothing is signed, so a delivery is identified by its headers, as with the hook token. */
-  readonly namedByHeaders?: true;
-  /** The HTTP authentication scheme that it implements. */
-  readonly authenticates?: "Basic" | "Bearer";
-  /** There is no secret yet: everything is refused, and the test of the platform will say the secret. */
-  readonly awaitsSecret?: true;
-  /** The sender sends the secret itself instead of a signature. */
-  readonly isShared?: true;
-  /**
-   * `declared`: a form if Content-Type says so, else JSON, whatever the mapping's `body` says. `text-json`: JSON that
-   * is declared as text.
-   */
-  readonly bodyKind?: "declared" | "text-json";
-}
-
-/** An error in the settings: `key` below `signature`, and a message without path and full stop. */
-export class SignatureError extends Error {
-  readonly key: string;
-  constructor(key: string, message: string) {
-    super(message);
-    this.key = key;
-  }
-}
 
 const maxSecrets = 8;
 /** The options that describe a sender without a scheme of its own. */
@@ -85,9 +44,11 @@ export function compileSignature(
   secrets: readonly string[],
   verifyToken?: string,
 ): Signature {
-  if (secrets.length === 0) throw new SignatureError("secret", "is missing");
+  if (secrets.length === 0 && settings.jwksUrl === undefined) throw new SignatureError("secret", "is missing");
   if (secrets.length > maxSecrets) throw new SignatureError("secret", `is a list of more than ${maxSecrets}`);
   if (secrets.some((secret) => secret.trim() === "")) throw new SignatureError("secret", "is blank");
+  checkOwnSettings(settings);
+  if (settings.scheme === "jwt") return compileJsonWebToken(settings, secrets);
   const scheme = chooseScheme(settings, secrets);
   const format = compileFormat(scheme);
   const text = compileText(scheme, format, settings);
@@ -110,7 +71,7 @@ export function compileSignature(
     );
   const digest = keys[0]?.key.digest;
   return {
-    secretHeaders: [scheme.header, ...(scheme.otherNames === undefined ? [] : [scheme.otherNames.header])],
+    secretHeaders: [scheme.header, scheme.otherNames?.header ?? ""].filter((name) => name !== ""),
     signers: secrets.map(signerOf),
     verify,
     sign,
@@ -120,6 +81,7 @@ export function compileSignature(
       : { challenge: (body, headers = {}) => answerChallenge(challenge, { body, headers }, digest ?? (() => "")) }),
     ...(greeting === undefined ? {} : { greet: createGreeting(greeting, verifyToken) }),
     ...(scheme.algorithm === "shared" ? { isShared: true } : {}),
+    ...(scheme.parameter === undefined ? {} : { secretParameter: scheme.parameter }),
     ...(scheme.algorithm === "shared" && scheme.carrier !== "client-state" ? { headersOnly: true } : {}),
     ...(scheme.algorithm === "shared" && scheme.delivery.header === undefined ? { namedByHeaders: true } : {}),
     ...(scheme.carrier === "basic"
@@ -132,6 +94,8 @@ export function compileSignature(
 
 /** The signature of a mapping whose secret the platform will show in its test. It accepts nothing. */
 export function compileAwaiting(settings: SignatureSettings): Signature {
+  // No platform shows such a secret in a test.
+  if (settings.scheme === "jwt" || settings.scheme === "query") throw new SignatureError("secret", "is missing");
   const scheme = chooseScheme(settings, []);
   if (scheme.algorithm !== "shared") compileText(scheme, compileFormat(scheme), settings);
   return {
@@ -169,6 +133,7 @@ function chooseScheme(settings: SignatureSettings, secrets: readonly string[]): 
       !(isStandard && key === "secretEncoding"),
   );
   if (foreign !== undefined) throw new SignatureError(foreign, "belongs to the schemes hmac and public-key only");
+  if (scheme === "query" || scheme === "jwt") return chooseQuery(settings, secrets);
   if (scheme === "header") {
     if (header === undefined)
       throw new SignatureError("header", "is missing: the scheme header needs the header that carries the secret");
@@ -181,9 +146,44 @@ function chooseScheme(settings: SignatureSettings, secrets: readonly string[]): 
   throw new SignatureError("secret", "mixes secret tokens and signing tokens (whsec_...): only one kind can apply");
 }
 
+/** Settings that belong to one scheme. */
+function checkOwnSettings(settings: SignatureSettings): void {
+  const { scheme } = settings;
+  const foreign = (["jwksUrl", "bodyClaim"] as const).find((key) => settings[key] !== undefined);
+  if (foreign !== undefined && scheme !== "jwt") throw new SignatureError(foreign, "belongs to the scheme jwt only");
+  if (settings.parameter !== undefined && scheme !== "query")
+    throw new SignatureError("parameter", "belongs to the scheme query only");
+  if (scheme !== "jwt") return;
+  const unused = [...descriptions, "url", "user"].find(
+    (key) => settings[key as keyof SignatureSettings] !== undefined && !tokenSettings.includes(key),
+  );
+  if (unused !== undefined) throw new SignatureError(unused, "has no effect with the scheme jwt");
+}
+
+/** Characters that clients and proxies neither encode nor decode in an address. */
+const plainInAddress = /^[A-Za-z0-9._~-]+$/;
+
+function chooseQuery({ parameter }: SignatureSettings, secrets: readonly string[]): SignatureScheme {
+  if (parameter === undefined)
+    throw new SignatureError("parameter", "is missing: the scheme query needs the name that the address has for it");
+  if (!plainInAddress.test(parameter))
+    throw new SignatureError("parameter", "must consist of letters, digits, - . _ and ~");
+  // `?token=` is refused for every hook, because people put the hook token there.
+  if (parameter.toLowerCase() === "token")
+    throw new SignatureError("parameter", "is token, which the gateway refuses in every address: use another name");
+  if (secrets.some((secret) => !plainInAddress.test(secret)))
+    throw new SignatureError(
+      "secret",
+      "must consist of letters, digits, - . _ and ~: clients encode other characters of an address in several ways",
+    );
+  return describeQuery(parameter);
+}
+
 /** The algorithm is always the configuration's, never one that a request names. */
 function checkAlgorithm({ scheme, algorithm, secretEncoding }: SignatureSettings): void {
   const isHash = algorithm?.startsWith("sha") ?? true;
+  if (algorithm !== undefined && /^[A-Z]/.test(algorithm))
+    throw new SignatureError("algorithm", `is ${algorithm}, which needs the scheme jwt`);
   if (scheme === "hmac" && !isHash)
     throw new SignatureError("algorithm", `is ${algorithm}, which needs the scheme public-key`);
   if (scheme === "hmac") return;

@@ -26,7 +26,10 @@ const textInstead = 'if the sender uses it as text, set secretEncoding: "text"';
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;
 
 /** Creates a key. Throws `SecretError`, which says what is wrong with the secret but never contains it. */
-export function createSigningKey(secret: string, scheme: SignatureScheme): SigningKey {
+export function createSigningKey(
+  secret: string,
+  scheme: Pick<SignatureScheme, "algorithm" | "prefix" | "secret">,
+): SigningKey {
   if (secret.trim() === "") throw new SecretError("is blank");
   const { algorithm, prefix } = scheme;
   if (algorithm === "shared") throw new SecretError("is not a signing key");
@@ -80,6 +83,12 @@ const publicKeyForms: Readonly<Record<PublicKeyAlgorithm, PublicKeyForm>> = {
         ? undefined
         : "is not a key of the curve P-256, P-384 or P-521",
   },
+  es256: {
+    hash: "sha256",
+    type: "ec",
+    wrong: ({ asymmetricKeyDetails }) =>
+      asymmetricKeyDetails?.namedCurve === "prime256v1" ? undefined : "is not a key of the curve P-256",
+  },
   "rsa-sha256": {
     hash: "sha256",
     type: "rsa",
@@ -98,17 +107,18 @@ const curves: ReadonlyMap<string, number> = new Map([
 const isPublicKeyAlgorithm = (algorithm: string): algorithm is PublicKeyAlgorithm =>
   Object.hasOwn(publicKeyForms, algorithm);
 
-function createPublicSigningKey(key: KeyObject, prefix: string, algorithm: PublicKeyAlgorithm): SigningKey {
+export function createPublicSigningKey(key: KeyObject, prefix: string, algorithm: PublicKeyAlgorithm): SigningKey {
   const { hash } = publicKeyForms[algorithm];
   const { namedCurve = "", modulusLength = 0 } = key.asymmetricKeyDetails ?? {};
   const half = curves.get(namedCurve);
   const fixed = algorithm === "rsa-sha256" ? modulusLength / 8 : 64;
+  const mayBeDer = half !== undefined && algorithm !== "es256";
   // ECDSA is written as the two numbers in DER, whose length varies, or as the two numbers alone.
   const encodingOf = (signature: Buffer): DSAEncoding => (signature.length === (half ?? 0) * 2 ? "ieee-p1363" : "der");
   return {
     prefix,
-    longest: half === undefined ? fixed : half * 2 + 12,
-    isLength: (bytes) => (half === undefined ? bytes === fixed : bytes >= 8 && bytes <= half * 2 + 12),
+    longest: mayBeDer ? half * 2 + 12 : fixed,
+    isLength: (bytes) => (mayBeDer ? bytes >= 8 && bytes <= half * 2 + 12 : bytes === fixed),
     matches(signed, signatures) {
       const text = Buffer.concat(signed.map((part) => (typeof part === "string" ? Buffer.from(part, "utf8") : part)));
       let found = false;
@@ -135,7 +145,6 @@ function readSecret(secret: string, form: SecretForm): Buffer {
 
 /** Reads a public key: PEM, the same in base64 alone, or the 32 bytes of an Ed25519 key in hexadecimal or base64. */
 function readPublicKey(secret: string, algorithm: PublicKeyAlgorithm): KeyObject {
-  const { type, wrong } = publicKeyForms[algorithm];
   // In an environment variable, line breaks are often written as two characters.
   const text = secret.trim().replaceAll("\\n", "\n");
   if (/PRIVATE KEY-----/.test(text)) throw new SecretError("is a private key: use the public key");
@@ -152,10 +161,15 @@ function readPublicKey(secret: string, algorithm: PublicKeyAlgorithm): KeyObject
     const raw = algorithm === "ed25519" ? ", or its 32 bytes in hexadecimal or base64" : "";
     throw new SecretError(`is not a public key: it must be PEM (-----BEGIN PUBLIC KEY-----), the base64 of it${raw}`);
   }
-  if (key.asymmetricKeyType !== type) throw new SecretError(`is a key of type ${key.asymmetricKeyType}, not ${type}`);
-  const problem = wrong?.(key);
+  const problem = publicKeyFault(key, algorithm);
   if (problem !== undefined) throw new SecretError(problem);
   return key;
+}
+
+/** Why the algorithm cannot use a key; `undefined` if it can. */
+export function publicKeyFault(key: KeyObject, algorithm: PublicKeyAlgorithm): string | undefined {
+  const { type, wrong } = publicKeyForms[algorithm];
+  return key.asymmetricKeyType === type ? wrong?.(key) : `is a key of type ${key.asymmetricKeyType}, not ${type}`;
 }
 
 function readRawKey(text: string, encoding: "hex" | "base64"): KeyObject {

@@ -23,6 +23,8 @@ export interface UnsignedRequest {
 export interface SignedParts {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
+  /** Parameters to add to the address, which contain the secret. */
+  readonly query?: Readonly<Record<string, string>>;
 }
 
 /** Signs a request. Throws `SigningError`. */

@@ -9,7 +9,7 @@ import { publicUrls, type SignedText, signedForm } from "./signed-text.ts";
 import { decodeSignature, type SignedPart, type SigningKey } from "./signing-key.ts";
 import type { SignatureFault, SignedRequest, Unverified, Verdict } from "./verdict.ts";
 
-const defaultToleranceSeconds = 300;
+export const defaultToleranceSeconds = 300;
 
 export interface SecretKey {
   readonly key: SigningKey;
@@ -116,7 +116,7 @@ function findSigned(
 /** Only visible characters are accepted, so that two headers joined by Node are not an id. */
 const idIn = (value: unknown): string | undefined => (typeof value === "string" && isName(value) ? value : undefined);
 
-const isName = (text: string): boolean => /^[\x21-\x7e]{1,256}$/.test(text);
+export const isName = (text: string): boolean => /^[\x21-\x7e]{1,256}$/.test(text);
 
 function identify(
   { delivery }: SignatureScheme,

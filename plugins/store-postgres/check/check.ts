@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import pg from "pg";
 import { onEvent, type StoreFinding, type StoreOpening } from "service-gateway/sdk/store";
-import { parseAddress } from "../pool.ts";
+import { commandConnectMs, parseAddress } from "../pool.ts";
 import { readFacts } from "./facts.ts";
 import { clockFindings, findingsOf, notificationFindings } from "./findings.ts";
 
@@ -15,7 +15,7 @@ const notifyMs = 1_000;
  * A database that cannot be reached has no findings: opening it fails for the same reason, and the doctor reports that.
  */
 export async function checkDatabase({ url, now }: StoreOpening): Promise<readonly StoreFinding[]> {
-  const { connection, listening, schema } = parseAddress(url, "service-gateway-check");
+  const { connection, listening, schema } = parseAddress(url, "service-gateway-check", commandConnectMs);
   const [client, listener] = [new pg.Client(connection), new pg.Client(listening)];
   for (const each of [client, listener]) onEvent(each, "error", { source: "the database", handle() {} });
   try {

@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { createSkills, skillsHint, skillTools } from "../../../core/agents/tools/skills.ts";
 
 const never = new AbortController().signal;
+const call = { key: "", order: 1 };
 
 function workspace(files: Readonly<Record<string, string>>) {
   const directory = mkdtempSync(join(tmpdir(), "skills-"));
@@ -84,7 +85,7 @@ test.each([
   rmSync(file("bread"));
   link(outside, file("bread"));
   const [tool] = skillTools(known);
-  expect(await tool?.run({ name: "bread" }, never, "")).toMatchObject({ ok: false, code: "skill_unreadable" });
+  expect(await tool?.run({ name: "bread" }, never, call)).toMatchObject({ ok: false, code: "skill_unreadable" });
   for (let turn = 0; turn < 3; turn += 1) expect(await names()).toEqual(["tea"]);
   expect(warnings).toEqual([{ file: file("bread"), error: expect.stringMatching(/link/) }]);
   rmSync(dirname(file("bread")), { recursive: true });
@@ -125,11 +126,11 @@ test("the model learns what each skill is for and reads its current text, but no
   expect(skillsHint(found)).toMatch(/read_skill[\s\S]*\n- bread: Bakes bread\.$/);
   put("bread", bread.replace("ten", "twenty"));
   const [tool] = skillTools(found);
-  expect(await tool?.run({ name: "bread" }, never, "key")).toMatchObject({
+  expect(await tool?.run({ name: "bread" }, never, call)).toMatchObject({
     ok: true,
     text: expect.stringContaining("twenty minutes"),
   });
-  expect(await tool?.run({ name: "tea" }, never, "key")).toMatchObject({ ok: false, code: "skill_unknown" });
-  expect(await tool?.run(null, never, "key")).toMatchObject({ ok: false, code: "skill_unknown" });
+  expect(await tool?.run({ name: "tea" }, never, call)).toMatchObject({ ok: false, code: "skill_unknown" });
+  expect(await tool?.run(null, never, call)).toMatchObject({ ok: false, code: "skill_unknown" });
   expect([skillsHint([]), skillTools([])]).toEqual([undefined, []]);
 });

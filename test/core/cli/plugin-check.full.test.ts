@@ -206,6 +206,33 @@ describe("the package of a plugin", () => {
     ]);
   });
 
+  test("gets a finding for a function of the connection that the gateway never calls, at its line", async () => {
+    for (const [written, message] of [
+      ["async prob() {", /a function prob, which the gateway does not call\. Did you mean probe\?/],
+      [
+        "async typing() {},\n    async probe() {",
+        /a function typing, which the gateway calls only with the capability/,
+      ],
+    ] as const) {
+      const { check, folder } = await packageWith("channel", {
+        "src/connection.ts": (text) => text.replace("async probe() {", written),
+        ...(!written.includes("probe") && { "test/fixtures.ts": (text) => text.replace('["probe"]', "[]") }),
+      });
+      const { findings } = JSON.parse((await check("--json")).out) as { readonly findings: readonly Found[] };
+      const line = readFileSync(join(folder, "src/connection.ts"), "utf8").split("\n");
+      expect(findings).toEqual([
+        expect.objectContaining({
+          rule: "contract-broken",
+          message: expect.stringMatching(message),
+          at: {
+            file: join(folder, "src/connection.ts"),
+            line: line.findIndex((one) => /prob\(|typing\(/.test(one)) + 1,
+          },
+        }),
+      ]);
+    }
+  });
+
   test("has its contents, peer dependency, version and licences checked", async () => {
     const { check, folder } = await packageWith("preset", {
       "package.json": (text) => {

@@ -271,12 +271,6 @@ test.each([
     "capabilities.messageIds.more of the channel odd is a function",
   ],
   [
-    "a preset's settings",
-    `export default { id: "odd", version: "1.0.0", host: "^0.1.0", presets: [{ id: "odd", path: "odd", mappings: [{}] }],
-       setup: (host) => void host.preset("odd").settings() };`,
-    "host.preset reads settings and secrets at once",
-  ],
-  [
     "a tap of turn",
     `export default { id: "odd", version: "1.0.0", host: "^0.1.0", setup: (host) => host.tap("turn", () => null) };`,
     "a tap of the station turn returns a stream",

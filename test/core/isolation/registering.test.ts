@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createOwn, createThreadHost } from "../../../core/isolation/thread/host.ts";
-import { createThreadSection } from "../../../core/isolation/thread/sections.ts";
+import { createThreadSettings } from "../../../core/isolation/thread/settings.ts";
 import { Type } from "../../../core/sdk/index.ts";
 
 /** A host as a plugin in JavaScript calls it. */
@@ -11,8 +11,8 @@ type Untyped = Readonly<
   >
 >;
 
-const section = createThreadSection(() => {});
-const bare = { id: "guest", sectionKey: undefined, section, newId: () => "", address: () => "" };
+const settings = createThreadSettings(() => {});
+const bare = { id: "guest", declared: {}, settings, newId: () => "", address: () => "" };
 
 // Functions do not reach the main thread, which therefore cannot miss them.
 test.each<[string, (host: Untyped) => unknown, string]>([

@@ -15,6 +15,7 @@ test("the page has a row for each scheme with its header", () => {
     ...Object.fromEntries(Object.entries(schemes).map(([name, { header }]) => [name, header])),
     hmac: "header",
     "public-key": "header",
+    jwt: "header",
   });
 });
 

@@ -1,8 +1,9 @@
 /** What the options of `hmac` and `public-key` can describe: times, parts of one header, joined texts, keys. */
 import { createHmac, generateKeyPairSync, type KeyObject, sign as signWithKey } from "node:crypto";
 import { describe, expect, test } from "vitest";
+import { SignatureError } from "../../../core/webhooks/signature/compiled-signature.ts";
 import type { SignatureSettings } from "../../../core/webhooks/signature/schemes.ts";
-import { compileSignature, SignatureError } from "../../../core/webhooks/signature/signature.ts";
+import { compileSignature } from "../../../core/webhooks/signature/signature.ts";
 import type { Verdict } from "../../../core/webhooks/signature/verdict.ts";
 import { senderOf } from "../../support/senders.ts";
 

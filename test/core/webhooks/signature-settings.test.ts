@@ -1,8 +1,9 @@
 import { createHash, createHmac } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { showConfigValue } from "../../../core/config/editing/values.ts";
+import { SignatureError } from "../../../core/webhooks/signature/compiled-signature.ts";
 import { type SignatureSettings, schemes } from "../../../core/webhooks/signature/schemes.ts";
-import { compileSignature, SignatureError } from "../../../core/webhooks/signature/signature.ts";
+import { compileSignature } from "../../../core/webhooks/signature/signature.ts";
 import { publicUrl, senderOf } from "../../support/senders.ts";
 import { errorsOf, load } from "../config/fixture.ts";
 

@@ -69,7 +69,8 @@ export async function runContract({
   // What keeps every rule from being tried is one finding.
   const findings = [...Map.groupBy(broken, ({ text }) => firstLine(text))].map(([sentence, [first, ...more]]) => {
     const others = more.length === 0 ? "" : ` (and ${more.length} more rules)`;
-    return finding("contract-broken", `${first?.rule}${others}: ${sentence}`, placeIn(first?.text ?? "", folder) ?? at);
+    const place = placeIn(first?.text ?? "", folder) ?? placeOfFunction(sentence, entry) ?? at;
+    return finding("contract-broken", `${first?.rule}${others}: ${sentence}`, place);
   });
   return { passed: report.numPassedTests, findings };
 }
@@ -80,6 +81,14 @@ function placeIn(text: string, folder: string) {
   for (const [, file = "", line = ""] of text.matchAll(/(\/[^\s():]+):(\d+):\d+/g))
     if (file.startsWith(`${folder}/`) && !file.includes("/node_modules/")) return { file, line: Number(line) };
   return undefined;
+}
+
+/** Where a function that the sentence names is written, in the sources beside the entry. */
+function placeOfFunction(sentence: string, entry: string) {
+  const name = /^The connection has (?:a function )?(\w+)/.exec(sentence)?.[1];
+  if (name === undefined) return undefined;
+  // A member with another value, such as a capability, may have the same name.
+  return placeOfText(new RegExp(`^\\s*(?:async\\s+)?${name}\\s*(?:\\(|,|:\\s*(?:async\\b|\\())`), entry);
 }
 
 function installed(name: string, folder: string): string | undefined {

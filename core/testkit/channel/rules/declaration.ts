@@ -1,4 +1,5 @@
 /** Rules about a channel's declaration and its options. */
+import { nearestOf } from "../../../config/index.ts";
 import { checkDeclaration, isObject } from "../../../host/index.ts";
 import type { ChannelCapabilities, ChannelConnection, ChannelDefinition } from "../../../sdk/contract.ts";
 import { type Bench, readSection } from "../bench.ts";
@@ -25,6 +26,50 @@ const optional: readonly OptionalFunction[] = [
   "standBy",
   "update",
 ];
+
+/** All functions that a connection may have; the compiler compares them with its type. */
+const known: Readonly<Record<keyof ChannelConnection, true>> = {
+  ...{ start: true, standBy: true, parse: true, render: true, send: true, admit: true, close: true, pause: true },
+  ...{ update: true, remove: true, preview: true, react: true, typing: true, menu: true, findMedia: true },
+  ...{ resolve: true, probe: true, members: true, fetchMedia: true },
+};
+
+/** The functions of an object, without those of its classes. */
+const ownFunctions = (of: object): readonly string[] =>
+  Object.getOwnPropertyNames(of).filter((name) => typeof (of as Record<string, unknown>)[name] === "function");
+
+/** Functions of the classes of an object. They may be for its own use. */
+function inheritedFunctions(of: object): readonly string[] {
+  const from = Object.getPrototypeOf(of) as object | null;
+  if (from === null || from === Object.prototype) return [];
+  return [...ownFunctions(from).filter((name) => name !== "constructor"), ...inheritedFunctions(from)];
+}
+
+/** A function that the gateway never calls is usually misspelled, or its capability is not declared. */
+async function callsEachFunction({ definition: { capabilities }, connection }: Bench): Promise<void> {
+  const absent = Object.keys(known).filter((name) => !(name in connection));
+  for (const [names, isOwn] of [
+    [ownFunctions(connection), true],
+    [inheritedFunctions(connection), false],
+  ] as const)
+    for (const name of names) {
+      if (Object.hasOwn(known, name)) continue;
+      const meant = nearestOf(name, absent);
+      if (meant !== undefined || isOwn)
+        throw new Error(
+          `The connection has a function ${name}, which the gateway does not call. ` +
+            (meant === undefined ? "Remove it, or correct its name." : `Did you mean ${meant}?`),
+        );
+    }
+  for (const [capability, names] of Object.entries(functionsOf)) {
+    const dead = names.find((name) => typeof connection[name] === "function");
+    if (dead !== undefined && capabilities[capability as keyof ChannelCapabilities] !== true)
+      throw new Error(
+        `The connection has a function ${dead}, which the gateway calls only with the capability ${capability}. ` +
+          "Declare the capability, or remove the function.",
+      );
+  }
+}
 
 async function listsFunctions({ connection, functions }: Bench): Promise<void> {
   for (const name of optional) {
@@ -89,6 +134,7 @@ export const declarationRules: readonly Rule[] = [
       }
     },
   },
+  { title: "declaration > the gateway calls each function of the connection", run: callsEachFunction },
   { title: "declaration > each function that no capability requires is listed", run: listsFunctions },
   { title: "options > an invalid or unknown option is refused by name", run: refusesWrongOptions },
   {

@@ -155,6 +155,11 @@ function connect(account: Account): ReturnType<ChannelDefinition["open"]> & Para
   };
 }
 
+export const capabilities: ChannelDefinition["capabilities"] = {
+  ...{ maxChars: maxUnits, markup: "plain", edits: true, threads: true, reactions: true, media: true, buttons: true },
+  ...{ typing: true, menu: true, stickers: true },
+};
+
 export function createPostbox(change: Change = () => ({}), declared: Partial<ChannelDefinition<typeof options>> = {}) {
   return defineChannel({
     id: "postbox",
@@ -162,18 +167,7 @@ export function createPostbox(change: Change = () => ({}), declared: Partial<Cha
     host: "^0.1.0",
     options,
     secrets: ["token"],
-    capabilities: {
-      maxChars: maxUnits,
-      markup: "plain",
-      edits: true,
-      threads: true,
-      reactions: true,
-      media: true,
-      buttons: true,
-      typing: true,
-      menu: true,
-      stickers: true,
-    },
+    capabilities,
     open(account) {
       const connection = connect(account);
       return { ...connection, ...change(connection, account) };
