@@ -27,6 +27,7 @@ export { type ConfigEditor, createConfigEditor } from "./editing/editor.ts";
 export { hasLocalSettingsOnly, sharedText, withLocalSettings } from "./editing/shared-text.ts";
 export { embeddedStore } from "./embedded-store.ts";
 export { isJson } from "./json-text.ts";
+export { type KnownProvider, knownProvider, knownProviderIds } from "./known-providers.ts";
 export { type LinearPattern, linearPatterns } from "./linear-pattern.ts";
 export { changeMarked } from "./marked-values.ts";
 export {
@@ -37,6 +38,7 @@ export {
   modelNames,
   resolveModel,
 } from "./model-names.ts";
+export { type ProviderSettings, providerKey, providerOf, providerSettings } from "./model-providers.ts";
 export { getPath, parsePath, renderPath, type Segment } from "./path.ts";
 export { coreKeys, type PluginSchemas } from "./plugin-schemas.ts";
 export { type Problem, renderProblem } from "./problem.ts";

@@ -301,8 +301,8 @@ function createTurns(
   readonly describe: ReturnType<typeof createDescribe>;
   readonly standings: ModelStandings;
 } {
-  const providers = () =>
-    resolveProviders(config(), secrets, (path, reason) =>
+  const providers = (models: readonly string[]) =>
+    resolveProviders(config(), { secrets, models }, (path, reason) =>
       log.warn({ path }, `a model provider cannot be used: ${reason}`),
     );
   const turns = createAgentTurns({
@@ -331,7 +331,7 @@ function createTurns(
   // Asked for often, such as by a page that shows the status: only turns log what is wrong with a provider.
   const standings = createModelStandings({
     engines,
-    providers: () => resolveProviders(config(), secrets, () => {}),
+    providers: (models) => resolveProviders(config(), { secrets, models }, () => {}),
     log,
   });
   return { turns, stops, running, describe: createDescribe({ config, engines, providers, spending, log }), standings };

@@ -168,6 +168,9 @@ function whichKey({ providerId, provider: { apiKey }, baseUrl }: Target): string
   return `Remove the user from ${settings}.baseUrl: it is sent in place of apiKey.`;
 }
 
+/** Anthropic's status for too many requests of all its customers. */
+const overloaded = 529;
+
 function byStatus(status: number, details: string, target: Target): EngineError {
   const { providerId, modelId } = target;
   const at = `${providerId} at ${shownUrl(target.baseUrl)}`;
@@ -208,6 +211,10 @@ function byStatus(status: number, details: string, target: Target): EngineError 
   }
   if (status === 413 || saysContextFull.test(details))
     return contextFull(`The conversation is too long for ${modelId} (${status})${because}`);
+  if (status === overloaded) {
+    const detail = `${at} is overloaded (${status})${because}`;
+    return new EngineError("model_busy", { detail, hint: "Try again later.", retryable: true });
+  }
   if (status >= 500 || status === 408) {
     return new EngineError("model_unavailable", {
       detail: `${at} failed (${status})${because}`,

@@ -4,6 +4,7 @@ import { createCooldowns } from "./cooldowns.ts";
 import { describeImage } from "./describe.ts";
 import { createLibrary } from "./library.ts";
 import { createMemories } from "./memory.ts";
+import { createNatives } from "./native/packages.ts";
 import { runTurn } from "./run.ts";
 import { skippedModels } from "./skipped.ts";
 
@@ -28,7 +29,19 @@ export default definePlugin({
     const library = createLibrary();
     const cooldowns = createCooldowns({ now: () => host.now() });
     const memories = createMemories();
-    const options = async () => ({ library: await library(), log: host.log, cooldowns, memories, patience, maxSteps });
+    const natives = createNatives({
+      onBroken: (vendor, error) =>
+        host.log.error({ error: String(error) }, `@ai-sdk/${vendor} cannot be loaded; chat completions are used`),
+    });
+    const options = async () => ({
+      library: await library(),
+      natives,
+      log: host.log,
+      cooldowns,
+      memories,
+      patience,
+      maxSteps,
+    });
     host.engine({
       id: "ai",
       needsModel: true,

@@ -1,34 +1,18 @@
 /** Creates an AI SDK model from `provider/model` and the provider's settings. */
 import { EngineError, type EngineProvider, type EngineTurn, type Thinking } from "service-gateway/sdk";
-import { fetchStream } from "./answer/unstreamed.ts";
-import { withCacheMarks } from "./cache-marks.ts";
-import { withImages } from "./images.ts";
+import { addressOf } from "./address.ts";
+import { openChat } from "./chat/open.ts";
 import type { Library, Model } from "./library.ts";
-import { withoutFields } from "./request-fields.ts";
+import { openNative } from "./native/open.ts";
+import { type Natives, vendorOf } from "./native/packages.ts";
 
-/**
- * The vendors' chat-completions endpoints. Anthropic and Google offer one in addition to their own protocol, so that
- * one client serves all. Features that exist only in their own protocols (prompt caching marks, citations) are not
- * available.
- */
+/** The vendors' own addresses. */
 const publicBaseUrls: Readonly<Record<EngineProvider["api"], string | undefined>> = {
   openai: "https://api.openai.com/v1",
   anthropic: "https://api.anthropic.com/v1",
-  google: "https://generativelanguage.googleapis.com/v1beta/openai",
+  google: "https://generativelanguage.googleapis.com/v1beta",
   "openai-compatible": undefined,
 };
-
-/** Reasoning budget in tokens, for the vendor that expects a number instead of a level. */
-const thinkingTokens: Readonly<Record<Thinking, number>> = {
-  off: 0,
-  minimal: 1_024,
-  low: 4_096,
-  medium: 8_192,
-  high: 16_384,
-  max: 32_768,
-};
-/** Tokens added for the answer, because that vendor counts reasoning and answer against one limit. */
-const answerTokens = 8_192;
 
 export interface Target {
   readonly providerId: string;
@@ -82,6 +66,13 @@ export function findTarget(model: string, providers: EngineTurn["providers"]): T
   return { providerId, modelId, provider, baseUrl };
 }
 
+/** The providers of models, without those that are unknown. */
+export const providersOf = (names: readonly string[], providers: EngineTurn["providers"]): readonly EngineProvider[] =>
+  names.flatMap((name) => {
+    const id = name.slice(0, Math.max(0, name.indexOf("/")));
+    return (Object.hasOwn(providers, id) ? providers[id] : undefined) ?? [];
+  });
+
 type ModelFacts = NonNullable<EngineProvider["models"]>[string];
 
 function factsIn({ models = {} }: EngineProvider, modelId: string): ModelFacts {
@@ -96,52 +87,23 @@ export function factsOf(model: string, providers: EngineTurn["providers"]): Mode
   return provider === undefined ? {} : factsIn(provider, model.slice(slash + 1));
 }
 
-/** The provider's request field for reasoning. Empty for `off`, because models without reasoning reject the field. */
-function thinkingFields(thinking: Thinking, api: EngineProvider["api"]): { readonly [field: string]: unknown } {
-  if (thinking === "off") return {};
-  if (api === "anthropic") {
-    const budget = thinkingTokens[thinking];
-    return { max_tokens: budget + answerTokens, thinking: { type: "enabled", budget_tokens: budget } };
-  }
-  return { reasoning_effort: thinking === "max" ? "high" : thinking };
+interface Opening {
+  readonly library: Library;
+  /** The vendors' protocols that are installed. */
+  readonly natives: Natives;
+  readonly thinking: Thinking;
+  /** Fields that the server of the model does not know. */
+  readonly without: ReadonlySet<string>;
 }
 
-/** `fetch` rejects URLs with credentials, so these become a header, and the query is appended after the path. */
-function address(baseUrl: string): {
-  readonly baseURL: string;
-  readonly queryParams: Readonly<Record<string, string>>;
-  readonly headers: Readonly<Record<string, string>>;
-} {
-  const url = new URL(baseUrl);
-  const user = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
-  return {
-    baseURL: `${url.origin}${url.pathname}`.replace(/\/+$/, ""),
-    queryParams: Object.fromEntries(url.searchParams),
-    headers: user === ":" ? {} : { authorization: `Basic ${Buffer.from(user).toString("base64")}` },
-  };
-}
-
-/** `without`: fields that the server of the model does not know. */
-export function openModel(
-  library: Library,
-  target: Target,
-  { thinking, without }: { readonly thinking: Thinking; readonly without: ReadonlySet<string> },
-): Model {
+/** In the vendor's own protocol if that is installed, else through chat completions. */
+export function openModel(target: Target, { library, natives, thinking, without }: Opening): Model {
   const { providerId, modelId, provider } = target;
-  const { baseURL, queryParams, headers } = address(target.baseUrl);
-  const fields = thinkingFields(thinking, provider.api);
-  const marks = factsIn(provider, modelId).cacheMarks === true && !without.has("cache_control");
-  const model = library
-    .createOpenAICompatible({
-      name: providerId,
-      baseURL,
-      queryParams,
-      fetch: fetchStream,
-      includeUsage: true,
-      apiKey: provider.apiKey,
-      headers: { ...headers, ...provider.headers },
-      transformRequestBody: (body) => withoutFields({ ...(marks ? withCacheMarks(body) : body), ...fields }, without),
-    })
-    .chatModel(modelId);
-  return withImages(library, model);
+  const { cacheMarks } = factsIn(provider, modelId);
+  const address = addressOf(target);
+  const vendor = vendorOf(provider);
+  const request = { thinking, without, marks: cacheMarks !== false };
+  const native = vendor && openNative(library, { vendor, natives, address, modelId }, request);
+  if (native !== undefined) return native;
+  return openChat(library, { providerId, modelId, provider, address }, { ...request, marks: cacheMarks === true });
 }

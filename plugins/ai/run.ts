@@ -3,20 +3,22 @@ import { EngineError, type EngineTurn, type PluginLog, type TurnEvent } from "se
 import { liveOf } from "./answer/live.ts";
 import { Shown } from "./answer/shown.ts";
 import type { Patience } from "./attempt.ts";
+import { generatedMedia } from "./chat/images.ts";
 import type { Cooldowns } from "./cooldowns.ts";
 import { emptyAnswer, tokensUsedUp } from "./empty.ts";
 import { createExactNumbers } from "./exact-numbers.ts";
-import { generatedMedia } from "./images.ts";
 import type { Library } from "./library.ts";
 import type { Memories } from "./memory.ts";
+import type { NativePackages, Natives } from "./native/packages.ts";
 import type { Candidate } from "./persist.ts";
 import { renderMessages, renderTools } from "./prompt.ts";
-import { factsOf, findTarget, openModel } from "./provider.ts";
+import { factsOf, findTarget, openModel, providersOf } from "./provider.ts";
 import { createResilientModel } from "./resilient.ts";
 import { createAccounted } from "./spending.ts";
 
 export interface RunOptions {
   readonly library: Library;
+  readonly natives: NativePackages;
   readonly log: Pick<PluginLog, "warn" | "error">;
   readonly cooldowns: Cooldowns;
   readonly memories: Memories;
@@ -35,7 +37,7 @@ type Asked = Pick<
 function candidateOf(
   name: string,
   turn: Asked,
-  { library, memories }: Pick<RunOptions, "library" | "memories">,
+  { library, memories, natives }: Pick<RunOptions, "library" | "memories"> & { readonly natives: Natives },
 ): Candidate {
   const target = () => findTarget(name, turn.providers);
   return {
@@ -46,10 +48,8 @@ function candidateOf(
     takesNoTools: () => memories.of(target()).takesNoTools !== undefined,
     open({ thinks, without = new Set<string>() }) {
       const opened = target();
-      return {
-        target: opened,
-        model: openModel(library, opened, { thinking: thinks ? turn.thinking : "off", without }),
-      };
+      const thinking = thinks ? turn.thinking : "off";
+      return { target: opened, model: openModel(opened, { library, natives, thinking, without }) };
     },
   };
 }
@@ -62,7 +62,9 @@ export async function* runTurn(turn: Asked, signal: AbortSignal, options: RunOpt
       hint: "Set agents.defaults.model to provider/model.",
     });
   }
-  const [first, ...others] = [turn.model, ...turn.fallbacks].map((name) => candidateOf(name, turn, options));
+  const names = [turn.model, ...turn.fallbacks];
+  const natives = await options.natives.of(providersOf(names, turn.providers));
+  const [first, ...others] = names.map((name) => candidateOf(name, turn, { library, memories, natives }));
   const speaking: Speaking = { model: turn.model, notices: [] };
   let last = "";
   const exact = createExactNumbers(library);

@@ -1,5 +1,12 @@
 /** The commands with which a conversation chooses its model, its thinking, and whether thoughts are shown. */
-import { type AgentsView, aliasOf, modelNames, resolveModel } from "../../config/index.ts";
+import {
+  type AgentsView,
+  aliasOf,
+  modelNames,
+  providerOf,
+  providerSettings,
+  resolveModel,
+} from "../../config/index.ts";
 import type { Thinking } from "../../contract/index.ts";
 import type { CommandCall, CommandDefinition } from "../../sdk/contract.ts";
 import type { SessionChoices } from "./session-choices.ts";
@@ -36,9 +43,8 @@ export function choiceCommands({
     if (chosen === undefined)
       return "The model is unknown. /model lists the available ones; write it as `provider/model`, or as an alias.";
     await choices.set(call, "model", chosen);
-    const [provider = ""] = chosen.split("/", 1);
-    const known = Object.hasOwn(config().models?.providers ?? {}, provider);
-    const doubt = known
+    const provider = providerOf(chosen);
+    const doubt = providerSettings(config(), provider)
       ? ""
       : ` \`models.providers\` has no \`${provider}\`: if no answer comes, \`/model default\` resets it.`;
     return `This conversation now uses \`${chosen}\`.${doubt}`;

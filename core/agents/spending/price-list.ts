@@ -7,8 +7,9 @@ import type { TokenCounts } from "../../state/index.ts";
 
 export const priceListName = "genai-prices";
 
-/** Who serves a model. The protocol has the name of the vendor, who serves it only where no other address is set. */
+/** Who serves a model. */
 export interface PricedProvider {
+  /** The name of the vendor, which is that of a protocol, too. The vendor serves it where no other address is set. */
   readonly api?: string;
   readonly baseUrl?: string;
 }

@@ -1,5 +1,5 @@
 /** What a call costs: by the configuration, else by the list of known prices, else unknown, which is never zero. */
-import type { AgentsView, ModelPrices } from "../../config/index.ts";
+import { type AgentsView, type ModelPrices, providerOf, providerSettings } from "../../config/index.ts";
 import type { TokenCounts } from "../../state/index.ts";
 import type { PricedProvider } from "./price-list.ts";
 
@@ -16,7 +16,7 @@ const unknown: Price = { usd: null, source: null };
 
 function configured(config: AgentsView, model: string): ModelPrices | undefined {
   const { prices = {} } = config.models ?? {};
-  const provider = `${model.slice(0, model.indexOf("/"))}/*`;
+  const provider = `${providerOf(model)}/*`;
   if (Object.hasOwn(prices, model)) return prices[model];
   return Object.hasOwn(prices, provider) ? prices[provider] : undefined;
 }
@@ -26,6 +26,14 @@ function priced(tokens: TokenCounts, { input, output, cacheRead = input, cacheWr
   const sum =
     plain * input + tokens.cacheRead * cacheRead + tokens.cacheWrite * cacheWrite + tokens.outputTokens * output;
   return { usd: sum / 1_000_000, source: "config" };
+}
+
+/** Who is paid: a provider that is known by name at its own address, or the server at another one. */
+function pricedProvider(config: AgentsView, id: string): PricedProvider | undefined {
+  const settings = providerSettings(config, id);
+  if (settings === undefined) return undefined;
+  const { api, baseUrl, keyVariable } = settings;
+  return { api: keyVariable === undefined ? api : id, baseUrl };
 }
 
 export interface Prices {
@@ -55,7 +63,7 @@ export function createPrices(config: () => AgentsView): Prices {
       const settings = config();
       const own = configured(settings, model);
       if (own !== undefined) return priced(tokens, own);
-      const provider = settings.models?.providers?.[model.slice(0, model.indexOf("/"))] as PricedProvider | undefined;
+      const provider = pricedProvider(settings, providerOf(model));
       const usd = provider && list?.listedPrice(model.slice(model.indexOf("/") + 1), provider, tokens);
       return usd === undefined || list === undefined ? unknown : { usd, source: list.priceListName };
     },

@@ -10,8 +10,8 @@ import type { PluginLog } from "../../sdk/contract.ts";
 import type { Asker } from "../spending/asker.ts";
 import type { Spending } from "../spending/spending.ts";
 import { chooseEngine, type Engines } from "./engines.ts";
-import { chooseModels } from "./models.ts";
-import { type Providers, usableModels } from "./providers.ts";
+import { chooseModels, modelsOf } from "./models.ts";
+import { type ResolveProviders, usableModels } from "./providers.ts";
 
 const patienceMs = 30_000;
 /** Room for one or two sentences; longer descriptions are cut. */
@@ -32,7 +32,7 @@ export type Describe = (
 export function createDescribe(options: {
   readonly config: () => AgentsView;
   readonly engines: Engines;
-  readonly providers: () => Providers;
+  readonly providers: ResolveProviders;
   readonly spending: Spending;
   readonly log: Pick<PluginLog, "warn">;
 }): Describe {
@@ -48,7 +48,7 @@ export function createDescribe(options: {
         plugin: options.engines.plugin?.(engine.id) ?? engine.id,
         doing: `describe of the engine ${engine.id}`,
       };
-      const providers = options.providers();
+      const providers = options.providers(modelsOf(models));
       const by = {
         ...usableModels(models, providers).models,
         providers: providers.usable,

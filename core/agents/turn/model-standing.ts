@@ -8,7 +8,7 @@ import { areSkippedModels, callPlugin, pluginDeadlines, unusable } from "../../h
 import type { PluginLog } from "../../sdk/contract.ts";
 import { chooseEngine, type Engines, pluginOf } from "./engines.ts";
 import { chooseModels } from "./models.ts";
-import { type Providers, readableModels } from "./providers.ts";
+import { type Providers, type ResolveProviders, readableModels } from "./providers.ts";
 
 export interface ModelStanding {
   readonly engine: string;
@@ -28,7 +28,7 @@ export interface ModelStandings {
 
 export function createModelStandings(options: {
   readonly engines: Engines;
-  readonly providers: () => Providers;
+  readonly providers: ResolveProviders;
   readonly log: Pick<PluginLog, "warn">;
 }): ModelStandings {
   const { engines, providers, log } = options;
@@ -60,8 +60,8 @@ export function createModelStandings(options: {
       if (chosen.model === undefined || engine.needsModel !== true) {
         return { engine: engine.id, model: chosen.model, skipped: [] };
       }
-      const known = providers();
       const names = [chosen.model, ...chosen.fallbacks];
+      const known = providers(names);
       const { readable, skipped: unreadable } = readableModels(names, known);
       const [first, ...others] = readable;
       const resting =

@@ -21,6 +21,10 @@ export interface Models {
   readonly fallbacks: readonly string[];
 }
 
+/** In the order in which they are tried. */
+export const modelsOf = ({ model, fallbacks }: Models): readonly string[] =>
+  model === undefined ? fallbacks : [model, ...fallbacks];
+
 /**
  * The model of a turn and its fallbacks. `asked` comes from a request or a session. It was checked when it was
  * accepted, and is checked again here because the list may have changed.

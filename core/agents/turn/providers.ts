@@ -1,5 +1,12 @@
 /** Resolves the secrets of the model providers for engines. */
-import type { GatewayConfig, Secrets } from "../../config/index.ts";
+import {
+  type GatewayConfig,
+  type ProviderSettings,
+  providerKey,
+  providerOf,
+  providerSettings,
+  type Secrets,
+} from "../../config/index.ts";
 import { EngineError, HostError, reasonOf, type SkippedModel } from "../../contract/index.ts";
 import type { EngineProvider } from "../../sdk/contract.ts";
 import type { Models } from "./models.ts";
@@ -16,7 +23,10 @@ export interface UsableModels {
   readonly skipped: readonly SkippedModel[];
 }
 
-type KnownModels = NonNullable<GatewayConfig["models"]["providers"][string]["models"]>;
+/** Resolves what the models of a turn need. */
+export type ResolveProviders = (models: readonly string[]) => Providers;
+
+type KnownModels = NonNullable<ProviderSettings["models"]>;
 
 /** Both forms of the setting, as engines read it. */
 function knownModels(models: KnownModels): NonNullable<EngineProvider["models"]> {
@@ -43,33 +53,35 @@ function knownModels(models: KnownModels): NonNullable<EngineProvider["models"]>
   return Object.fromEntries(listed) as NonNullable<EngineProvider["models"]>;
 }
 
+/** As an engine is handed it. The vendors' own addresses belong to the protocol, which the engine knows. */
+function resolved(id: string, settings: ProviderSettings, secrets: Secrets): EngineProvider {
+  const { api, protocol, baseUrl, address, headers, models } = settings;
+  const apiKey = providerKey(id, settings, secrets);
+  const read = ([name, value]: readonly [string, unknown]) =>
+    [name, secrets.resolve(value, `models.providers.${id}.headers.${name}`)] as const;
+  return {
+    api,
+    baseUrl: api === "openai-compatible" ? address : baseUrl,
+    ...(protocol !== undefined && { protocol }),
+    ...(models !== undefined && { models: knownModels(models) }),
+    ...(apiKey !== undefined && { apiKey }),
+    ...(headers !== undefined && { headers: Object.fromEntries(Object.entries(headers).map(read)) }),
+  };
+}
+
+/** The configured providers, and those of the models that are known by name. No key of another one is read. */
 export function resolveProviders(
   config: GatewayConfig,
-  secrets: Secrets,
+  { secrets, models }: { readonly secrets: Secrets; readonly models: readonly string[] },
   onProblem: (path: string, reason: string) => void,
 ): Providers {
   const usable: Record<string, EngineProvider> = {};
   const unusable = new Map<string, unknown>();
-  for (const [id, provider] of Object.entries(config.models.providers)) {
+  for (const id of new Set([...Object.keys(config.models.providers), ...models.map(providerOf)])) {
     const path = `models.providers.${id}`;
     try {
-      const { api, baseUrl, apiKey, headers, models } = provider;
-      usable[id] = {
-        api,
-        baseUrl,
-        ...(models === undefined ? {} : { models: knownModels(models) }),
-        ...(apiKey === undefined ? {} : { apiKey: secrets.resolve(apiKey, `${path}.apiKey`) }),
-        ...(headers === undefined
-          ? {}
-          : {
-              headers: Object.fromEntries(
-                Object.entries(headers).map(([name, value]) => [
-                  name,
-                  secrets.resolve(value, `${path}.headers.${name}`),
-                ]),
-              ),
-            }),
-      };
+      const settings = providerSettings(config, id);
+      if (settings !== undefined) usable[id] = resolved(id, settings, secrets);
     } catch (error) {
       unusable.set(id, error);
       onProblem(path, reasonOf(error));
@@ -83,7 +95,7 @@ export function readableModels(
   names: readonly string[],
   { unusable }: Pick<Providers, "unusable">,
 ): { readonly readable: readonly string[]; readonly skipped: readonly SkippedModel[] } {
-  const reasonFor = (name: string) => unusable.get(name.slice(0, name.indexOf("/")));
+  const reasonFor = (name: string) => unusable.get(providerOf(name));
   const skipped = names.flatMap((model): readonly SkippedModel[] => {
     const cause = reasonFor(model);
     return cause === undefined ? [] : [{ model, reason: "model_provider_invalid", detail: reasonOf(cause) }];
@@ -97,7 +109,7 @@ export function usableModels({ model, fallbacks }: Models, providers: Pick<Provi
   const { readable, skipped } = readableModels([model, ...fallbacks], providers);
   const [first, ...others] = readable;
   if (first !== undefined) return { models: { model: first, fallbacks: others }, skipped };
-  const cause = providers.unusable.get(model.slice(0, model.indexOf("/")));
+  const cause = providers.unusable.get(providerOf(model));
   throw new EngineError("model_provider_invalid", {
     detail: reasonOf(cause).replace(/\.$/, ""),
     ...(cause instanceof HostError ? { hint: cause.hint } : {}),

@@ -14,17 +14,17 @@ import type { Spending } from "../spending/spending.ts";
 import type { TurnCalls } from "../tools/turn-calls.ts";
 import { gatherTools, type TurnTools, type TurnToolsOptions } from "../tools/turn-tools.ts";
 import { chooseEngine, type Engines, retainedEngines } from "./engines.ts";
-import { chooseModels } from "./models.ts";
+import { chooseModels, modelsOf } from "./models.ts";
 import { stoppedTurn } from "./preparing-turns.ts";
 import { type ActingHint, renderInstructions } from "./prompt.ts";
-import { type Providers, usableModels } from "./providers.ts";
+import { type ResolveProviders, usableModels } from "./providers.ts";
 import { cameBeforeStop } from "./stops.ts";
 
 export interface TurnInputOptions extends TurnToolsOptions {
   readonly config: () => AgentsView;
   readonly store: Pick<Store, "session" | "transcript" | "get">;
   readonly engines: Engines;
-  readonly providers: () => Providers;
+  readonly providers: ResolveProviders;
   /** What of the tools the instructions tell; `undefined`: there are none. */
   readonly acting?: (inbound: Inbound, route: Route) => ActingHint | undefined;
   readonly spending: Spending;
@@ -120,7 +120,7 @@ export function createTurnInput(
     const meter = options.spending.meter(asker);
     const chosen = chooseModels(agent, inbound.request?.model ?? sessionModel(agent, session));
     const engine = chooseEngine(retainedEngines(visit, options.engines), agent, chosen.model);
-    const providers = options.providers();
+    const providers = options.providers(modelsOf(chosen));
     const { models, skipped } =
       engine.needsModel === true ? usableModels(chosen, providers) : { models: chosen, skipped: [] };
     const userTurns = options.historyLimit?.(inbound, route) ?? agent.historyTurns ?? defaultHistoryTurns;

@@ -1,6 +1,8 @@
 /** Checks models and their providers for unknown names and unreadable secrets. */
 import { HostError } from "../../contract/index.ts";
+import { knownProviderIds } from "../known-providers.ts";
 import { isFullModelName, type ModelChoice, modelNames, resolveModel } from "../model-names.ts";
+import { type ProviderSettings, providerKey, providerOf, providerSettings } from "../model-providers.ts";
 import { renderPath, type Segment } from "../path.ts";
 import type { Problem } from "../problem.ts";
 import type { Draft, GatewayConfig } from "../schema.ts";
@@ -25,7 +27,9 @@ export function checkModels(draft: Draft, { secrets, indexOf }: ModelContext): r
     ...list.map((agent, index) => ({ agent, at: ["agents", "list", indexOf(list, index)] })),
   ];
   const named = agents.flatMap(({ agent, at }) =>
-    namesOf(agent, at).flatMap((name) => unknownModel(name, { draft, table: agent.models ?? defaults.models })),
+    namesOf(agent, at).flatMap((name) =>
+      unknownModel(name, { draft, table: agent.models ?? defaults.models, secrets }),
+    ),
   );
   const budgets = [
     { budget: draft.budget, at: ["budget"] },
@@ -122,13 +126,10 @@ function namesOf(
 
 function unknownModel(
   { name, at }: ModelName,
-  { draft, table }: { readonly draft: Draft; readonly table: AgentDraft["models"] },
+  { draft, table, secrets }: { readonly draft: Draft; readonly table: AgentDraft["models"]; readonly secrets: Secrets },
 ): readonly PlacedProblem[] {
-  const { providers } = draft.models;
   // The operator may choose a model that is not in the table.
   const model = resolveModel(name, table) ?? resolveModel(name, undefined);
-  const [provider = ""] = model?.split("/", 1) ?? [];
-  if (model !== undefined && Object.hasOwn(providers, provider)) return [];
   if (model === undefined) {
     return [
       warning(
@@ -138,12 +139,34 @@ function unknownModel(
       ),
     ];
   }
-  const known = Object.keys(providers);
-  const hint = suggestKey(provider, known) ?? `Add models.providers.${provider} with its api, baseUrl and apiKey.`;
+  const { providers } = draft.models;
+  const provider = providerOf(model);
+  const settings = providerSettings(draft, provider);
+  // The key of a configured provider is checked with its other settings.
+  if (settings !== undefined) return Object.hasOwn(providers, provider) ? [] : unkeyed(provider, settings, at, secrets);
+  const hint =
+    suggestKey(provider, [...Object.keys(providers), ...knownProviderIds]) ??
+    `Add models.providers.${provider} with its api, baseUrl and apiKey.`;
   return [warning(at, `is ${JSON.stringify(name)}, and models.providers has no ${JSON.stringify(provider)}`, hint)];
 }
 
-/** Providers with an unreadable secret, which are left out of every turn. */
+/** The missing key of a provider that is known by name. */
+function unkeyed(
+  provider: string,
+  { keyVariable, needsKey }: ProviderSettings,
+  at: readonly Segment[],
+  secrets: Secrets,
+): readonly PlacedProblem[] {
+  try {
+    providerKey(provider, { keyVariable, needsKey }, secrets);
+    return [];
+  } catch {
+    const message = `needs a key for ${provider}, and there is none in ${keyVariable} or models.providers.${provider}`;
+    return [warning(at, message, `Set ${keyVariable} in the environment, or models.providers.${provider}.apiKey.`)];
+  }
+}
+
+/** Providers with an unreadable secret, which are left out of every turn, and those that cannot be reached. */
 function unreadable(draft: Draft, secrets: Secrets): readonly PlacedProblem[] {
   return Object.entries(draft.models.providers).flatMap(([id, { apiKey, headers = {} }]) => {
     const at = ["models", "providers", id];
@@ -151,8 +174,20 @@ function unreadable(draft: Draft, secrets: Secrets): readonly PlacedProblem[] {
       ...(apiKey === undefined ? [] : [{ at: [...at, "apiKey"], value: apiKey }]),
       ...Object.entries(headers).map(([name, value]) => ({ at: [...at, "headers", name], value })),
     ];
-    return values.flatMap(({ at: place, value }) => unresolved(place, value, secrets));
+    const settings = providerSettings(draft, id);
+    return [
+      ...values.flatMap(({ at: place, value }) => unresolved(place, value, secrets)),
+      ...(settings === undefined || apiKey !== undefined ? [] : unkeyed(id, settings, at, secrets)),
+      ...(settings?.address === undefined ? [unreachable(id, at)] : []),
+    ];
   });
+}
+
+function unreachable(id: string, at: readonly Segment[]): PlacedProblem {
+  const hint =
+    suggestKey(id, knownProviderIds) ??
+    "Set its baseUrl, such as http://127.0.0.1:8000/v1, and its api if it is not openai-compatible.";
+  return warning(at, "has no baseUrl, and no provider is known by this name", hint);
 }
 
 function unresolved(at: readonly Segment[], value: unknown, secrets: Secrets): readonly PlacedProblem[] {

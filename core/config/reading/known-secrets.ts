@@ -4,6 +4,7 @@
  */
 
 import { isRecord } from "../checking/validate.ts";
+import { knownProvider, knownProviderIds } from "../known-providers.ts";
 import { type PluginSchemas, withDeclared } from "../plugin-schemas.ts";
 import type { GatewayConfig } from "../schema.ts";
 import { propertyOf, type SchemaNode } from "../schema-node.ts";
@@ -15,13 +16,15 @@ import { branchFor, itemsOf } from "../showing/redact.ts";
  * plugins' options are resolved at their setup, by their own schemas.
  */
 export function rememberSecrets(config: GatewayConfig, secrets: Secrets, schemas?: PluginSchemas): void {
-  walk(config, withDeclared(schemas), (value) => {
+  const remember = (value: unknown) => {
     try {
       secrets.resolve(value, "");
     } catch {
       // A secret that cannot be resolved is reported where it is used.
     }
-  });
+  };
+  walk(config, withDeclared(schemas), remember);
+  for (const id of knownProviderIds) remember({ env: knownProvider(id)?.keyVariable });
 }
 
 function walk(value: unknown, schema: SchemaNode, found: (value: unknown) => void): void {

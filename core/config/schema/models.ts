@@ -22,7 +22,8 @@ const knownModel = {
   ),
   cacheMarks: Type.Optional(
     Type.Boolean({
-      description: "true: requests mark what the server may cache. For models that are cached only then.",
+      description:
+        "Whether requests mark what the server may cache. Absent: only where the provider's own protocol has marks.",
     }),
   ),
 };
@@ -56,18 +57,36 @@ export const modelsSchema = Type.Object(
       Type.String(),
       Type.Object(
         {
-          api: Type.Enum(["openai", "anthropic", "google", "openai-compatible"], {
-            description: "Protocol of the provider.",
-          }),
+          api: Type.Optional(
+            Type.Enum(["openai", "anthropic", "google", "openai-compatible"], {
+              description:
+                "Protocol of the provider. Absent: that of the provider known by this name, else openai-compatible.",
+            }),
+          ),
+          protocol: Type.Optional(
+            Type.Enum(["chat"], {
+              description:
+                "chat: requests are chat completions, also where the package for the provider's own protocol is " +
+                "installed.",
+            }),
+          ),
           baseUrl: Type.Optional(
             Type.String(
               annotate(
                 { expects: "an http or https address" },
-                { pattern: "^https?://", description: "Address of its API." },
+                {
+                  pattern: "^https?://",
+                  description: "Address of its API. Absent: that of the provider known by this name, or of the vendor.",
+                },
               ),
             ),
           ),
-          apiKey: Type.Optional(secretSchema("Key of its API.")),
+          apiKey: Type.Optional(
+            secretSchema(
+              "Key of its API. Absent: the environment variable of the provider known by this name, such as " +
+                "<NAME>_API_KEY.",
+            ),
+          ),
           headers: Type.Optional(
             Type.Record(Type.String(), secretSchema("One header."), { description: "Headers of each request." }),
           ),

@@ -47,7 +47,9 @@ export interface EngineTurn {
    * `examples/reference/tools.md`.
    */
   readonly tools: readonly EngineTool[];
-  /** Provider settings of `models.providers`, secrets resolved. */
+  /**
+   * The providers of `models.providers`, and those of `model` and `fallbacks` that are known by name, secrets resolved.
+   */
   readonly providers: Readonly<Record<string, EngineProvider>>;
   /**
    * Asks before each call of a model whether the budget allows it, and says afterwards what it used. Call it around
@@ -94,13 +96,16 @@ export interface EngineTurn {
 /** One model server: its protocol, its address and the credentials, secrets resolved. */
 export interface EngineProvider {
   readonly api: "openai" | "anthropic" | "google" | "openai-compatible";
+  /** `chat`: only chat completions, even if the engine can use the vendor's own protocol. */
+  readonly protocol?: "chat";
+  /** Absent: the vendor's own address. */
   readonly baseUrl?: string;
   readonly apiKey?: string;
   readonly headers?: Readonly<Record<string, string>>;
   /**
    * What the operator says about single models, by the name after the slash. `contextTokens`: the size of the context
    * window, in tokens. `images` and `tools`: whether the model accepts images and calls tools; absent if unknown.
-   * `cacheMarks`: its server caches only what a request marks.
+   * `cacheMarks`: whether requests mark what the server may cache; absent: where its protocol has marks of its own.
    */
   readonly models?: Readonly<
     Record<

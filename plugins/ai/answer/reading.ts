@@ -12,12 +12,21 @@ const holdMs = 2_000;
 /** Longer than any real answer or arguments of a tool; keeps a model that never ends from filling the memory. */
 const mostCharacters = 1_000_000;
 
+type Metadata = NonNullable<Extract<ModelPart, { readonly type: "reasoning-end" }>["providerMetadata"]>;
+
 interface Block {
   readonly kind: "text" | "reasoning";
   readonly pieces: Pieces;
-  /** The text of the model that it comes from. */
+  /** The text or the thought of the model that it comes from. */
   readonly source: number;
+  /** What the server wants to read again in later requests, such as the signature of a thought. */
+  metadata?: Metadata;
 }
+
+/** In the order of the answer: some servers refuse a thought that is apart from the call that follows it. */
+type Item = Block | ModelPart;
+
+const isBlock = (item: Item): item is Block => "pieces" in item;
 
 function tooLong(): EngineError {
   return new EngineError("answer_too_long", { detail: "The answer does not end", hint: "Ask for less at once." });
@@ -33,12 +42,15 @@ export interface ReadingOptions {
 export class Reading {
   readonly #options: ReadingOptions;
   readonly #stream: ModelStream["stream"];
-  readonly #blocks: Block[] = [];
-  /** Whole parts: tool calls, files and others, and what the SDK needs to know of the answer. */
-  readonly #parts: ModelPart[] = [];
+  /** Texts and thoughts; whole parts: tool calls, files and others, and what the SDK needs to know of the answer. */
+  readonly #items: Item[] = [];
   #characters = 0;
-  #source = 0;
+  #sources = 0;
+  #textSource = 0;
+  #texts = 0;
   #text: Thoughts | undefined;
+  /** The sources of thoughts, by their ids. */
+  readonly #thoughts = new Map<string, number>();
   #hasReasoning = false;
   /** Something of it was shown. */
   hasShown = false;
@@ -53,8 +65,9 @@ export class Reading {
 
   /** True without text, tool calls and files. Reasoning alone is not an answer. */
   get isEmpty(): boolean {
-    const says = this.#blocks.some(({ kind, pieces }) => kind === "text" && !pieces.isBlank);
-    return !says && !this.#parts.some(({ type }) => type === "tool-call" || type === "file");
+    return !this.#items.some((item) =>
+      isBlock(item) ? item.kind === "text" && !item.pieces.isBlank : item.type === "tool-call" || item.type === "file",
+    );
   }
 
   /** What is shown. Ends at the end of the answer, or when it breaks off. */
@@ -87,13 +100,17 @@ export class Reading {
 
   /** The parts of the complete answer. */
   *parts(): Generator<ModelPart> {
-    for (const [index, { kind, pieces }] of this.#blocks.entries()) {
+    for (const [index, item] of this.#items.entries()) {
+      if (!isBlock(item)) {
+        yield item;
+        continue;
+      }
+      const { kind, pieces, metadata } = item;
       const id = `${kind}-${index}`;
-      yield { type: `${kind}-start`, id };
-      yield { type: `${kind}-delta`, id, delta: pieces.text };
+      yield { type: `${kind}-start`, id, ...(metadata !== undefined && { providerMetadata: metadata }) };
+      if (!pieces.isEmpty) yield { type: `${kind}-delta`, id, delta: pieces.text };
       yield { type: `${kind}-end`, id };
     }
-    yield* this.#parts;
     if (this.finish !== undefined) yield this.finish;
   }
 
@@ -101,19 +118,21 @@ export class Reading {
     if ("delta" in part && typeof part.delta === "string") this.#count(part.delta.length);
     switch (part.type) {
       case "text-start":
-        this.#source += 1;
+        this.#texts += 1;
+        this.#textSource = this.#newSource();
         this.#text = this.#newText();
         yield livePart({ type: "paragraph" });
         break;
       case "text-delta":
-        yield* this.#text === undefined ? this.#show("text", part.delta) : this.#say(this.#text.read(part.delta));
+        if (this.#text === undefined) yield* this.#show("text", part.delta, this.#textSource);
+        else yield* this.#say(this.#text.read(part.delta));
         break;
       case "text-end":
         yield* this.#endText();
         break;
       case "reasoning-delta":
-        this.#hasReasoning = true;
-        yield* this.#show("reasoning", part.delta);
+        this.#hasReasoning ||= part.delta !== "";
+        yield* this.#show("reasoning", part.delta, this.#thoughtSource(part.id));
         break;
       case "finish":
         this.finish = part;
@@ -122,13 +141,44 @@ export class Reading {
       case "raw":
       case "reasoning-start":
       case "reasoning-end":
+        break;
       case "tool-input-start":
       case "tool-input-delta":
       case "tool-input-end":
         break;
       default:
-        this.#parts.push(part);
+        this.#items.push(part);
     }
+    if ("providerMetadata" in part && part.providerMetadata !== undefined) this.#note(part, part.providerMetadata);
+  }
+
+  #newSource(): number {
+    this.#sources += 1;
+    return this.#sources;
+  }
+
+  #thoughtSource(id: string): number {
+    const known = this.#thoughts.get(id);
+    if (known !== undefined) return known;
+    const source = this.#newSource();
+    this.#thoughts.set(id, source);
+    return source;
+  }
+
+  /** Keeps what a server says about a text or a thought. A thought may consist of that alone. */
+  #note(part: ModelPart, metadata: Metadata): void {
+    const [, kind] = /^(text|reasoning)-(?:start|delta|end)$/.exec(part.type) ?? [];
+    if (kind === undefined || !("id" in part)) return;
+    const source = kind === "text" ? this.#textSource : this.#thoughtSource(part.id ?? "");
+    let block = this.#items.findLast((item): item is Block => isBlock(item) && item.source === source);
+    if (block === undefined) {
+      if (kind === "text") return;
+      block = { kind: "reasoning", pieces: new Pieces(), source };
+      this.#items.push(block);
+    }
+    const merged = { ...block.metadata };
+    for (const [provider, fields] of Object.entries(metadata)) merged[provider] = { ...merged[provider], ...fields };
+    block.metadata = merged;
   }
 
   #newText(): Thoughts | undefined {
@@ -136,7 +186,7 @@ export class Reading {
     // A server that sends reasoning apart leaves no closing mark alone.
     return thoughts === undefined
       ? undefined
-      : new Thoughts(this.#hasReasoning || this.#source > 1 ? { lone: false } : thoughts);
+      : new Thoughts(this.#hasReasoning || this.#texts > 1 ? { lone: false } : thoughts);
   }
 
   *#endText(): Generator<ModelPart> {
@@ -149,28 +199,28 @@ export class Reading {
 
   *#say(pieces: Iterable<Piece>): Generator<ModelPart> {
     for (const piece of pieces) {
-      if (piece.kind !== "void") yield* this.#show(piece.kind, piece.delta);
+      if (piece.kind !== "void") yield* this.#show(piece.kind, piece.delta, this.#textSource);
       else yield* this.#void();
     }
   }
 
   /** What was shown of the current text is reasoning: the step is shown again without it. */
   *#void(): Generator<ModelPart> {
-    const remaining = this.#blocks.filter(({ source }) => source !== this.#source);
-    this.#blocks.splice(0, this.#blocks.length, ...remaining);
+    const remaining = this.#items.filter((item) => !isBlock(item) || item.source !== this.#textSource);
+    this.#items.splice(0, this.#items.length, ...remaining);
     yield livePart({ type: "restart", reason: "reasoning_in_text" });
-    for (const { kind, pieces } of remaining) {
+    for (const { kind, pieces } of remaining.filter(isBlock)) {
       if (kind === "text") yield livePart({ type: "paragraph" });
       yield livePart({ type: kind, delta: pieces.text });
     }
     yield livePart({ type: "paragraph" });
   }
 
-  *#show(kind: Block["kind"], delta: string): Generator<ModelPart> {
+  *#show(kind: Block["kind"], delta: string, source: number): Generator<ModelPart> {
     if (delta === "") return;
-    const last = this.#blocks.at(-1);
-    if (last?.kind === kind && last.source === this.#source) last.pieces.add(delta);
-    else this.#blocks.push({ kind, pieces: new Pieces(delta), source: this.#source });
+    const last = this.#items.at(-1);
+    if (last !== undefined && isBlock(last) && last.kind === kind && last.source === source) last.pieces.add(delta);
+    else this.#items.push({ kind, pieces: new Pieces(delta), source });
     this.hasShown = true;
     const live: Live = { type: kind, delta };
     yield livePart(live);

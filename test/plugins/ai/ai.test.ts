@@ -144,9 +144,9 @@ describe("an answer", () => {
     ["low", "anthropic", { thinking: { type: "enabled", budget_tokens: 4_096 }, max_tokens: 12_288 }],
   ];
   test.each(efforts)(
-    "with thinking %s is requested from an %s provider in its own format",
+    "with thinking %s is requested from an %s provider in its own format of chat completions",
     async (thinking, api, expected) => {
-      providers.local = { ...local, api };
+      providers.local = { ...local, api, protocol: "chat" };
       await collect(openEngine().engine.run(turnOf("hi", { providers, thinking }), never));
       const fields = Object.entries(server.requests[0]?.body ?? {}).filter(([name]) =>
         /thinking|reasoning|max_tokens/.test(name),

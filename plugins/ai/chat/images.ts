@@ -4,7 +4,7 @@
  * reads the text alone.
  */
 import type { TurnEvent } from "service-gateway/sdk";
-import type { Library, Model, ModelPart, ModelStream } from "./library.ts";
+import type { Library, Model, ModelPart, ModelStream } from "../library.ts";
 
 type FilePart = Extract<ModelPart, { readonly type: "file" }>;
 type Media = Extract<TurnEvent, { readonly type: "media" }>["media"];

@@ -1,0 +1,123 @@
+/**
+ * Small HTTP servers that speak the vendors' own protocols. They check path, headers and body as strictly as the
+ * vendors do, and answer 400 with the reason otherwise. Each request takes the next answer of the script.
+ */
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
+
+export interface Call {
+  readonly name: string;
+  readonly args: object;
+}
+
+export interface Said {
+  readonly thought?: string;
+  readonly text?: string;
+  readonly calls?: readonly Call[];
+  /** The tokens of the cache: read and written. */
+  readonly cache?: { readonly read: number; readonly written: number };
+  /** A generated picture, in base64. */
+  readonly picture?: string;
+}
+
+export type VendorAnswer =
+  | ({ readonly kind: "say" } & Said)
+  | { readonly kind: "refuse"; readonly status: number; readonly body: object; readonly headers?: object }
+  /** The answer without its end: the connection breaks, or the stream ends. */
+  | ({ readonly kind: "cut"; readonly how: "destroy" | "end" } & Said)
+  /** An error behind what was said. */
+  | ({ readonly kind: "fail"; readonly event: object } & Said);
+
+export interface VendorRequest {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  // biome-ignore lint/suspicious/noExplicitAny: each vendor has its own form, which the tests look into.
+  readonly body: any;
+}
+
+export interface VendorProtocol {
+  /** The path of a request, below the address. */
+  readonly path: (model: string) => string;
+  /** The header with the key. */
+  readonly keyHeader: (key: string) => readonly [string, string];
+  /** Why the vendor refuses the request; `undefined` if it does not. */
+  refusal(request: VendorRequest): string | undefined;
+  /** A body of an error. */
+  error(status: number, message: string): object;
+  /** The events of an answer: all of them, the last ones end it. */
+  events(said: Said): { readonly begin: readonly object[]; readonly end: readonly object[] };
+}
+
+export interface VendorServer {
+  readonly url: string;
+  readonly requests: readonly VendorRequest[];
+  script(...answers: readonly VendorAnswer[]): void;
+  close(): Promise<void>;
+}
+
+export const say = (said: Said): VendorAnswer => ({ kind: "say", ...said });
+
+function refuse(response: ServerResponse, status: number, body: object, headers: object = {}): void {
+  response.writeHead(status, { "content-type": "application/json", ...headers });
+  response.end(JSON.stringify(body));
+}
+
+/** Anthropic's events have names. */
+function write(response: ServerResponse, event: object): void {
+  const { type } = event as { readonly type?: string };
+  response.write(`${type === undefined ? "" : `event: ${type}\n`}data: ${JSON.stringify(event)}\n\n`);
+}
+
+export async function createVendorServer(
+  protocol: VendorProtocol,
+  { model, key }: { readonly model: string; readonly key: string },
+): Promise<VendorServer> {
+  const requests: VendorRequest[] = [];
+  const answers: VendorAnswer[] = [];
+  const [header, value] = protocol.keyHeader(key);
+
+  async function answer(response: ServerResponse): Promise<void> {
+    const next = answers.shift() ?? say({ text: "Hello." });
+    if (next.kind === "refuse") return refuse(response, next.status, next.body, next.headers);
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    const { begin, end } = protocol.events(next);
+    for (const event of begin) write(response, event);
+    if (next.kind === "say") for (const event of end) write(response, event);
+    if (next.kind === "fail") write(response, next.event);
+    await delay(next.kind === "say" ? 0 : 10);
+    if (next.kind === "cut" && next.how === "destroy") response.destroy();
+    else response.end();
+  }
+
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const path = request.url ?? "";
+    if (request.method !== "POST" || path !== protocol.path(model))
+      return refuse(response, 404, protocol.error(404, `no such path: ${request.method} ${path}`));
+    const asked = { path, headers: request.headers, body: JSON.parse(Buffer.concat(chunks).toString()) };
+    requests.push(asked);
+    if (request.headers[header] !== value)
+      return refuse(response, 401, protocol.error(401, `invalid key: ${request.headers[header] ?? "none"}`));
+    const isJson = request.headers["content-type"]?.startsWith("application/json") === true;
+    const reason = isJson ? protocol.refusal(asked) : "the content type is not JSON";
+    if (reason !== undefined) return refuse(response, 400, protocol.error(400, reason));
+    await answer(response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    script: (...more) => void answers.push(...more),
+    close() {
+      server.closeAllConnections();
+      return new Promise((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+/** The first key of an object that is not among the known ones. */
+export function unknownKey(object: object, known: readonly string[]): string | undefined {
+  return Object.keys(object).find((key) => !known.includes(key));
+}
