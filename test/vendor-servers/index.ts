@@ -40,7 +40,7 @@ export interface VendorProtocol {
   /** The path of a request, below the address. */
   readonly path: (model: string) => string;
   /** The header with the key. */
-  readonly keyHeader: (key: string) => readonly [string, string];
+  readonly keyHeader: (key: string) => readonly [name: string, value: string | undefined];
   /** Why the vendor refuses the request; `undefined` if it does not. */
   refusal(request: VendorRequest): string | undefined;
   /** A body of an error. */

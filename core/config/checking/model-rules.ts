@@ -142,8 +142,11 @@ function unknownModel(
   const { providers } = draft.models;
   const provider = providerOf(model);
   const settings = providerSettings(draft, provider);
-  // The key of a configured provider is checked with its other settings.
-  if (settings !== undefined) return Object.hasOwn(providers, provider) ? [] : unkeyed(provider, settings, at, secrets);
+  if (settings !== undefined) {
+    // The key of a configured provider is checked with its other settings.
+    if (Object.hasOwn(providers, provider)) return [];
+    return unkeyed(provider, settings, { at, secrets, says: `is ${JSON.stringify(name)}, which ` });
+  }
   const hint =
     suggestKey(provider, [...Object.keys(providers), ...knownProviderIds]) ??
     `Add models.providers.${provider} with its api, baseUrl and apiKey.`;
@@ -154,14 +157,13 @@ function unknownModel(
 function unkeyed(
   provider: string,
   { keyVariable, needsKey }: ProviderSettings,
-  at: readonly Segment[],
-  secrets: Secrets,
+  { at, secrets, says = "" }: { readonly at: readonly Segment[]; readonly secrets: Secrets; readonly says?: string },
 ): readonly PlacedProblem[] {
   try {
     providerKey(provider, { keyVariable, needsKey }, secrets);
     return [];
   } catch {
-    const message = `needs a key for ${provider}, and there is none in ${keyVariable} or models.providers.${provider}`;
+    const message = `${says}needs a key for ${provider}, and there is none in ${keyVariable} or models.providers.${provider}`;
     return [warning(at, message, `Set ${keyVariable} in the environment, or models.providers.${provider}.apiKey.`)];
   }
 }
@@ -177,7 +179,7 @@ function unreadable(draft: Draft, secrets: Secrets): readonly PlacedProblem[] {
     const settings = providerSettings(draft, id);
     return [
       ...values.flatMap(({ at: place, value }) => unresolved(place, value, secrets)),
-      ...(settings === undefined || apiKey !== undefined ? [] : unkeyed(id, settings, at, secrets)),
+      ...(settings === undefined || apiKey !== undefined ? [] : unkeyed(id, settings, { at, secrets })),
       ...(settings?.address === undefined ? [unreachable(id, at)] : []),
     ];
   });
