@@ -1,4 +1,7 @@
-/** The commands of daily operation: `channels status`, `tokens`, `state copy`, `privacy`, `doctor`. */
+/**
+ * The commands of daily operation: `channels status`, `models`, `tokens`, `state copy`, `privacy`,
+ * `doctor`.
+ */
 import type { Command } from "commander";
 import { programCommand } from "../contract/command.ts";
 import { type Add, group, type Handle } from "./declare.ts";
@@ -17,6 +20,25 @@ export function addOperations(program: Command, add: Add, handle: Handle): void 
   })
     .option("--probe", "ask the platforms for the bot's identity, how it receives updates and its groups")
     .action(handle(async () => (await import("./channels.ts")).showChannels));
+  const models = group(program, "models", "Show and test the models of the agents.", `${programCommand} models list`);
+  add(models, "list", {
+    summary:
+      "List the models that are configured: for whom, the size of the context, the price, whether the server " +
+      "answers. Exits with 1 if a model of an agent cannot be asked.",
+    example: `${programCommand} models list\n${programCommand} models list --json`,
+    json: true,
+  }).action(handle(async () => (await import("./models/list.ts")).listModels));
+  add(models, "test [name]", {
+    summary:
+      "Ask a model something short through the running gateway, and print the time to the first word. The " +
+      "default is the model of each agent. Exits with 1 if a model does not reply.",
+    example:
+      `${programCommand} models test\n${programCommand} models test ollama/llama3.2\n${programCommand} models ` +
+      "test fast --agent writer --json",
+    json: true,
+  })
+    .option("--agent <id>", "the agent whose engine asks, and whose aliases apply; default: the first one")
+    .action(handle(async () => (await import("./models/test.ts")).testModels));
   const tokens = group(
     program,
     "tokens",

@@ -242,7 +242,12 @@ function registerRoutes(
     drainSeconds: () => config().gateway.drainSeconds,
     clean,
   });
-  registerOperations(server, { accounts: () => runtime.accounts.all(), checks: runtime.registry.checks, clean });
+  registerOperations(server, {
+    accounts: () => runtime.accounts.all(),
+    checks: runtime.registry.checks,
+    testModel: runtime.testModel,
+    clean,
+  });
 }
 
 /** The handle of a running gateway. */

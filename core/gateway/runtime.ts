@@ -22,6 +22,7 @@ import {
   createGroupContext,
   createModelOutages,
   createModelStandings,
+  createModelTest,
   createOfferedTools,
   createRouter,
   createRunningOnNodes,
@@ -42,6 +43,7 @@ import {
   type Spending,
   type StopsOnNodes,
   sessionKeyFor,
+  type TestModel,
 } from "../agents/index.ts";
 import {
   type Accounts,
@@ -83,6 +85,7 @@ export interface Runtime {
   readonly spending: Spending;
   readonly owner: OwnerNotices;
   readonly standings: ModelStandings;
+  readonly testModel: TestModel;
   readonly refusedTools: Pick<RefusedTools, "all">;
   readonly outages: ModelOutages;
   readonly approvals: ReturnType<typeof createGatewayApprovals>;
@@ -125,8 +128,8 @@ export function createRuntime(options: Omit<Base, "cleanup">, onBegin: (unit: Un
   const offered = createOfferedTools({ registry, config, approvals, store, log, now });
   const lookAgain = () => path.lanes.lookAgain();
   const outages = createModelOutages({ store, log, now, notifyOwner: owner.notify, onAnswer: lookAgain });
-  const { turns, stops, running, describe, standings } = createTurns(options, {
-    ...{ engines, registry, spending },
+  const { turns, stops, running, describe, standings, testModel } = createTurns(options, {
+    ...{ engines, registry, spending, newId },
     account: (channel, account) => accounts.get(channel, account),
     context: (inbound, route, visit) => context.read(inbound, route, visit),
     ...{ onTurn: (turn, visit) => facts.note(turn, visit), onAnswer: outages.answered },
@@ -275,17 +278,18 @@ export function createRuntime(options: Omit<Base, "cleanup">, onBegin: (unit: Un
     explainSilence,
   });
   const confirm = (url: string) => requestPublic(url);
-  const ofModels = { standings, outages, refusedTools: offered.refused };
+  const ofModels = { standings, testModel, outages, refusedTools: offered.refused };
   const ofAgents = { owner, commands, turns, stops, running, ...ofModels, activation, router, spending, approvals };
   return { hooks, registry, ...ofAgents, accounts, migrations, path, actions, newId, confirm };
 }
 
 /** The agents' turns, with the configuration of the place that a message comes from. */
 function createTurns(
-  { config, configDirectory, store, secrets, log, now }: Omit<Base, "cleanup">,
+  { config, configDirectory, store, secrets, log, now, elapsed }: Omit<Base, "cleanup">,
   {
     registry,
     account,
+    newId,
     ...parts
   }: Pick<
     AgentTurnsOptions,
@@ -293,6 +297,7 @@ function createTurns(
   > & {
     readonly registry: Registry;
     readonly account: Accounts["get"];
+    readonly newId: () => string;
   },
 ): {
   readonly turns: AgentTurns;
@@ -300,6 +305,7 @@ function createTurns(
   readonly running: RunningOnNodes;
   readonly describe: ReturnType<typeof createDescribe>;
   readonly standings: ModelStandings;
+  readonly testModel: TestModel;
 } {
   const providers = (models: readonly string[]) =>
     resolveProviders(config(), { secrets, models }, (path, reason) =>
@@ -334,5 +340,8 @@ function createTurns(
     providers: (models) => resolveProviders(config(), { secrets, models }, () => {}),
     log,
   });
-  return { turns, stops, running, describe: createDescribe({ config, engines, providers, spending, log }), standings };
+  const ofCalls = { config, engines, providers, spending };
+  const describe = createDescribe({ ...ofCalls, log });
+  const testModel = createModelTest({ ...ofCalls, now, elapsed, newId });
+  return { turns, stops, running, describe, standings, testModel };
 }

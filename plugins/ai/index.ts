@@ -4,7 +4,9 @@ import { createCooldowns } from "./cooldowns.ts";
 import { describeImage } from "./describe.ts";
 import { createLibrary } from "./library.ts";
 import { createMemories } from "./memory.ts";
+import { explainProtocols } from "./native/explain.ts";
 import { createNatives } from "./native/packages.ts";
+import { providersOf } from "./provider.ts";
 import { runTurn } from "./run.ts";
 import { skippedModels } from "./skipped.ts";
 
@@ -54,7 +56,12 @@ export default definePlugin({
       async describe(image, by, signal) {
         return describeImage(image, by, signal, await options());
       },
-      skipped: (by) => skippedModels(by, cooldowns),
+      async skipped(by) {
+        // What is missing is known before the first turn, for the check.
+        await natives.of(providersOf([by.model ?? "", ...by.fallbacks], by.providers));
+        return skippedModels(by, cooldowns);
+      },
     });
+    host.check({ name: "protocols of vendors", explain: () => explainProtocols(natives.missing()) });
   },
 });

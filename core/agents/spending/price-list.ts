@@ -14,13 +14,20 @@ export interface PricedProvider {
   readonly baseUrl?: string;
 }
 
+const byName = ({ api = "", baseUrl }: PricedProvider) =>
+  baseUrl === undefined ? { providerId: api } : { providerApiUrl: baseUrl };
+
+/** Tokens of a model's context; `undefined` if the list does not have them. */
+export function listedContext(modelId: string, provider: PricedProvider): number | undefined {
+  try {
+    return calcPrice({ input_tokens: 1 }, modelId, byName(provider))?.model.context_window;
+  } catch {
+    return undefined;
+  }
+}
+
 /** US dollars of a call; `undefined` if the list does not have the model. */
-export function listedPrice(
-  modelId: string,
-  { api = "", baseUrl }: PricedProvider,
-  tokens: TokenCounts,
-): number | undefined {
-  const provider = baseUrl === undefined ? { providerId: api } : { providerApiUrl: baseUrl };
+export function listedPrice(modelId: string, provider: PricedProvider, tokens: TokenCounts): number | undefined {
   const { inputTokens, outputTokens, cacheRead, cacheWrite } = tokens;
   const usage = {
     input_tokens: inputTokens,
@@ -29,7 +36,7 @@ export function listedPrice(
     cache_write_tokens: cacheWrite,
   };
   try {
-    return calcPrice(usage, modelId, provider)?.total_price;
+    return calcPrice(usage, modelId, byName(provider))?.total_price;
   } catch {
     // Counts that contradict each other, such as more cached tokens than there are.
     return undefined;

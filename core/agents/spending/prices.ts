@@ -28,6 +28,8 @@ function priced(tokens: TokenCounts, { input, output, cacheRead = input, cacheWr
   return { usd: sum / 1_000_000, source: "config" };
 }
 
+const modelOf = (model: string): string => model.slice(model.indexOf("/") + 1);
+
 /** Who is paid: a provider that is known by name at its own address, or the server at another one. */
 function pricedProvider(config: AgentsView, id: string): PricedProvider | undefined {
   const settings = providerSettings(config, id);
@@ -41,6 +43,8 @@ export interface Prices {
   load(): Promise<void>;
   /** Without the list, until it is loaded. */
   of(model: string, tokens: TokenCounts): Price;
+  /** Tokens of the model's context that the list knows. */
+  contextOf(model: string): number | undefined;
 }
 
 export function createPrices(config: () => AgentsView): Prices {
@@ -59,12 +63,16 @@ export function createPrices(config: () => AgentsView): Prices {
       );
       return loading;
     },
+    contextOf(model) {
+      const provider = pricedProvider(config(), providerOf(model));
+      return provider && list?.listedContext(modelOf(model), provider);
+    },
     of(model, tokens) {
       const settings = config();
       const own = configured(settings, model);
       if (own !== undefined) return priced(tokens, own);
       const provider = pricedProvider(settings, providerOf(model));
-      const usd = provider && list?.listedPrice(model.slice(model.indexOf("/") + 1), provider, tokens);
+      const usd = provider && list?.listedPrice(modelOf(model), provider, tokens);
       return usd === undefined || list === undefined ? unknown : { usd, source: list.priceListName };
     },
   };

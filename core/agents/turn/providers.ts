@@ -29,7 +29,7 @@ export type ResolveProviders = (models: readonly string[]) => Providers;
 type KnownModels = NonNullable<ProviderSettings["models"]>;
 
 /** Both forms of the setting, as engines read it. */
-function knownModels(models: KnownModels): NonNullable<EngineProvider["models"]> {
+export function knownModels(models: KnownModels): NonNullable<EngineProvider["models"]> {
   if (!Array.isArray(models)) return models as NonNullable<EngineProvider["models"]>;
   const listed = models.map(
     ({

@@ -1,5 +1,8 @@
-/** Requests of the command line that check a running gateway: its accounts at the platforms, the checks of plugins. */
-
+/**
+ * Requests of the command line that check a running gateway: its accounts at the platforms, the checks of plugins, the
+ * models.
+ */
+import type { TestModel } from "../../agents/index.ts";
 import { type LiveAccount, probeAccount } from "../../channels/index.ts";
 import { type Owned, runChecks } from "../../host/index.ts";
 import type { HttpServer } from "../../http/index.ts";
@@ -8,14 +11,15 @@ import type { CheckDefinition, RouteDefinition } from "../../sdk/contract.ts";
 export interface OperationsDeps {
   readonly accounts: () => readonly LiveAccount[];
   readonly checks: readonly Owned<CheckDefinition>[];
+  readonly testModel: TestModel;
   /** Removes secrets by value: an error may quote its input. */
   readonly clean: <T>(value: T) => T;
 }
 
-/** Always requires a token: both routes make the gateway call others, and a fix changes something. */
+/** Always requires a token: the routes make the gateway call others, and a fix changes something. */
 export function registerOperations(
   server: Pick<HttpServer, "manage">,
-  { accounts, checks, clean }: OperationsDeps,
+  { accounts, checks, testModel, clean }: OperationsDeps,
 ): void {
   const routes: readonly RouteDefinition[] = [
     {
@@ -37,6 +41,13 @@ export function registerOperations(
         body: { ok: true, checks: clean(await runChecks(checks, oneCheck(body))) },
       }),
     },
+    {
+      method: "POST",
+      path: "/gateway/models/test",
+      // Not for devices: a call may cost money.
+      access: "gateway",
+      handler: async ({ body }) => ({ headers, body: { ok: true, test: clean(await testModel(askedModel(body))) } }),
+    },
   ];
   for (const route of routes) server.manage(route);
 }
@@ -51,4 +62,9 @@ function oneCheck(body: unknown): { readonly plugin: string; readonly name: stri
   return typeof fix?.plugin === "string" && typeof fix.name === "string"
     ? { plugin: fix.plugin, name: fix.name }
     : undefined;
+}
+
+function askedModel(body: unknown): Parameters<TestModel>[0] {
+  const { model, agent } = (body ?? {}) as { readonly model?: unknown; readonly agent?: unknown };
+  return { ...(typeof model === "string" && { model }), ...(typeof agent === "string" && { agent }) };
 }

@@ -18,6 +18,8 @@ export type Natives = { readonly [V in Vendor]?: Awaited<ReturnType<(typeof impo
 export interface NativePackages {
   /** Imports what these providers use and is installed. */
   of(providers: Iterable<EngineProvider>): Promise<Natives>;
+  /** The vendors that are asked through chat completions because their package is not there. */
+  missing(): readonly Vendor[];
 }
 
 /** The vendor whose protocol a provider speaks; `undefined`: chat completions only. */
@@ -37,17 +39,20 @@ export function createNatives({
   readonly onBroken: (vendor: Vendor, error: unknown) => void;
 }): NativePackages {
   const loading = new Map<Vendor, Promise<unknown>>();
+  const missing = new Set<Vendor>();
   const one = (vendor: Vendor): Promise<unknown> => {
     const known = loading.get(vendor);
     if (known !== undefined) return known;
     const promise = load[vendor]().catch((error: unknown) => {
       if ((error as { readonly code?: unknown } | null)?.code !== "ERR_MODULE_NOT_FOUND") onBroken(vendor, error);
+      missing.add(vendor);
       return undefined;
     });
     loading.set(vendor, promise);
     return promise;
   };
   return {
+    missing: () => [...missing],
     async of(providers) {
       const vendors = new Set([...providers].flatMap((provider) => vendorOf(provider) ?? []));
       const found = await Promise.all([...vendors].map(async (vendor) => [vendor, await one(vendor)] as const));

@@ -24,6 +24,7 @@ export function openEngine({
     engine(definition: EngineDefinition) {
       engine = definition;
     },
+    check() {},
     now,
     log: { warn: (fields: Warning) => warnings.push(fields), error: (fields: Warning) => errors.push(fields) },
   };
