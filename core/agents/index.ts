@@ -1,9 +1,10 @@
 /** Agents: conversations, turns, chat commands, heartbeats. */
 export { type Activation, activationCommand, createActivation } from "./commands/activation.ts";
-export { approvalCommands, pressedCommand } from "./commands/approval-commands.ts";
+export { approvalCommands } from "./commands/approval-commands.ts";
 export { budgetCommands } from "./commands/budget-commands.ts";
 export {
   type CommandMatch,
+  type CommandReply,
   type Commands,
   commandIn,
   commandTextOf,
@@ -13,6 +14,7 @@ export {
 export { configCommand } from "./commands/config-command.ts";
 export { firstMessage, messageForModel } from "./commands/first-message.ts";
 export { type NativeCommandsOptions, nativeCommands } from "./commands/native-commands.ts";
+export { pressedCommand } from "./commands/pressed-command.ts";
 export { createGroupContext } from "./conversation/group-context.ts";
 export { groupHistoryLimit, historyLimit } from "./conversation/history-limit.ts";
 export { isPluginTurn } from "./conversation/plugin-turn.ts";

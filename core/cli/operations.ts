@@ -33,7 +33,7 @@ export function addOperations(program: Command, add: Add, handle: Handle): void 
       "Ask a model something short through the running gateway, and print the time to the first word. The " +
       "default is the model of each agent. Exits with 1 if a model does not reply.",
     example:
-      `${programCommand} models test\n${programCommand} models test ollama/llama3.2\n${programCommand} models ` +
+      `${programCommand} models test\n${programCommand} models test local/small\n${programCommand} models ` +
       "test fast --agent writer --json",
     json: true,
   })

@@ -11,6 +11,7 @@ const named: Readonly<Record<string, string>> = {
   "core/webhooks/signature/schemes.ts": "how each platform signs its hooks, as a table",
   "core/cli/program.ts": "the examples of the help texts, which are copied as they stand",
   "core/sdk/contract/engine.ts": "the wire protocols of model servers, as values of one setting",
+  "core/config/known-providers.ts": "the model servers that users write by name, as a table",
   "core/config/schema/models.ts": "the wire protocols of model servers, as values of one setting",
   "core/config/schema/hook-senders.ts": "the signature schemes of senders, as values that users write",
 };

@@ -1,17 +1,6 @@
 /** `/approve` and `/deny`: an owner's answer to a tool that asks first, typed or by a button. */
-import type { Inbound } from "../../contract/index.ts";
 import type { CommandDefinition } from "../../sdk/contract.ts";
 import type { Approvals } from "../tools/approvals.ts";
-
-/**
- * The command behind a press of a button of a request. An agent can give its own buttons any value, and an owner who
- * presses "Show the weather" approves nothing: `Approvals.answer` takes a press only from a message of the request.
- */
-const pressed = /^callback_data: (\/(?:approve|deny) [A-Z2-9]{8}(?: session)?)$/;
-
-export function pressedCommand({ kind, text }: Pick<Inbound, "kind" | "text">): string | undefined {
-  return kind === "press" ? pressed.exec(text)?.[1] : undefined;
-}
 
 export function approvalCommands(approvals: Pick<Approvals, "answer">): readonly CommandDefinition[] {
   return [

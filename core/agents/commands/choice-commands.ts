@@ -8,7 +8,9 @@ import {
   resolveModel,
 } from "../../config/index.ts";
 import type { Thinking } from "../../contract/index.ts";
-import type { CommandCall, CommandDefinition } from "../../sdk/contract.ts";
+import type { CommandCall } from "../../sdk/contract.ts";
+import type { BuiltInCommand, CommandReply } from "./commands.ts";
+import type { ModelButtons } from "./model-buttons.ts";
 import type { SessionChoices } from "./session-choices.ts";
 
 const thinkingLevels: readonly Thinking[] = ["off", "minimal", "low", "medium", "high", "max"];
@@ -17,11 +19,15 @@ const reasoningModes = ["on", "off", "stream"] as const;
 export function choiceCommands({
   config,
   choices,
+  buttons,
 }: {
   readonly config: () => AgentsView;
   readonly choices: SessionChoices;
-}): readonly CommandDefinition[] {
-  async function model(call: CommandCall): Promise<string> {
+  readonly buttons: ModelButtons;
+}): readonly BuiltInCommand[] {
+  async function model(call: CommandCall): Promise<string | CommandReply> {
+    if (call.inbound.kind === "press" && !(await buttons.isOffered(call)))
+      return "That button is not one of a list that /model has sent lately. Send /model for a new one.";
     const agent = choices.agentOf(call);
     const { model: current } = await choices.made(call);
     if (call.args === "") {
@@ -30,10 +36,10 @@ export function choiceCommands({
         return `- \`${name}\`${alias === undefined ? "" : ` (\`${alias}\`)`}`;
       });
       const listed = names.length === 0 ? "" : `\n\nTo choose from:\n${names.join("\n")}`;
-      return (
+      const text =
         `Model: ${await choices.answering(agent, current)}.${listed}\n\n\`/model NAME\` sets it for ` +
-        `this conversation, \`/model default\` resets it.`
-      );
+        "this conversation, `/model default` resets it.";
+      return { text, buttons: await buttons.offer(call, agent.models, current) };
     }
     if (call.args.toLowerCase() === "default") {
       await choices.set(call, "model", null);

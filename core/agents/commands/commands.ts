@@ -1,10 +1,10 @@
 /** Chat commands: parsing, registration, permissions and execution. */
-import { EngineError, type Inbound, PluginError } from "../../contract/index.ts";
+import { EngineError, type Inbound, PluginError, type Reply } from "../../contract/index.ts";
 import { callPlugin, kindOf, pluginDeadlines, unusable } from "../../host/index.ts";
 import type { CommandCall, CommandDefinition, CommandRole } from "../../sdk/contract.ts";
 import { carried, replaced, type Visit } from "../../stations/index.ts";
 import { nameBefore } from "../conversation/name-before.ts";
-import { pressedCommand } from "./approval-commands.ts";
+import { pressedCommand } from "./pressed-command.ts";
 
 const validName = /^[a-z0-9_]{1,32}$/;
 
@@ -97,10 +97,22 @@ export function commandIn(
   return commandText === undefined ? undefined : commands.match(commandText, botUsername, visit);
 }
 
+/** What a command answers, as Markdown. */
+export interface CommandReply {
+  readonly text: string;
+  /** Below the text. What a press of one does is `pressedCommand`'s to say. */
+  readonly buttons?: Reply["buttons"];
+}
+
+/** A command of the gateway itself may answer with buttons. */
+export interface BuiltInCommand extends Omit<CommandDefinition, "run"> {
+  run(call: CommandCall): string | CommandReply | Promise<string | CommandReply>;
+}
+
 export interface ListedCommand {
   /** `core`, or the name of the plugin that registered the command. */
   readonly plugin: string;
-  readonly definition: CommandDefinition;
+  readonly definition: BuiltInCommand;
 }
 
 export interface Commands {
@@ -119,10 +131,10 @@ export interface Commands {
    */
   match(text: string, botUsername?: string, visit?: Visit): CommandMatch | undefined;
   /**
-   * Runs a command and returns its answer as Markdown. The gate has already checked the permission. Throws
-   * `PluginError` if the command fails.
+   * Runs a command and returns its answer. The gate has already checked the permission. Throws `PluginError` if the
+   * command fails.
    */
-  run(call: CommandCall, visit?: Visit): Promise<string>;
+  run(call: CommandCall, visit?: Visit): Promise<CommandReply>;
   /** All commands: built-in ones first, then those of plugins. */
   list(): readonly ListedCommand[];
   /** The same list, reduced to what a channel's command menu shows. */
@@ -135,7 +147,7 @@ export function createCommands(options: {
   /**
    * Creates the built-in commands, see `nativeCommands`. They receive the registry because `/help` lists every command.
    */
-  readonly native: (commands: Pick<Commands, "list">) => readonly CommandDefinition[];
+  readonly native: (commands: Pick<Commands, "list">) => readonly BuiltInCommand[];
   /** `commands.native`. When false, the built-in commands disappear from menus and are treated as ordinary text. */
   readonly nativeEnabled?: () => boolean;
   /** `commands.abortWords`: messages that mean `/stop` when they consist of nothing else. */
@@ -205,9 +217,10 @@ export function createCommands(options: {
         throw new EngineError("command_unknown", { detail: `There is no command /${call.name}` });
       const asked = { plugin: found.plugin, doing: `/${call.name}` };
       const answer: unknown = await callPlugin(asked, pluginDeadlines.command, () => found.definition.run(call));
-      if (answer === undefined || answer === null) return "";
-      if (typeof answer !== "string") throw unusable(asked, kindOf(answer));
-      return answer;
+      if (answer === undefined || answer === null) return { text: "" };
+      if (typeof answer === "string") return { text: answer };
+      if (found.plugin !== "core") throw unusable(asked, kindOf(answer));
+      return answer as CommandReply;
     },
     list,
     menu: () => list().map(({ definition }) => ({ name: definition.name, summary: definition.summary })),

@@ -2,7 +2,7 @@
 
 import type { AgentsView } from "../../config/index.ts";
 import type { Inbound } from "../../contract/index.ts";
-import type { CommandCall, CommandDefinition } from "../../sdk/contract.ts";
+import type { CommandCall } from "../../sdk/contract.ts";
 import type { Store } from "../../state/index.ts";
 import { resetSession } from "../conversation/sessions.ts";
 import type { AgentTurns } from "../turn/engine.ts";
@@ -11,14 +11,15 @@ import type { RunningOnNodes } from "../turn/running-on-nodes.ts";
 import { placeOf, rememberStop } from "../turn/stops.ts";
 import type { StopsOnNodes } from "../turn/stops-on-nodes.ts";
 import { choiceCommands } from "./choice-commands.ts";
-import type { Commands } from "./commands.ts";
+import type { BuiltInCommand, Commands } from "./commands.ts";
+import { createModelButtons } from "./model-buttons.ts";
 import { createSessionChoices } from "./session-choices.ts";
 import { statusCommands } from "./status-commands.ts";
 import { toolsCommand } from "./tools-command.ts";
 
 export interface NativeCommandsOptions {
   readonly config: () => AgentsView;
-  readonly store: Pick<Store, "session" | "updateSession" | "set">;
+  readonly store: Pick<Store, "session" | "updateSession" | "set" | "findSent">;
   readonly standings: ModelStandings;
   readonly turns: Pick<AgentTurns, "stop" | "tools">;
   /** Ends the turns of other nodes in the same place. */
@@ -31,18 +32,18 @@ export interface NativeCommandsOptions {
   /** Whether earlier messages still wait for their turn in the same chat. */
   readonly waits: (inbound: Inbound) => Promise<boolean>;
   /** Commands defined in other files. The menu lists them last. */
-  readonly more: readonly CommandDefinition[];
+  readonly more: readonly BuiltInCommand[];
   readonly now: () => number;
 }
 
 /** The name is not formatted as code, so that apps let users tap it. */
-function commandLine({ name, args, summary }: CommandDefinition): string {
+function commandLine({ name, args, summary }: BuiltInCommand): string {
   return `- /${name}${args === undefined ? "" : ` \`${args}\``}: ${summary}`;
 }
 
 export function nativeCommands(
   options: NativeCommandsOptions,
-): (commands: Pick<Commands, "list">) => readonly CommandDefinition[] {
+): (commands: Pick<Commands, "list">) => readonly BuiltInCommand[] {
   const { config, store, turns, isOwner, forget, stopElsewhere, runningNow, waits, now } = options;
   const choices = createSessionChoices(options);
 
@@ -66,7 +67,7 @@ export function nativeCommands(
   }
 
   return ({ list }) => {
-    const native: readonly CommandDefinition[] = [
+    const native: readonly BuiltInCommand[] = [
       {
         name: "help",
         summary: "what I can do",
@@ -91,7 +92,7 @@ export function nativeCommands(
       { name: "new", summary: "begin a new conversation", args: "[MESSAGE]", role: "allowed", run: reset },
       { name: "reset", summary: "the same as /new", role: "allowed", run: reset },
       { name: "stop", summary: "stop the reply that is being written", role: "allowed", control: true, run: stop },
-      ...choiceCommands({ config, choices }),
+      ...choiceCommands({ config, choices, buttons: createModelButtons(options) }),
       toolsCommand(turns),
       ...options.more,
     ];

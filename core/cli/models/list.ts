@@ -63,7 +63,7 @@ function serverText({ server, address, key }: Listed): string {
 
 function show(models: readonly Listed[], { terminal }: CommandContext): void {
   if (models.length === 0) {
-    terminal.line("No model is configured. Set agents.defaults.model to provider/model, such as ollama/llama3.2.");
+    terminal.line("No model is configured. Set agents.defaults.model to provider/model.");
     return;
   }
   const dim = (cell: string) => terminal.style("dim", cell);

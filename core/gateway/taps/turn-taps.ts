@@ -4,6 +4,7 @@
  */
 import {
   type AgentTurns,
+  type CommandReply,
   type Commands,
   deliveredAlready,
   firstMessage,
@@ -35,7 +36,7 @@ export function tapTurn(
       if (command === undefined) return undefined;
       const first = firstMessage(inbound, command);
       const answer = commands.run({ name: command.name, args: command.args, inbound, route }, visit);
-      return first === undefined ? say(answer) : answer.then(() => turns.turn(first, route, signal, visit));
+      return first === undefined ? reply(answer) : answer.then(() => turns.turn(first, route, signal, visit));
     },
     { order: "early" },
   );
@@ -65,7 +66,14 @@ export function tapTurn(
   });
 }
 
-async function* say(text: string | Promise<string>): AsyncGenerator<TurnEvent> {
-  yield { type: "text", delta: await text };
+async function* say(text: string): AsyncGenerator<TurnEvent> {
+  yield { type: "text", delta: text };
+  yield { type: "done" };
+}
+
+async function* reply(answer: Promise<CommandReply>): AsyncGenerator<TurnEvent> {
+  const { text, buttons = [] } = await answer;
+  yield { type: "text", delta: text };
+  if (buttons.length > 0) yield { type: "buttons", buttons };
   yield { type: "done" };
 }
