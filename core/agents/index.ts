@@ -41,7 +41,7 @@ export { type AgentTurns, type AgentTurnsOptions, createAgentTurns } from "./tur
 export { keepEngines } from "./turn/engines.ts";
 export { createModelOutages, type ModelOutages } from "./turn/model-outages.ts";
 export { createModelStandings, type ModelStanding, type ModelStandings } from "./turn/model-standing.ts";
-export { createModelTest, type ModelTest, type TestModel } from "./turn/model-test.ts";
+export { createModelTest, type TestModel } from "./turn/model-test.ts";
 export type { ActingHint } from "./turn/prompt.ts";
 export { resolveProviders } from "./turn/providers.ts";
 export { withPrefix } from "./turn/response-prefix.ts";

@@ -27,7 +27,7 @@ export { type ConfigEditor, createConfigEditor } from "./editing/editor.ts";
 export { hasLocalSettingsOnly, sharedText, withLocalSettings } from "./editing/shared-text.ts";
 export { embeddedStore } from "./embedded-store.ts";
 export { isJson } from "./json-text.ts";
-export { type KnownProvider, knownProvider, knownProviderIds } from "./known-providers.ts";
+export { commonApi } from "./known-providers.ts";
 export { type LinearPattern, linearPatterns } from "./linear-pattern.ts";
 export { changeMarked } from "./marked-values.ts";
 export {

@@ -40,6 +40,9 @@ const known: Readonly<Record<string, KnownProvider>> = {
   vllm: { api: "openai-compatible", address: "http://127.0.0.1:8000/v1" },
 };
 
+/** The protocol of every server that is not a vendor's own. */
+export const commonApi = "openai-compatible" satisfies KnownProvider["api"];
+
 export const knownProviderIds: readonly string[] = Object.keys(known);
 
 export function knownProvider(id: string): KnownProvider | undefined {

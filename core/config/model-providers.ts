@@ -1,6 +1,6 @@
 /** The settings of a model provider: what the configuration says, completed by what is known of its name. */
 import { HostError } from "../contract/index.ts";
-import { type KnownProvider, knownProvider } from "./known-providers.ts";
+import { commonApi, type KnownProvider, knownProvider } from "./known-providers.ts";
 import type { GatewayConfig } from "./schema.ts";
 import type { Secrets } from "./secrets.ts";
 
@@ -31,7 +31,7 @@ export function providerSettings(
   const own = (Object.hasOwn(providers, id) ? providers[id] : undefined) as Configured | undefined;
   const named = knownProvider(id);
   if (own === undefined && named === undefined) return undefined;
-  const { api = named?.api ?? "openai-compatible", baseUrl, headers } = own ?? {};
+  const { api = named?.api ?? commonApi, baseUrl, headers } = own ?? {};
   const isOther = named === undefined || api !== named.api || (own?.api !== undefined && baseUrl !== undefined);
   const known = isOther ? undefined : named;
   return {

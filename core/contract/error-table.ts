@@ -213,7 +213,7 @@ export const errorTable = {
   },
   model_key_missing: {
     text: "The provider {provider} has no key: set {variable} in the environment of the gateway, or {path}.",
-    hint: "A secret is a text, { \"env\": \"NAME\" } or { \"file\": \"path\" }.",
+    hint: 'A secret is a text, { "env": "NAME" } or { "file": "path" }.',
   },
   engine_failed: { text: "The engine {engine} failed: {reason}.", hint: "{fix}" },
   turn_timeout: { text: "The turn was stopped after {seconds} s.", hint: "Raise {setting}, or split the request." },

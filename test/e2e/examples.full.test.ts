@@ -92,8 +92,10 @@ async function startExample(
   set(["state", "dir"], "state");
   set(["channels", "botchat", "apiRoot"], platform.url);
   set(["channels", "botchat", "polling"], { timeoutSeconds: 1 });
-  if ((parse(text) as { models?: unknown }).models !== undefined)
-    set(["models", "providers", "local", "baseUrl"], model.url);
+  // The example of a first bot names a provider that is known.
+  const provider = text.includes('"ollama/') ? "ollama" : "local";
+  if (provider === "ollama" || (parse(text) as { models?: unknown }).models !== undefined)
+    set(["models", "providers", provider, "baseUrl"], model.url);
   writeFileSync(file, text);
   const gateway = await restart({ home, file, env: environment });
   if (greet) {

@@ -185,9 +185,11 @@ describe.concurrent("the published package", () => {
     writeFileSync(join(home, ".service", "bot-token"), `${botToken}\n`, { mode: 0o600 });
     // The platform and the model server are stand-ins; everything else is as printed.
     const standIns = config
-      .replace("http://127.0.0.1:11434/v1", model.url)
       .replace('"dmPolicy"', `"apiRoot": "${platform.url}", "dmPolicy"`)
-      .replace("{", '{ "gateway": { "port": 0 },');
+      .replace(
+        "{",
+        `{ "gateway": { "port": 0 }, "models": { "providers": { "ollama": { "baseUrl": "${model.url}" } } },`,
+      );
     writeFileSync(join(home, ".service", "config.jsonc"), standIns);
 
     const commands = [...section.matchAll(/^ *service-gateway (.+)$/gm)].map(([, args = ""]) => args.split(" "));

@@ -1,5 +1,6 @@
 /** Resolves the secrets of the model providers for engines. */
 import {
+  commonApi,
   type GatewayConfig,
   type ProviderSettings,
   providerKey,
@@ -61,7 +62,7 @@ function resolved(id: string, settings: ProviderSettings, secrets: Secrets): Eng
     [name, secrets.resolve(value, `models.providers.${id}.headers.${name}`)] as const;
   return {
     api,
-    baseUrl: api === "openai-compatible" ? address : baseUrl,
+    baseUrl: api === commonApi ? address : baseUrl,
     ...(protocol !== undefined && { protocol }),
     ...(models !== undefined && { models: knownModels(models) }),
     ...(apiKey !== undefined && { apiKey }),

@@ -86,7 +86,7 @@ function keyOf(id: string, settings: ProviderSettings, secrets: Secrets): Pick<M
 }
 
 /** The address as it may be shown, and requested: without user, password and query. */
-export function plainAddress(address: string): string | undefined {
+function plainAddress(address: string): string | undefined {
   const url = URL.parse(address);
   return url === null ? undefined : `${url.origin}${url.pathname}`.replace(/\/+$/, "");
 }

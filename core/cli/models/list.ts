@@ -39,7 +39,7 @@ export async function listModels(
   const models = places.map((place) => withServer(place, servers));
   if (json === true) context.terminal.json({ models });
   else show(models, context);
-  // A model that conversations may choose is no reason for an alarm.
+  // Only models that agents use by themselves count.
   return models.some(({ problem, uses }) => problem !== undefined && uses.some(({ as }) => as !== "allowed")) ? 1 : 0;
 }
 

@@ -42,7 +42,7 @@ function detailOf(thrown: unknown): string {
   return detail;
 }
 
-export async function reach(address: string, { now }: { readonly now: () => number }): Promise<Reached> {
+async function reach(address: string, { now }: { readonly now: () => number }): Promise<Reached> {
   const { fetchWhole, ResponseLimitError } = await import("../../sdk/reading.ts");
   const began = now();
   try {
@@ -58,7 +58,7 @@ export async function reach(address: string, { now }: { readonly now: () => numb
   }
 }
 
-/** Each address once. A model that cannot be asked anyway is no reason to connect to anyone. */
+/** Each address once, without those of models that cannot be asked anyway. */
 export async function reachAll(
   places: readonly Place[],
   clock: { readonly now: () => number },

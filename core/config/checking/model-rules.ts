@@ -188,7 +188,7 @@ function unreadable(draft: Draft, secrets: Secrets): readonly PlacedProblem[] {
 function unreachable(id: string, at: readonly Segment[]): PlacedProblem {
   const hint =
     suggestKey(id, knownProviderIds) ??
-    "Set its baseUrl, such as http://127.0.0.1:8000/v1, and its api if it is not openai-compatible.";
+    "Set its baseUrl, such as http://127.0.0.1:8000/v1, and its api if it does not speak chat completions.";
   return warning(at, "has no baseUrl, and no provider is known by this name", hint);
 }
 

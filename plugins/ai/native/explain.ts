@@ -7,7 +7,7 @@ const gains: Readonly<Record<Vendor, string>> = {
   openai: "keeps thoughts between calls of tools",
 };
 
-/** It is no fault: everything works without. */
+/** Never a warning: everything works without these packages. */
 export async function explainProtocols(
   missing: readonly Vendor[],
 ): Promise<{ readonly verdict: "ok"; readonly reason: string }> {
