@@ -54,6 +54,20 @@ describe("production dependencies", () => {
     expect(bytes / 1_000_000).toBeLessThan(80);
   });
 
+  test("do not include the packages of single vendors, which users may add", () => {
+    const { dependencies, peerDependencies, peerDependenciesMeta } = JSON.parse(read("package.json")) as Record<
+      string,
+      Readonly<Record<string, unknown>>
+    >;
+    const vendors = ["@ai-sdk/anthropic", "@ai-sdk/google", "@ai-sdk/openai"];
+    expect(vendors.filter((name) => Object.hasOwn(dependencies ?? {}, name))).toEqual([]);
+    expect(Object.keys(peerDependencies ?? {})).toEqual(expect.arrayContaining(vendors));
+    const required = Object.keys(peerDependencies ?? {}).filter(
+      (name) => (peerDependenciesMeta?.[name] as { readonly optional?: boolean } | undefined)?.optional !== true,
+    );
+    expect(required).toEqual([]);
+  });
+
   test("are locked to the versions that package.json names", () => {
     const manifest = JSON.parse(read("package.json")) as Record<string, unknown>;
     const locked = lock.packages[""] as unknown as Record<string, unknown>;

@@ -11,9 +11,11 @@ const gains: Readonly<Record<Vendor, string>> = {
 export async function explainProtocols(
   missing: readonly Vendor[],
 ): Promise<{ readonly verdict: "ok"; readonly reason: string }> {
-  if (missing.length === 0) return { verdict: "ok", reason: "each vendor in use is asked as well as it can be" };
+  if (missing.length === 0) return { verdict: "ok", reason: "no vendor is asked without the package for its protocol" };
+  const each = missing.map(
+    (vendor) => `${vendor} is asked through chat completions, and its own protocol ${gains[vendor]}`,
+  );
   const packages = missing.map((vendor) => `@ai-sdk/${vendor}`).join(" ");
-  const each = missing.map((vendor) => `the own protocol of ${vendor} ${gains[vendor]}`).join("; ");
-  const how = `\`npm install ${packages}\` where service-gateway is installed (-g if globally), and a restart, add it`;
-  return { verdict: "ok", reason: `${missing.join(", ")}: chat completions are used. ${each}. ${how}` };
+  const how = `\`npm install ${packages}\` where service-gateway is installed (-g if globally), then restart it`;
+  return { verdict: "ok", reason: `${each.join("; ")}: ${how}` };
 }
