@@ -9,9 +9,20 @@ import type { Library, Model, ModelCall, ModelPart } from "./library.ts";
 export interface ExactNumbers {
   /** The model, whose calls of tools are noted and shown to it as it wrote them. */
   follow(model: Model): Model;
-  /** The text of the arguments of a call; `undefined` if the parsed arguments have lost nothing. */
-  written(callId: string, args: unknown): string | undefined;
+  /** The text of the arguments of a call; `undefined` if nobody knows which digits the model wrote. */
+  textOf(callId: string, args: unknown): string | undefined;
 }
+
+const mark = "gateway";
+
+/** Marks a call whose numbers are doubles on their way: the text has digits that the model did not write. */
+export const withRoundedNumbers = (part: ModelPart): ModelPart =>
+  part.type === "tool-call"
+    ? { ...part, providerMetadata: { ...part.providerMetadata, [mark]: { roundedNumbers: true } } }
+    : part;
+
+const isRounded = ({ providerMetadata }: Extract<ModelPart, { readonly type: "tool-call" }>): boolean =>
+  providerMetadata?.[mark]?.roundedNumbers === true;
 
 /** One for each turn. */
 export function createExactNumbers({ wrapLanguageModel }: Pick<Library, "wrapLanguageModel">): ExactNumbers {
@@ -19,11 +30,15 @@ export function createExactNumbers({ wrapLanguageModel }: Pick<Library, "wrapLan
   const texts = new Map<string, string>();
   const keyOf = (callId: string, args: unknown) => `${callId} ${JSON.stringify(args)}`;
   const written = (callId: string, args: unknown) => (texts.size === 0 ? undefined : texts.get(keyOf(callId, args)));
+  /** Calls whose numbers the server has rounded. */
+  const rounded = new Set<string>();
 
   function note(part: ModelPart): void {
     if (part.type !== "tool-call" || !/[\d.]{16}|\de[+-]?\d{3}/i.test(part.input)) return;
     try {
-      texts.set(keyOf(part.toolCallId, JSON.parse(part.input)), part.input);
+      const key = keyOf(part.toolCallId, JSON.parse(part.input));
+      if (isRounded(part)) rounded.add(key);
+      else texts.set(key, part.input);
     } catch {
       // The SDK reports to the model that its arguments are not JSON.
     }
@@ -45,7 +60,8 @@ export function createExactNumbers({ wrapLanguageModel }: Pick<Library, "wrapLan
   }
 
   return {
-    written,
+    textOf: (callId, args) =>
+      rounded.has(keyOf(callId, args)) ? undefined : (written(callId, args) ?? JSON.stringify(args)),
     follow: (model) =>
       wrapLanguageModel({
         model,

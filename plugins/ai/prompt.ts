@@ -55,7 +55,7 @@ export function renderTools(
     library,
     exact,
     signal,
-  }: { readonly library: Library; readonly exact: Pick<ExactNumbers, "written">; readonly signal: AbortSignal },
+  }: { readonly library: Library; readonly exact: Pick<ExactNumbers, "textOf">; readonly signal: AbortSignal },
 ): Tools {
   return Object.fromEntries(
     tools.map((tool) => [
@@ -64,11 +64,7 @@ export function renderTools(
         description: tool.description,
         inputSchema: library.jsonSchema(tool.parameters as Parameters<Library["jsonSchema"]>[0]),
         execute: (args, { abortSignal, toolCallId }) =>
-          tool.run(
-            args as Parameters<typeof tool.run>[0],
-            abortSignal ?? signal,
-            exact.written(toolCallId, args) ?? JSON.stringify(args),
-          ),
+          tool.run(args as Parameters<typeof tool.run>[0], abortSignal ?? signal, exact.textOf(toolCallId, args)),
         toModelOutput: ({ output }) => toolOutput(output),
       }),
     ]),

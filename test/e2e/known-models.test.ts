@@ -60,10 +60,11 @@ test.concurrent("without its key, the log, why and doctor say in one sentence wh
     "The provider groq has no key: set GROQ_API_KEY in the environment of the gateway, or models.providers.groq.apiKey";
   expect((await command("why", "last")).out.replace(/\s+/g, " ")).toContain(sentence);
   const shown = "needs a key for groq, and there is none in GROQ_API_KEY or models.providers.groq";
-  for (const line of [["config", "validate"], ["doctor"]]) {
+  for (const line of [["config", "validate"], ["doctor"], ["logs"]]) {
     const { out, err } = await command(...line);
     expect(`${out}${err}`.replace(/\s+/g, " ")).toContain(shown);
   }
+  expect((await command("logs")).out.replace(/\s+/g, " ")).toContain(sentence);
 });
 
 test.concurrent("a model whose key is missing is passed over for one of this machine", async () => {

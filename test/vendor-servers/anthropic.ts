@@ -78,7 +78,7 @@ function events({ thought, text, calls = [], cache = { read: 0, written: 0 } }: 
   }
   if (text !== undefined) block({ type: "text", text: "" }, { type: "text_delta", text });
   for (const [at, { name, args }] of calls.entries()) {
-    const json = JSON.stringify(args);
+    const json = typeof args === "string" ? args : JSON.stringify(args);
     const pieces = [json.slice(0, 3), json.slice(3)].map((piece) => ({
       type: "input_json_delta",
       partial_json: piece,

@@ -52,7 +52,10 @@ function events({ thought, text, calls = [], cache, picture }: Said) {
     ...(text === undefined ? [] : [chunk({ text })]),
     ...(picture === undefined ? [] : [chunk({ inlineData: { mimeType: "image/png", data: picture } })]),
     // Only the first of several calls is signed.
-    ...calls.map((functionCall, at) => chunk({ functionCall, ...(at === 0 && { thoughtSignature: signature }) })),
+    ...calls.map(({ name, args }, at) => {
+      const functionCall = { name, args: typeof args === "string" ? JSON.parse(args) : args };
+      return chunk({ functionCall, ...(at === 0 && { thoughtSignature: signature }) });
+    }),
   ];
   const read = cache?.read ?? 0;
   const usageMetadata = {

@@ -8,7 +8,8 @@ import { setTimeout as delay } from "node:timers/promises";
 
 export interface Call {
   readonly name: string;
-  readonly args: object;
+  /** A text is sent as it is. */
+  readonly args: object | string;
 }
 
 export interface Said {
@@ -34,6 +35,8 @@ export interface VendorRequest {
   readonly headers: IncomingHttpHeaders;
   // biome-ignore lint/suspicious/noExplicitAny: each vendor has its own form, which the tests look into.
   readonly body: any;
+  /** The body as it was sent. */
+  readonly raw: string;
 }
 
 export interface VendorProtocol {
@@ -96,7 +99,8 @@ export async function createVendorServer(
     const path = request.url ?? "";
     if (request.method !== "POST" || path !== protocol.path(model))
       return refuse(response, 404, protocol.error(404, `no such path: ${request.method} ${path}`));
-    const asked = { path, headers: request.headers, body: JSON.parse(Buffer.concat(chunks).toString()) };
+    const raw = Buffer.concat(chunks).toString();
+    const asked = { path, headers: request.headers, body: JSON.parse(raw), raw };
     requests.push(asked);
     if (request.headers[header] !== value)
       return refuse(response, 401, protocol.error(401, `invalid key: ${request.headers[header] ?? "none"}`));

@@ -76,7 +76,10 @@ function events({ thought, text, calls = [], cache }: Said) {
   }
   for (const [at, { name, args }] of calls.entries()) {
     const call = { type: "function_call", id: `fc_${at}`, call_id: `call_${at}`, name };
-    item({ ...call, arguments: "" }, { ...call, arguments: JSON.stringify(args), status: "completed" });
+    item(
+      { ...call, arguments: "" },
+      { ...call, arguments: typeof args === "string" ? args : JSON.stringify(args), status: "completed" },
+    );
   }
   const usage = {
     input_tokens: 5 + (cache?.read ?? 0),

@@ -45,14 +45,8 @@ function markedPrompt(prompt: ModelCall["prompt"]): ModelCall["prompt"] {
   return prompt.map((message, index) => (places.has(index) ? withMark(message) : message));
 }
 
-function toolsOf(tools: Tools, { vendor, marks }: Pick<NativeRequest, "vendor" | "marks">): Tools {
-  return tools.map((tool, index) => {
-    if (tool.type !== "function") return tool;
-    if (marks && index === tools.length - 1) return withMark(tool);
-    // Its own protocol would otherwise demand every optional argument.
-    return vendor === "openai" ? { ...tool, strict: false } : tool;
-  });
-}
+const markedTools = (tools: Tools): Tools =>
+  tools.map((tool, index) => (tool.type === "function" && index === tools.length - 1 ? withMark(tool) : tool));
 
 export function nativeCall(
   { prompt, tools, toolChoice, ...call }: ModelCall,
@@ -63,7 +57,7 @@ export function nativeCall(
   return {
     ...call,
     prompt: marks ? markedPrompt(messages) : messages,
-    ...(tools !== undefined && { tools: toolsOf(tools, { vendor, marks }) }),
+    ...(tools !== undefined && { tools: marks ? markedTools(tools) : tools }),
     ...(toolChoice !== undefined && !without.has("tool_choice") && { toolChoice }),
     ...(thinking !== "off" && { reasoning: thinking === "max" ? "xhigh" : thinking }),
     // The conversation is in the gateway: the vendor need not store it.

@@ -2,6 +2,7 @@
 import type { Thinking } from "service-gateway/sdk";
 import type { Address } from "../address.ts";
 import { fetchStream } from "../answer/unstreamed.ts";
+import { withRoundedNumbers } from "../exact-numbers.ts";
 import type { Library, Model, ModelPart, ModelStream } from "../library.ts";
 import { nativeCall } from "./call.ts";
 import type { Natives, Vendor } from "./packages.ts";
@@ -44,13 +45,14 @@ function faultOf(error: unknown): unknown {
 }
 
 /** The packages report an answer that was cut as one that has ended. */
-async function* complete(stream: ModelStream["stream"]): AsyncGenerator<ModelPart> {
+async function* complete(stream: ModelStream["stream"], vendor: Vendor): AsyncGenerator<ModelPart> {
   let ended = false;
   for await (const part of stream) {
     // What the packages add for programs that show the answers of one vendor.
     if (part.type === "raw" || part.type === "custom") continue;
     if (part.type === "error") yield { type: "error", error: faultOf(part.error) };
-    else if (part.type !== "finish") yield part;
+    // Google's protocol has no other numbers than doubles.
+    else if (part.type !== "finish") yield vendor === "google" ? withRoundedNumbers(part) : part;
     else if (part.finishReason.unified === "interrupted") break;
     else {
       ended = true;
@@ -92,7 +94,7 @@ export function openNative(
       transformParams: async ({ params }) => nativeCall(params, { vendor, ...request }),
       async wrapStream({ doStream }) {
         const answer = await doStream();
-        return { ...answer, stream: ReadableStream.from(complete(answer.stream)) };
+        return { ...answer, stream: ReadableStream.from(complete(answer.stream, vendor)) };
       },
     },
   });

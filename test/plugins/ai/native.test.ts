@@ -99,7 +99,11 @@ describe.each(vendors)("$api in its own protocol", ({ api, protocol, model, base
       openai: asked[0].reasoning?.effort === "high",
     }[api];
     expect(thinking).toBe(true);
-    expect(JSON.stringify(asked[1])).toContain("a key");
+    const again = JSON.stringify(asked[1]);
+    expect(again).toContain("a key");
+    // What the vendor needs to know its thought by.
+    const kept = { anthropic: "signature-of-the-thought", google: "c2lnbmF0dXJl", openai: "encrypted-thought" }[api];
+    expect(again).toContain(kept);
   });
 
   test("calls several tools at once, and gets the result of each", async () => {
@@ -112,6 +116,16 @@ describe.each(vendors)("$api in its own protocol", ({ api, protocol, model, base
     const { text, error } = await ask({ tools: [lookUp(ran)] });
     expect({ text, error }).toEqual({ text: "I look.\n\nDone.", error: undefined });
     expect(ran).toEqual([{ what: "one" }, { what: "two", where: "there" }]);
+  });
+
+  test("keeps the digits of a number, or does not claim to know them", async () => {
+    const written = '{"what":12345678901234567890}';
+    server.script(say({ calls: [{ name: "look_up", args: written }] }), say({ text: "Done." }));
+    const texts: unknown[] = [];
+    const tool: EngineTool = { ...lookUp([]), run: async (_args, _signal, text) => ({ ok: texts.push(text) > 0 }) };
+    expect((await ask({ tools: [tool] })).text).toBe("Done.");
+    expect(texts).toEqual([api === "google" ? undefined : written]);
+    if (api !== "google") expect(JSON.stringify(server.requests[1]?.raw)).toContain("12345678901234567890");
   });
 
   test("is sent pictures and PDFs, and reads in words that it was sent a sound that it does not take", async () => {
