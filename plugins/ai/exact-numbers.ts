@@ -9,7 +9,7 @@ import type { Library, Model, ModelCall, ModelPart } from "./library.ts";
 export interface ExactNumbers {
   /** The model, whose calls of tools are noted and shown to it as it wrote them. */
   follow(model: Model): Model;
-  /** The text of the arguments of a call; `undefined` if nobody knows which digits the model wrote. */
+  /** The text of the arguments of a call; `undefined` if the digits that the model wrote are unknown. */
   textOf(callId: string, args: unknown): string | undefined;
 }
 
