@@ -1,4 +1,4 @@
-/** The model servers that are known by name, so that `provider/model` and a key are a whole configuration. Data only. */
+/** The model servers that are known by name, so that `provider/model` and a key are enough. Only data. */
 
 export interface KnownProvider {
   /** The protocol that its address speaks. */

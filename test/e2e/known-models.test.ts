@@ -53,7 +53,7 @@ describe("a model and its key in the environment answer", () => {
   });
 });
 
-test.concurrent("without its key, the log, why and doctor say in one sentence which variable and which setting it needs", async () => {
+test.concurrent("without its key, the log, why and doctor name the variable and the setting", async () => {
   const { host, command } = await open({ agents: { defaults: { model: "groq/fast" } } });
   await host.say("hello");
   const sentence =

@@ -42,7 +42,7 @@ async function closedUrl(): Promise<string> {
   return server.url;
 }
 
-test.concurrent("models list names uses, address, key, context and price of each model, and why one cannot be asked", async () => {
+test.concurrent("models list names uses, key, context and price of models, and why one cannot be asked", async () => {
   const closed = await closedUrl();
   const { server, command } = await open(
     {
@@ -83,7 +83,7 @@ test.concurrent("models list names uses, address, key, context and price of each
   expect(shown).toContain(`ollama/absent: The server at ${server.url} does not have it; it has small.`);
 });
 
-test.concurrent("models list knows contexts and prices of vendors, and ends with 0 where every model can be asked", async () => {
+test.concurrent("models list knows contexts and prices of vendors, and ends with 0 if all can be asked", async () => {
   const { command } = await open(
     {},
     { defaults: { model: "ollama/small", models: ["ollama/small", "openai/gpt-4o-mini"] } },
@@ -99,7 +99,7 @@ test.concurrent("models list knows contexts and prices of vendors, and ends with
   expect(code).toBe(0);
 });
 
-test.concurrent("models test asks the model of each agent, or the one that is named, and prints the time to the first word", async () => {
+test.concurrent("models test asks each agent's model or the named one, and times the first word", async () => {
   const { server, command } = await open(
     {},
     {

@@ -1,5 +1,5 @@
 /** Anthropic's Messages API: https://docs.anthropic.com/en/api/messages. */
-import { type Said, unknownKey, type VendorProtocol, type VendorRequest } from "./index.ts";
+import { type Content, unknownKey, type VendorProtocol, type VendorRequest } from "./index.ts";
 
 const signature = "signature-of-the-thought";
 const fields = ["model", "max_tokens", "system", "messages", "tools", "tool_choice", "stream", "thinking"];
@@ -53,7 +53,7 @@ function refusal({ headers, body }: VendorRequest): string | undefined {
   return messagesFault(body.messages, body.thinking !== undefined && body.thinking.type !== "disabled");
 }
 
-function events({ thought, text, calls = [], cache = { read: 0, written: 0 } }: Said) {
+function events({ thought, text, calls = [], cache = { read: 0, written: 0 } }: Content) {
   const usage = {
     input_tokens: 5,
     cache_read_input_tokens: cache.read,

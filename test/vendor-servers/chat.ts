@@ -1,9 +1,9 @@
 /** Chat completions, as strict as their strictest server: below the path of an address, with a key or without. */
-import { type Said, unknownKey, type VendorProtocol } from "./index.ts";
+import { type Content, unknownKey, type VendorProtocol } from "./index.ts";
 
 const fields = ["model", "messages", "stream", "stream_options", "tools", "tool_choice", "reasoning_effort"];
 
-function events({ text = "" }: Said) {
+function events({ text = "" }: Content) {
   const chunk = (delta: object, finish: string | null = null) => ({
     ...{ id: "chatcmpl-1", object: "chat.completion.chunk", created: 1_700_000_000, model: "any" },
     choices: [{ index: 0, delta, finish_reason: finish }],

@@ -1,5 +1,5 @@
 /** Google's Gemini API: https://ai.google.dev/api/generate-content. */
-import { type Said, unknownKey, type VendorProtocol, type VendorRequest } from "./index.ts";
+import { type Content, unknownKey, type VendorProtocol, type VendorRequest } from "./index.ts";
 
 const signature = "c2lnbmF0dXJl";
 const fields = ["contents", "systemInstruction", "generationConfig", "tools", "toolConfig", "safetySettings"];
@@ -11,12 +11,12 @@ interface Part {
   readonly thoughtSignature?: string;
 }
 
-interface Content {
+interface Turn {
   readonly role: string;
   readonly parts: readonly Part[];
 }
 
-function contentsFault(contents: readonly Content[]): string | undefined {
+function contentsFault(contents: readonly Turn[]): string | undefined {
   for (const [index, content] of contents.entries()) {
     if (content.role !== (index % 2 === 0 ? "user" : "model")) return `contents[${index}]: roles must alternate`;
     for (const part of content.parts) {
@@ -45,7 +45,7 @@ function refusal({ headers, body }: VendorRequest): string | undefined {
   return contentsFault(body.contents);
 }
 
-function events({ thought, text, calls = [], cache, picture }: Said) {
+function events({ thought, text, calls = [], cache, picture }: Content) {
   const chunk = (part: object) => ({ candidates: [{ content: { role: "model", parts: [part] } }] });
   const begin = [
     ...(thought === undefined ? [] : [chunk({ text: thought, thought: true })]),

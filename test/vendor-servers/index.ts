@@ -12,7 +12,7 @@ export interface Call {
   readonly args: object | string;
 }
 
-export interface Said {
+export interface Content {
   readonly thought?: string;
   readonly text?: string;
   readonly calls?: readonly Call[];
@@ -23,12 +23,12 @@ export interface Said {
 }
 
 export type VendorAnswer =
-  | ({ readonly kind: "say" } & Said)
+  | ({ readonly kind: "say" } & Content)
   | { readonly kind: "refuse"; readonly status: number; readonly body: object; readonly headers?: object }
   /** The answer without its end: the connection breaks, or the stream ends. */
-  | ({ readonly kind: "cut"; readonly how: "destroy" | "end" } & Said)
-  /** An error behind what was said. */
-  | ({ readonly kind: "fail"; readonly event: object } & Said);
+  | ({ readonly kind: "cut"; readonly how: "destroy" | "end" } & Content)
+  /** An error behind the content. */
+  | ({ readonly kind: "fail"; readonly event: object } & Content);
 
 export interface VendorRequest {
   readonly path: string;
@@ -49,7 +49,7 @@ export interface VendorProtocol {
   /** A body of an error. */
   error(status: number, message: string): object;
   /** The events of an answer: all of them, the last ones end it. */
-  events(said: Said): { readonly begin: readonly object[]; readonly end: readonly object[] };
+  events(content: Content): { readonly begin: readonly object[]; readonly end: readonly object[] };
 }
 
 export interface VendorServer {
@@ -59,7 +59,7 @@ export interface VendorServer {
   close(): Promise<void>;
 }
 
-export const say = (said: Said): VendorAnswer => ({ kind: "say", ...said });
+export const say = (content: Content): VendorAnswer => ({ kind: "say", ...content });
 
 function refuse(response: ServerResponse, status: number, body: object, headers: object = {}): void {
   response.writeHead(status, { "content-type": "application/json", ...headers });

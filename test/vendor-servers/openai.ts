@@ -1,5 +1,5 @@
 /** OpenAI's Responses API: https://platform.openai.com/docs/api-reference/responses. */
-import { type Said, unknownKey, type VendorProtocol, type VendorRequest } from "./index.ts";
+import { type Content, unknownKey, type VendorProtocol, type VendorRequest } from "./index.ts";
 
 const encrypted = "encrypted-thought";
 const fields = [
@@ -48,7 +48,7 @@ function refusal({ body }: VendorRequest): string | undefined {
   return inputFault(body.input);
 }
 
-function events({ thought, text, calls = [], cache }: Said) {
+function events({ thought, text, calls = [], cache }: Content) {
   const head = { id: "resp_1", created_at: 1_700_000_000, model: "gpt-5" };
   const begin: object[] = [
     { type: "response.created", response: head },

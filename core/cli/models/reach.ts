@@ -1,4 +1,4 @@
-/** Looks whether the server of a model answers at all. No key is sent: whether that is accepted, `models test` shows. */
+/** Looks whether the server of a model answers at all. No key is sent: `models test` shows whether it is accepted. */
 import type { Place } from "./gather.ts";
 
 const patienceMs = 5_000;

@@ -163,7 +163,8 @@ function unkeyed(
     providerKey(provider, { keyVariable, needsKey }, secrets);
     return [];
   } catch {
-    const message = `${says}needs a key for ${provider}, and there is none in ${keyVariable} or models.providers.${provider}`;
+    const places = `${keyVariable} or models.providers.${provider}`;
+    const message = `${says}needs a key for ${provider}, and there is none in ${places}`;
     return [warning(at, message, `Set ${keyVariable} in the environment, or models.providers.${provider}.apiKey.`)];
   }
 }

@@ -216,7 +216,7 @@ describe("config", () => {
       JSON.stringify({
         channels: { irc: { enabled: false } },
         agents: { defaults: { model: "Big", models } },
-        models: { providers: { local: { api: "openai-compatible" } } },
+        models: { providers: { local: { baseUrl: "http://127.0.0.1:9/v1" } } },
       }),
     );
     expect(await run(["config", "validate"], { home })).toMatchObject({ code: 0, out: `${file} is valid.\n` });

@@ -62,7 +62,7 @@ describe("a configuration of one model", () => {
   const problems = async (content: object, env: Readonly<Record<string, string>> = {}) =>
     (await load(content, env)).problems.map(({ severity, path, message, hint }) => ({ severity, path, message, hint }));
 
-  test("is complete with the key in the environment or in the file, and without one for a server of this machine", async () => {
+  test("is complete with the key in the environment or the file, and without one for a local server", async () => {
     expect(await problems(model("anthropic/large"), { ANTHROPIC_API_KEY: "sk-1" })).toEqual([]);
     const models = { providers: { anthropic: { apiKey: "sk-1" } } };
     expect(await problems(model("anthropic/large", { models }))).toEqual([]);

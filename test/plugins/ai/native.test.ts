@@ -80,7 +80,7 @@ describe.each(vendors)("$api in its own protocol", ({ api, protocol, model, base
     expect(server.requests).toHaveLength(1);
   });
 
-  test("is asked to think, shows the thought apart, and reads it again with the result of the tool that followed", async () => {
+  test("is asked to think, shows the thought apart, and reads it again with the result of a tool", async () => {
     const call = { name: "look_up", args: { what: "the key" } };
     server.script(say({ thought: "They want the key.", calls: [call] }), say({ text: "I found a key." }));
     const ran: unknown[] = [];
