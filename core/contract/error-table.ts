@@ -45,7 +45,7 @@ export const errorTable = {
   secret_weak: { text: "{path} {reason}.", hint: "{fix}" },
   state_locked: {
     text: "Another gateway (process {pid}) uses the state directory {directory}.",
-    hint: "Stop it, or set SERVICE_STATE_DIR to another directory.",
+    hint: "Stop it with `{command} stop --state {directory}`, or name another directory with --state.",
   },
   state_forbidden: {
     text: "This user may not read the state directory {directory}.",
@@ -141,7 +141,7 @@ export const errorTable = {
   },
   port_in_use: {
     text: "{host}:{port} is already in use.",
-    hint: "Stop the other program, or set gateway.port (0 takes any free port).",
+    hint: "Stop the other program, or {otherwise}.",
   },
   listen_failed: { text: "Cannot listen on {host}:{port}: {reason}.", hint: "Check gateway.host and gateway.port." },
   plugin_not_found: {

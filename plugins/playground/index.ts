@@ -1,7 +1,8 @@
 /** The emulated platform as a plugin. The gateway's botchat account talks to it as to the real platform. */
 import { readFile } from "node:fs/promises";
-import { definePlugin, Type } from "service-gateway/sdk";
+import { definePlugin, type Json, type PluginHost, Type } from "service-gateway/sdk";
 import { fetchWhole } from "service-gateway/sdk/reading";
+import type { Platform } from "./platform/index.ts";
 import type { Approve } from "./platform/server/approval.ts";
 
 /**
@@ -27,6 +28,31 @@ const approveBy =
     const { error } = JSON.parse(text) as { readonly error?: string };
     if (!ok) throw new Error(error ?? `the gateway answered ${status}`);
   };
+
+/**
+ * A person who wrote to the bot may be written to after a restart, too, as on the real platform: an answer to a webhook
+ * would otherwise be refused until that person writes again.
+ */
+async function rememberWriters(
+  { world, on }: Platform,
+  { store, log }: Pick<PluginHost, "store" | "log">,
+): Promise<void> {
+  const [bot] = world.bots;
+  if (bot === undefined) return;
+  const key = `wrote to ${bot.user.id}`;
+  const idsIn = (value: Json | null): readonly number[] => (Array.isArray(value) ? value.map(Number) : []);
+  const known = new Set(idsIn(await store.get(key)));
+  for (const id of known) if (world.people.has(id)) world.direct(bot, id).started = true;
+  on((event) => {
+    if (event.type !== "message" || event.message.chat.type !== "private") return;
+    const { id } = event.message.chat;
+    if (event.message.from?.id !== id || known.has(id)) return;
+    known.add(id);
+    store
+      .set(key, [...known])
+      .catch((error: unknown) => log.warn({ error: String(error) }, "a person is not remembered"));
+  });
+}
 
 export default definePlugin({
   id: "playground",
@@ -72,6 +98,7 @@ export default definePlugin({
         : { approve: approveBy(options.gatewayTokenFile, () => host.address()) }),
     });
     host.onClose(() => platform.close());
+    await rememberWriters(platform, host);
     host.log.info({ url: platform.url }, "the playground is open");
   },
 });

@@ -8,8 +8,11 @@ import { join, resolve } from "node:path";
 import { editConfig } from "../../config/editing/edit.ts";
 import { getPath } from "../../config/path.ts";
 import { loadConfig } from "../../config/reading/load.ts";
+import { programCommand } from "../../contract/command.ts";
 import { HostError } from "../../contract/errors.ts";
 import { product } from "../../contract/product.ts";
+import { checkListening } from "../../http/listening.ts";
+import { lockState } from "../../state/lock.ts";
 import { type CommandContext, devDirectory } from "../context.ts";
 import { packageDirectory } from "../version.ts";
 import { createDevPlugin, type DevPlugin } from "./dev-plugin.ts";
@@ -78,13 +81,18 @@ async function runPrepared(
 ): Promise<number> {
   const directory = resolve(options.state ?? env[stateVariable] ?? devDirectory(home));
   const configFile = join(directory, product.configFile);
-  await prepare(directory, configFile, { ...env, [stateVariable]: directory });
-  await setPorts(configFile, options, { ...env, [stateVariable]: directory });
-  if (plugin !== undefined) await addPlugin(configFile, plugin.path, { ...env, [stateVariable]: directory });
+  const ownEnv = { ...env, [stateVariable]: directory };
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  // A gateway that runs on this state reads the same file: other ports in it would break its channel.
+  lockState(directory).release();
+  await prepare(directory, configFile, ownEnv);
+  await setPorts(configFile, options, ownEnv);
+  await checkPorts(configFile, ownEnv);
+  if (plugin !== undefined) await addPlugin(configFile, plugin.path, ownEnv);
   return await runUntilStopped(terminal, {
     options: {
       configFile,
-      environment: { ...env, [stateVariable]: directory },
+      environment: ownEnv,
       home,
       print: "human",
       acceptNewState: options.acceptNewState ?? false,
@@ -111,7 +119,6 @@ async function runPrepared(
 
 /** Existing files belong to the user and are kept. */
 async function prepare(directory: string, configFile: string, env: CommandContext["env"]): Promise<void> {
-  await mkdir(directory, { recursive: true, mode: 0o700 });
   if (!existsSync(configFile)) {
     await copyFile(join(packageDirectory(), "examples", "dev", product.configFile), configFile);
     await chmod(configFile, 0o600);
@@ -131,6 +138,19 @@ async function setPorts(configFile: string, { port, pagePort }: DevOptions, env:
   const { config } = await loadConfig({ file: configFile, env });
   for (const channel of Object.keys(config.channels))
     await editConfig(configFile, ["channels", channel, "apiRoot"], pageUrl(free), { env });
+}
+
+/** If another program had the port of the page, `dev` would print the address of that program. */
+async function checkPorts(configFile: string, env: CommandContext["env"]): Promise<void> {
+  const { config } = await loadConfig({ file: configFile, env });
+  const page = getPath(config, playgroundPort);
+  const isOn = config.plugins.entries.playground?.enabled === true;
+  const addresses = [
+    { host: config.gateway.host, port: config.gateway.port, flag: "--port" },
+    ...(isOn && typeof page === "number" ? [{ host: "127.0.0.1", port: page, flag: "--page-port" }] : []),
+  ];
+  for (const { flag, ...address } of addresses)
+    await checkListening(address, `run \`${programCommand} dev ${flag} 0\`, which takes a free port`);
 }
 
 /** Written down as well, so that the commands beside this gateway know the plugin. */

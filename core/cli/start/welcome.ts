@@ -31,18 +31,16 @@ export function welcome({ line, style }: Terminal, at: Welcome): void {
       `${style("dim", "(yours; changes apply at once)")}`,
     "",
   ]);
-  if (at.failures.length > 0)
-    say([
-      ...at.failures.map((failure) => style("red", failure)),
-      "(If a port is in use, choose another with --port and --page-port.)",
-      "",
-    ]);
+  if (at.failures.length > 0) say([...at.failures.map((failure) => style("red", failure)), ""]);
   say([
     "1  Open the page and write to the bot. It answers with a pairing code.",
     "2  Approve it on the page, or in another terminal:",
   ]);
   typed(`${programCommand} pairing approve ${at.channel} CODE${at.stateFlag}`);
-  say(["3  Write again: the echo engine answers. Then ask through a webhook; the answer arrives in your chat:"]);
+  say([
+    "3  The bot answers: the echo engine repeats your words. Then ask through a webhook, whose answer arrives",
+    "   in your chat:",
+  ]);
   typed(curl(at, "agent", { message: "Say hello.", deliver: true }));
   say(["   Or report an event to the agent:"]);
   typed(curl(at, "wake", { text: "The door bell rang.", mode: "now" }));

@@ -29,29 +29,35 @@ interface Message {
   readonly text?: string;
 }
 
+/** Ada's chat on a playground page. */
+function chatAt(page: string) {
+  const say = async (text: string) => {
+    const body = JSON.stringify({ do: "say", person: 1001, text });
+    await fetch(`${page}/_playground/act`, { method: "POST", body, headers: { "content-type": "application/json" } });
+  };
+  const told = async (pattern: RegExp): Promise<string> => {
+    for (;;) {
+      const { rooms } = (await (await fetch(`${page}/_playground/state`)).json()) as {
+        rooms: { key: string; messages: Message[] }[];
+      };
+      const texts = rooms.flatMap(({ messages }) =>
+        messages.flatMap(({ from, text = "" }) => (from.is_bot ? [text] : [])),
+      );
+      const found = texts.find((text) => pattern.test(text));
+      if (found !== undefined) return found;
+      await wait(50);
+    }
+  };
+  return { say, told };
+}
+
 describe.concurrent("dev", () => {
   test("takes a new user from the first message through pairing to a reply and the printed webhook call", async () => {
     const home = temporaryHome();
     const dev = startGateway(["dev", "--port", "0", "--page-port", "0"], { home });
     const said = await dev.until(/Page +\S+[\s\S]*Ctrl\+C/);
     const page = /Page +(\S+)\//.exec(said)?.[1] ?? "";
-    const say = async (text: string) => {
-      const body = JSON.stringify({ do: "say", person: 1001, text });
-      await fetch(`${page}/_playground/act`, { method: "POST", body, headers: { "content-type": "application/json" } });
-    };
-    const told = async (pattern: RegExp): Promise<string> => {
-      for (;;) {
-        const { rooms } = (await (await fetch(`${page}/_playground/state`)).json()) as {
-          rooms: { key: string; messages: Message[] }[];
-        };
-        const texts = rooms.flatMap(({ messages }) =>
-          messages.flatMap(({ from, text = "" }) => (from.is_bot ? [text] : [])),
-        );
-        const found = texts.find((text) => pattern.test(text));
-        if (found !== undefined) return found;
-        await wait(50);
-      }
-    };
+    const { say, told } = chatAt(page);
 
     await say("Good morning.");
     const code = /approve botchat ([A-Z2-9]{8})/.exec(await told(/pairing approve/))?.[1] ?? "";
@@ -82,6 +88,12 @@ describe.concurrent("dev", () => {
     expect(plugins.filter(({ state }) => state !== "up")).toEqual([]);
     dev.child.kill("SIGINT");
     expect((await dev.finished).code).toBe(0);
+
+    const again = startGateway(["dev"], { home });
+    const restarted = await again.until(/Page +\S+[\s\S]*channel connected/);
+    const hook = /curl -X POST (\S+\/hooks\/agent)/.exec(restarted)?.[1] ?? "";
+    expect((await fetch(hook, { method: "POST", headers, body })).status).toBe(202);
+    await chatAt(/Page +(\S+)\//.exec(restarted)?.[1] ?? "").told(/Say hello\./);
   });
 
   test("makes its configuration and tokens readable by the user only, and keeps existing files", async () => {
@@ -95,6 +107,37 @@ describe.concurrent("dev", () => {
     expect(statSync(join(state, "config.jsonc")).mode & 0o777).toBe(0o600);
     expect(readFileSync(join(state, "config.jsonc"), "utf8")).toContain("// Webhooks.");
   });
+
+  test("a second one on the same state is refused, and changes no port of the first", async () => {
+    const home = temporaryHome();
+    const dev = startGateway(["dev", "--port", "0", "--page-port", "0"], { home });
+    await dev.until(/Ctrl\+C/);
+    const file = join(home, ".service", "dev", "config.jsonc");
+    const before = readFileSync(file, "utf8");
+    const second = await run(["dev", "--port", "0", "--page-port", "0"], { home });
+    expect(second).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/Another gateway[\s\S]*stop --state \/.*dev`/),
+    });
+    expect(readFileSync(file, "utf8")).toBe(before);
+  });
+
+  test.each([["--port"], ["--page-port"]])(
+    "a used %s ends the start with the command that takes a free one",
+    async (flag) => {
+      const other = createServer().listen(0, "127.0.0.1");
+      await once(other, "listening");
+      onTestFinished(() => void other.close());
+      const { port } = other.address() as AddressInfo;
+      const home = temporaryHome();
+      const args = ["dev", "--port", "0", "--page-port", "0", flag, String(port)];
+      const { code, err, out } = await run(args, { home });
+      expect(code).toBe(1);
+      expect(err).toContain(`error: 127.0.0.1:${port} is already in use.`);
+      expect(err).toContain(`dev ${flag} 0\`, which takes a free port`);
+      expect(out, "no address of a page that another program serves").not.toContain("Page");
+    },
+  );
 });
 
 describe.concurrent("gateway", () => {
