@@ -47,9 +47,21 @@ export class PluginError extends HostError {
   }
 }
 
+/** What the most frequent errors of files mean for the person who named the file. */
+const fileReasons: Readonly<Record<string, (path: string) => string>> = {
+  ENOENT: (path) => `${path} does not exist`,
+  EACCES: (path) => `this user has no permission for ${path}`,
+  EISDIR: (path) => `${path} is a directory`,
+};
+
+function fileReason(error: Error): string | undefined {
+  const { code = "", path, dest } = error as NodeJS.ErrnoException & { readonly dest?: string };
+  return typeof path === "string" && dest === undefined ? fileReasons[code]?.(path) : undefined;
+}
+
 /** The message of any thrown value, on one line. */
 export function reasonOf(thrown: unknown): string {
-  const text = thrown instanceof Error ? thrown.message : String(thrown);
+  const text = thrown instanceof Error ? (fileReason(thrown) ?? thrown.message) : String(thrown);
   return text.replace(/\s+/g, " ").trim().replace(/\.$/, "") || "unknown error";
 }
 

@@ -17,10 +17,12 @@ interface ModelContext {
   readonly secrets: Secrets;
   /** The index in the file of a list element, because invalid elements may have been dropped. */
   readonly indexOf: (list: readonly unknown[], index: number) => number;
+  /** Whether the file has a value there, even if it is invalid and was dropped. */
+  readonly isWritten: (at: readonly Segment[]) => boolean;
 }
 
 /** Reports warnings only: an engine may know providers of its own, and the gateway may run in another environment. */
-export function checkModels(draft: Draft, { secrets, indexOf }: ModelContext): readonly PlacedProblem[] {
+export function checkModels(draft: Draft, { secrets, indexOf, isWritten }: ModelContext): readonly PlacedProblem[] {
   const { defaults, list } = draft.agents;
   const agents = [
     { agent: defaults, at: ["agents", "defaults"] },
@@ -28,7 +30,7 @@ export function checkModels(draft: Draft, { secrets, indexOf }: ModelContext): r
   ];
   const named = agents.flatMap(({ agent, at }) =>
     namesOf(agent, at).flatMap((name) =>
-      unknownModel(name, { draft, table: agent.models ?? defaults.models, secrets }),
+      unknownModel(name, { draft, table: agent.models ?? defaults.models, secrets, isWritten }),
     ),
   );
   const budgets = [
@@ -126,7 +128,12 @@ function namesOf(
 
 function unknownModel(
   { name, at }: ModelName,
-  { draft, table, secrets }: { readonly draft: Draft; readonly table: AgentDraft["models"]; readonly secrets: Secrets },
+  {
+    draft,
+    table,
+    secrets,
+    isWritten,
+  }: { readonly draft: Draft; readonly table: AgentDraft["models"] } & Pick<ModelContext, "secrets" | "isWritten">,
 ): readonly PlacedProblem[] {
   // The operator may choose a model that is not in the table.
   const model = resolveModel(name, table) ?? resolveModel(name, undefined);
@@ -141,12 +148,11 @@ function unknownModel(
   }
   const { providers } = draft.models;
   const provider = providerOf(model);
+  // A provider of the file is checked with its own settings, even if one of them is invalid and it was dropped.
+  if (isWritten(["models", "providers", provider])) return [];
   const settings = providerSettings(draft, provider);
-  if (settings !== undefined) {
-    // The key of a configured provider is checked with its other settings.
-    if (Object.hasOwn(providers, provider)) return [];
+  if (settings !== undefined)
     return unkeyed(provider, settings, { at, secrets, says: `is ${JSON.stringify(name)}, which ` });
-  }
   const hint =
     suggestKey(provider, [...Object.keys(providers), ...knownProviderIds]) ??
     `Add models.providers.${provider} with its api, baseUrl and apiKey.`;

@@ -143,9 +143,10 @@ function checkDocument(
     ...problems,
     ...checkChannels(draft.channels),
     ...(complete
-      ? [...checkRules(draft, { directory, secrets, indexOf }), ...checkModels(draft, { secrets, indexOf })].filter(
-          isNew,
-        )
+      ? [
+          ...checkRules(draft, { directory, secrets, indexOf }),
+          ...checkModels(draft, { secrets, indexOf, isWritten: (at) => document.has(at) }),
+        ].filter(isNew)
       : []),
     ...unexpanded(beside, [], schema),
   ];

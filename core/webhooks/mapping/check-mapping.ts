@@ -235,9 +235,9 @@ const checkChannel: Rule = (_, parts, { channels }, report) => {
       hint: `Write ${choicesOf(channels)}.`,
     });
   else if (!channels.available(channel)) {
-    report(["channel"], `is ${JSON.stringify(channel)}, which is not installed or not enabled`, {
+    report(["channel"], `is ${JSON.stringify(channel)}, and no account of this channel is running`, {
       warning: true,
-      hint: "Until it is, requests get 400 channel_unavailable.",
+      hint: `Correct channels.${channel}, or add and enable it. Until then requests get 400 channel_unavailable.`,
     });
   }
 };

@@ -208,6 +208,14 @@ describe("values", () => {
     expect(JSON.stringify(loaded.problems)).not.toContain("sk-very");
   });
 
+  test("a model of a provider with an error is not called unknown: the error of the provider is enough", async () => {
+    const { problems } = await load({
+      agents: { defaults: { model: "local/small" } },
+      models: { providers: { local: { api: "openai-compatibel", baseUrl: "http://127.0.0.1:1/v1" } } },
+    });
+    expect(problems.map(({ path }) => path)).toEqual(["models.providers.local.api"]);
+  });
+
   test("a password in an address is not quoted", async () => {
     const loaded = await load({ models: { providers: { a: { api: "openai", baseUrl: "ftp://user:hunter22@host" } } } });
     expect(errorsOf(loaded)).toHaveLength(1);

@@ -38,7 +38,13 @@ describe("state.store and state.url", () => {
       "state.url",
       "is not a valid address",
     ],
-    ["a file that is not there", { store: "postgres", url: { file: "nowhere" } }, {}, "state.url", "ENOENT"],
+    [
+      "a file that is not there",
+      { store: "postgres", url: { file: "nowhere" } },
+      {},
+      "state.url",
+      "nowhere does not exist",
+    ],
     ["an invalid name of a store", { store: "Post Gres" }, {}, "state.store", "the ID of a store, such as sqlite"],
   ])("%s is an error", async (_name, state, env, path, message) => {
     const errors = errorsOf(await load({ state }, env));

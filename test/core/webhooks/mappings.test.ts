@@ -202,10 +202,10 @@ describe("a mapping with an error is reported by its path and still takes its re
 describe("a warning does not disable a mapping", () => {
   test.each<[rule: string, mapping: object, path: string, words: string]>([
     [
-      "a channel that is known and not installed",
+      "a channel that is known and does not run",
       { channel: "slack" },
       "hooks.mappings[0].channel",
-      "not installed or not enabled",
+      "no account of this channel is running",
     ],
     ["an agent that is unknown", { agentId: "who" }, "hooks.mappings[0].agentId", "not in agents.list"],
     [
