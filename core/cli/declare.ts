@@ -1,5 +1,7 @@
 /** How commands are declared: `program.ts` passes these to the files that add commands. */
 import { Command } from "commander";
+import { nearestOf } from "../config/checking/suggest.ts";
+import { programCommand } from "../contract/command.ts";
 import { HostError } from "../contract/errors.ts";
 import type { CommandContext } from "./context.ts";
 
@@ -25,17 +27,39 @@ export type Handle = <A extends readonly unknown[], O>(
   options?: { readonly looks?: boolean },
 ) => (...received: readonly unknown[]) => Promise<void>;
 
-/**
- * A command that answers an unknown option with those that it has, where no spelling is near enough for a suggestion.
- */
+const unknownCommand = "commander.unknownCommand";
+const bySetup = `write the configuration as README.md shows, or try everything with \`${programCommand} dev\``;
+const byGateway = `\`${programCommand} gateway\` starts the gateway`;
+
+/** What people type who know other servers, and what does it here. */
+const otherWords: Readonly<Record<string, string>> = {
+  ...{ init: bySetup, setup: bySetup, onboard: bySetup, configure: bySetup, install: bySetup },
+  ...{ start: byGateway, run: byGateway, serve: byGateway, up: byGateway },
+};
+
+/** A command whose errors name what it has: its options, or the command that was meant. */
 export class ProgramCommand extends Command {
   override createCommand(name?: string): Command {
     return new ProgramCommand(name);
   }
 
   override error(message: string, options?: Parameters<Command["error"]>[1]): never {
+    const [name = ""] = this.args;
+    const elsewhere = this.parent === null && Object.hasOwn(otherWords, name) ? otherWords[name] : undefined;
+    if (options?.code === unknownCommand && elsewhere !== undefined)
+      super.error(`error: unknown command '${name}': ${elsewhere}`, options);
     const isPlain = options?.code === "commander.unknownOption" && !message.includes("Did you mean");
     super.error(isPlain ? `${message}; the options of this command are ${this.#optionNames()}` : message, options);
+  }
+
+  /** The help of a misspelled command is that of another one: the mistake is named instead. */
+  override helpInformation(context?: Parameters<Command["helpInformation"]>[0]): string {
+    const [name = "-"] = this.args;
+    const known = this.commands.flatMap((command) => [command.name(), ...command.aliases()]);
+    if (known.length === 0 || name.startsWith("-") || known.includes(name)) return super.helpInformation(context);
+    const meant = nearestOf(name, known);
+    const suggestion = meant === undefined ? "" : `\n(Did you mean ${meant}?)`;
+    return this.error(`error: unknown command '${name}'${suggestion}`, { code: unknownCommand });
   }
 
   #optionNames(): string {

@@ -65,6 +65,10 @@ describe("the command line", () => {
 
   test.each([
     [["gatewy"], "Did you mean gateway?"],
+    [["wyh", "--help"], "Unknown command 'wyh'\n(Did you mean why?)"],
+    [["hooks", "sned", "--help"], "Unknown command 'sned'\n(Did you mean send?)"],
+    [["start"], `Unknown command 'start': \`${programCommand} gateway\` starts the gateway`],
+    [["setup"], "write the configuration as README.md shows"],
     [["pairing"], `Usage: ${programCommand} pairing`],
     [["pairing", "approve", "chat"], "Missing required argument 'code'"],
     [["logs", "--level", "loud"], "Allowed choices are trace, debug, info, warn, error"],
