@@ -136,6 +136,25 @@ describe("hooks send --sign", () => {
     expect(err).toContain("it has no signature and no token of its own");
   });
 
+  test("reports a name that no mapping has", async () => {
+    const { code, err } = await send("plane", {}, "--sign");
+    expect([code, err]).toEqual([1, expect.stringContaining("no mapping has this path or id")]);
+  });
+
+  test.each([
+    ["the hook token", { token: { env: "ABSENT_TOKEN" }, secret }, "hooks.token"],
+    ["the secret", { token: secret, secret: { env: "ABSENT_SECRET" } }, "hooks.mappings[0].signature.secret"],
+  ])("names the variable of %s that the shell of the command does not have", async (_, given, path) => {
+    const file = join(room.directory, "by-variable.json");
+    const mappings = [mapping("github", { signature: { scheme: "github", secret: given.secret } })];
+    writeFileSync(file, JSON.stringify({ hooks: { enabled: true, token: given.token, mappings } }));
+    const args = ["hooks", "send", "github", fileWith({}), "--sign", "--config", file, "--state", room.stateDirectory];
+    const { code, err } = await run(args, { home: temporaryDirectory() });
+    expect(code).toBe(1);
+    expect(err).toContain(path);
+    expect(err).toMatch(/the environment variable ABSENT_\w+ is not set/);
+  });
+
   test("signs a form as a form", async () => {
     const form = ["--sign", "--header", "Content-Type: application/x-www-form-urlencoded"];
     expect(await json("twilio", { Body: "form & more", To: ["b", "a"] }, ...form)).toMatchObject({

@@ -8,13 +8,13 @@ import { visible, visibleLine } from "../../log/visible.ts";
 import { fetchWhole } from "../../sdk/reading.ts";
 import { deliveryHeaders } from "../../webhooks/endpoint/idempotency.ts";
 import { parseBasePath } from "../../webhooks/mapping/address.ts";
-import { type HookMethod, type Mapping, type MappingTable, methodOf } from "../../webhooks/mapping/compiled-mapping.ts";
+import { type HookMethod, type Mapping, methodOf } from "../../webhooks/mapping/compiled-mapping.ts";
 import { renderPayload } from "../../webhooks/mapping/payload.ts";
 import { credentialHeaders, type HookDelivery } from "../../webhooks/mapping/webhook-delivery.ts";
 import { type SignedParts, SigningError } from "../../webhooks/signature/signing.ts";
 import type { CommandContext } from "../context.ts";
 import { readDelivery } from "./delivery-file.ts";
-import { chooseMethod, findNamed, openWorkbench } from "./workbench.ts";
+import { chooseMethod, findNamed, openWorkbench, type Workbench } from "./workbench.ts";
 
 interface Options {
   readonly sign?: boolean;
@@ -57,9 +57,9 @@ export async function sendDelivery(
   const gateway = await context.gateway();
   if (gateway === null) throw new HostError("gateway_not_running", { directory: await context.stateDirectory() });
   const bench = await openWorkbench(context);
-  const { loaded, table } = bench;
+  const { loaded } = bench;
   await bench.close();
-  const target = findTarget(table, name, { ...recorded, headers: { ...recorded.headers, ...given } });
+  const target = findTarget(bench, name, { ...recorded, headers: { ...recorded.headers, ...given } });
   const { path, mapping, method } = target;
   // A recording that is sent again is a new delivery, unless --header sets its id.
   const left = new Set([...ownHeaders, ...deliveryHeaders, ...credentialHeaders, "svix-id"]);
@@ -107,11 +107,19 @@ interface Target {
   /** The mapping that should take it; absent if none does. */
   readonly mapping?: Mapping | undefined;
   readonly method: HookMethod;
-  /** True if the mapping accepts signatures only, not the hook token. */
-  readonly signed: boolean;
+  /** Whether a mapping has this name. */
+  readonly known: boolean;
+  /** What keeps it from receiving deliveries. */
+  readonly problem: Shortcoming | undefined;
 }
 
-function findTarget(table: MappingTable, name: string, delivery: HookDelivery): Target {
+interface Shortcoming {
+  readonly reason: string;
+  readonly fix: string;
+}
+
+function findTarget(bench: Workbench, name: string, delivery: HookDelivery): Target {
+  const { table } = bench;
   const { path, mapping: named } = findNamed(table, name);
   const { signed, mappings: all } = table.way(path);
   const wanted = chooseMethod(table, path, delivery);
@@ -121,7 +129,8 @@ function findTarget(table: MappingTable, name: string, delivery: HookDelivery): 
     mappings.find(({ match }) => match.test({ ...delivery, path }) === true) ??
     (signed ? mappings[0] : undefined);
   const method = mapping === undefined ? wanted : methodOf(mapping);
-  return { name, path, mapping, method, signed };
+  const known = table.mappings.some(({ match }) => match.path === path);
+  return { name, path, mapping, method, known, problem: problemOf(bench, path) };
 }
 
 function renderBody(
@@ -147,7 +156,7 @@ interface Request {
 }
 
 function authenticate(
-  { name, mapping, method, signed }: Target,
+  target: Target,
   request: Request & { readonly url: string },
   {
     context,
@@ -155,13 +164,11 @@ function authenticate(
     sign,
   }: { readonly context: CommandContext; readonly loaded: LoadedConfig; readonly sign: boolean },
 ): SignedParts & { readonly access: string } {
+  const { name, mapping, method } = target;
   const { signedBy, settings } = mapping ?? {};
   const scheme = settings?.signature?.scheme;
-  if (sign && signedBy === undefined) {
-    const reason = signed ? "its signature cannot be used" : "it has no signature and no token of its own";
-    const fix = signed ? `\`${programCommand} config validate\` says why.` : "Omit --sign to send the hook token.";
-    throw new HostError("delivery_unsendable", { hook: name, reason, fix });
-  }
+  if (sign && signedBy === undefined)
+    throw new HostError("delivery_unsendable", { hook: name, ...whyUnsigned(target) });
   if (signedBy !== undefined && (sign || scheme === "token")) {
     try {
       const parts = signedBy.signature.sign({
@@ -178,14 +185,31 @@ function authenticate(
     }
   }
   const { hooks } = loaded.config;
-  if (hooks.token === undefined)
-    throw new HostError("delivery_unsendable", {
-      hook: name,
-      reason: "hooks.token is not set",
-      fix: "Set it, and hooks.enabled.",
-    });
+  if (hooks.token === undefined) {
+    const problem = { reason: "hooks.token is not set", fix: "Set it, and hooks.enabled." };
+    throw new HostError("delivery_unsendable", { hook: name, ...problem, ...target.problem });
+  }
   const token = createSecrets({ env: context.env, directory: loaded.directory }).resolve(hooks.token, "hooks.token");
   return { headers: { authorization: `Bearer ${token}` }, body: request.body, access: "hook token" };
+}
+
+/** Why a delivery to the target cannot be signed. */
+function whyUnsigned({ known, problem }: Target): Shortcoming {
+  if (problem !== undefined) return problem;
+  return known
+    ? { reason: "it has no signature and no token of its own", fix: "Omit --sign to send the hook token." }
+    : { reason: "no mapping has this path or id", fix: `\`${programCommand} hooks list\` shows them.` };
+}
+
+/** The first error that disables the webhooks or this one, such as a secret that this shell does not have. */
+function problemOf({ loaded, table }: Workbench, path: string): Shortcoming | undefined {
+  const places = table.mappings.flatMap(({ match, at }) => (match.path === path ? [at] : []));
+  const found = [...loaded.problems, ...table.problems].find(
+    ({ severity, section = "" }) => severity === "error" && ["hooks", ...places].includes(section),
+  );
+  if (found === undefined) return undefined;
+  const { hint = `\`${programCommand} config validate\` lists every problem.` } = found;
+  return { reason: `${found.path}: ${found.message}`, fix: hint };
 }
 
 async function post(
