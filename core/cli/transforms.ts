@@ -2,13 +2,14 @@
  * `transforms list` and `transforms test`: the transform files, and what one makes of a delivery. No gateway is needed.
  */
 import type { LoadedConfig } from "../config/reading/load.ts";
-import { reasonOf } from "../contract/errors.ts";
+import { asSentence, reasonOf } from "../contract/errors.ts";
 import type { Json } from "../contract/types.ts";
 import { visible, visibleLine } from "../log/visible.ts";
 import { TransformError } from "../transforms/error.ts";
 import { type FoundModule, listModules } from "../transforms/list.ts";
 import { resolveTransformsRoot } from "../transforms/root.ts";
 import type { Transforms } from "../transforms/sandbox.ts";
+import { resultProblems } from "../webhooks/mapping/transform-result.ts";
 import type { CommandContext } from "./context.ts";
 import { readDelivery } from "./hooks/delivery-file.ts";
 import type { Terminal } from "./output/terminal.ts";
@@ -68,11 +69,13 @@ interface Use {
   readonly export: string;
 }
 
+const withoutDot = (module: string) => module.replace(/^(?:\.\/)+/, "");
+
 function usedModules({ config }: LoadedConfig): ReadonlyMap<string, readonly Use[]> {
   const used = new Map<string, Use[]>();
   for (const [index, { transform }] of config.hooks.mappings.entries()) {
     if (transform === undefined) continue;
-    const module = transform.module.replace(/^(?:\.\/)+/, "");
+    const module = withoutDot(transform.module);
     used.set(module, [
       ...(used.get(module) ?? []),
       { at: `hooks.mappings[${index}]`, export: transform.export ?? "default" },
@@ -141,9 +144,11 @@ interface Tried {
   /** Absent if it overrides nothing, or failed. */
   readonly result?: Json;
   readonly error?: { readonly kind: string; readonly message: string; readonly where?: string };
+  /** Why a gateway would refuse or ignore a part of the result; one sentence each. */
+  readonly problems?: readonly string[];
 }
 
-/** Exits with 1 if the transform failed. */
+/** Exits with 1 if the transform failed, or if its result has a problem. */
 export async function testTransform(
   context: CommandContext,
   [module, file]: readonly [string, string],
@@ -151,7 +156,7 @@ export async function testTransform(
 ): Promise<number> {
   const { recorded, headers } = await readDelivery(context, { name: "", file, header: options.header });
   const delivery = { ...recorded, headers: { ...recorded.headers, ...headers } };
-  return await withBench(context, async ({ transforms }) => {
+  return await withBench(context, async ({ loaded, transforms }) => {
     const about = { module, export: options.export };
     // Loads the transform before the clock starts: users want to know how long a delivery takes, not a start.
     const warm = await transforms.exportsOf(module).catch((error: unknown) => error);
@@ -160,7 +165,12 @@ export async function testTransform(
     try {
       if (warm instanceof Error) throw warm;
       const result = await transforms.run({ ...about, context: delivery });
-      tried = { ...about, ms: context.now() - started, ...(result === undefined ? {} : { result }) };
+      const problems = problemsOf(result, mappingsOf(loaded, about));
+      tried = {
+        ...{ ...about, ms: context.now() - started },
+        ...(result === undefined ? {} : { result }),
+        ...(problems.length === 0 ? {} : { problems }),
+      };
     } catch (error) {
       if (!(error instanceof TransformError)) throw error;
       const { kind, message, where } = error;
@@ -168,11 +178,51 @@ export async function testTransform(
     }
     if (options.json === true) context.terminal.json(tried);
     else showTried(tried, context.terminal);
-    return tried.error === undefined ? 0 : 1;
+    return tried.error === undefined && tried.problems === undefined ? 0 : 1;
   });
 }
 
-function showTried({ module, export: name, ms, result, error }: Tried, terminal: Terminal): void {
+interface NamingMapping {
+  readonly at: string;
+  readonly settings: LoadedConfig["config"]["hooks"]["mappings"][number];
+}
+
+/** The mappings that call this function. */
+function mappingsOf(
+  { config }: LoadedConfig,
+  { module, export: name = "default" }: { readonly module: string; readonly export?: string | undefined },
+): readonly NamingMapping[] {
+  return config.hooks.mappings.flatMap((settings, index) => {
+    const { transform } = settings;
+    const isNamed =
+      transform !== undefined &&
+      withoutDot(transform.module) === withoutDot(module) &&
+      (transform.export ?? "default") === name;
+    return isNamed ? [{ at: `hooks.mappings[${index}]`, settings }] : [];
+  });
+}
+
+function problemsOf(result: Json | undefined, mappings: readonly NamingMapping[]): readonly string[] {
+  if (result === null) return [];
+  const fields = result === undefined ? {} : (result as { readonly [name: string]: Json });
+  const without = mappings.find(({ settings }) => {
+    const [field, template] =
+      (fields.action ?? settings.action) === "wake"
+        ? (["text", settings.textTemplate] as const)
+        : (["message", settings.messageTemplate] as const);
+    return template === undefined && !Object.hasOwn(fields, field);
+  });
+  const empty =
+    without === undefined
+      ? []
+      : [
+          `${without.at} has no template for its text, so the result needs a message, or null if there is nothing ` +
+            "to do",
+        ];
+  return [...resultProblems(fields), ...empty];
+}
+
+function showTried({ module, export: name, ms, result, error, problems = [] }: Tried, terminal: Terminal): void {
   const { style } = terminal;
   const title = style("bold", `${module}${name === undefined ? "" : ` (${name})`}`);
   if (error !== undefined) {
@@ -184,4 +234,5 @@ function showTried({ module, export: name, ms, result, error }: Tried, terminal:
     terminal.line(`${title} returned (${ms} ms)`);
     terminal.line(visible(JSON.stringify(result, null, 2)));
   }
+  for (const problem of problems) terminal.line(`${style("red", "!")} ${visibleLine(asSentence(problem), 1_000)}`);
 }

@@ -21,7 +21,10 @@ interface Budget {
 export function renderAnswer(value: unknown): string | undefined {
   if (value === undefined || value === null) return value === null ? "null" : undefined;
   if (typeof value !== "object" || isArray(value))
-    throw refusal("The result", `is ${nameOf(value)}, but must be an object, null or undefined`);
+    throw refusal(
+      "The result",
+      `is ${nameOf(value)}, but must be an object such as { message: "text" }, null or undefined`,
+    );
   return render(value, "The result", 1, { left: maxResult });
 }
 

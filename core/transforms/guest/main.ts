@@ -86,6 +86,7 @@ function fail(id: number, kind: "threw" | "result", error: unknown): void {
   let [message, stack] = ["It threw a value that cannot be described", ""];
   try {
     message = thrownMessage(error);
+    if (message === "ReferenceError: fetch is not defined") message += "; hooks.transforms.network: true provides it";
     if (error instanceof Error) stack = String(error.stack ?? "");
   } catch {
     // A getter of the error threw. The message above is used.
@@ -145,5 +146,9 @@ const isThenable = (value: unknown): boolean =>
 function missing(name: string): Error {
   const wanted = name === "default" ? "no function as its default export" : `no function named ${stringify(name)}`;
   const names = keys(namespace).filter(isFunction);
-  return new Error(`The module exports ${wanted}; it exports ${names.length === 0 ? "none" : names.join(", ")}`);
+  const instead =
+    names.length === 0
+      ? "it exports none: write `export default` before the function"
+      : `it exports ${names.join(", ")}, which a mapping names with transform.export`;
+  return new Error(`The module exports ${wanted}; ${instead}`);
 }

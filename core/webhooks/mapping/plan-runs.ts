@@ -2,7 +2,7 @@
  * Determines what a matching mapping does: renders the templates, applies the transform's overrides and validates the
  * result like the fields of a request. It has no side effects, so a dry run uses the same code.
  */
-import { type Json, programCommand } from "../../contract/index.ts";
+import { asSentence, type Json, programCommand } from "../../contract/index.ts";
 import { HttpProblem } from "../../http/index.ts";
 import { type AgentDeps, type AgentRequest, parseAgent } from "../runs/agent.ts";
 import { FieldProblem, type Fields, invalid, readBoolean, readChoice, readText } from "../runs/fields.ts";
@@ -10,6 +10,7 @@ import { type Wake, type WakeMode, wakeModes } from "../runs/wake.ts";
 import { type AbsentField, absentFields, fieldOf } from "./absent-fields.ts";
 import type { ForEach, Mapping } from "./compiled-mapping.ts";
 import { readerOf } from "./payload-path.ts";
+import { overridesIn, unknownFields } from "./transform-result.ts";
 import { type HookDelivery, sourceOf } from "./webhook-delivery.ts";
 
 /** The input of a transform. It receives a frozen copy. */
@@ -160,9 +161,9 @@ function planRun(
 ): MappedRun | Promise<MappedRun | null> {
   const rendered = renderFields(mapping, delivery);
   const reading = { index, deps, delivery, freshSession: hasHole(mapping, delivery) };
-  const read = (override?: Fields): MappedRun | Promise<MappedRun> => {
+  const read = ({ fields: override, unknown = [] }: Partial<Override> = {}): MappedRun | Promise<MappedRun> => {
     const explained = (error: unknown) =>
-      error instanceof HttpProblem ? explain(mapping, error, { override, delivery }) : error;
+      error instanceof HttpProblem ? explain(mapping, error, { override, unknown, delivery }) : error;
     try {
       const run = parseRun(mapping, { rendered, override }, reading);
       return run instanceof Promise ? run.catch((error: unknown) => Promise.reject(explained(error))) : run;
@@ -173,7 +174,7 @@ function planRun(
   const { transform } = mapping.settings;
   if (transform === undefined) return read();
   return callTransform(mapping, transform, { delivery, deps }).then((override) =>
-    override === null ? null : read(override),
+    override === null ? null : read(override ?? {}),
   );
 }
 
@@ -195,31 +196,17 @@ function hasHole({ keyParts }: Mapping, delivery: HookDelivery): boolean {
   return keyParts.some((part) => part.render(delivery).trim() === "");
 }
 
-/** The fields that a transform may override. Path, signature and body are not among them. */
-const overridable = [
-  "action",
-  "message",
-  "text",
-  "name",
-  "agentId",
-  "sessionKey",
-  "sessionMode",
-  "wakeMode",
-  "deliver",
-  "channel",
-  "to",
-  "model",
-  "thinking",
-  "timeoutSeconds",
-  "deliverOnly",
-  "allowUnsafeExternalContent",
-] as const;
+/** What a transform returned: the fields that it overrides, and a sentence for each unknown name. */
+interface Override {
+  readonly fields: Fields;
+  readonly unknown: readonly string[];
+}
 
 async function callTransform(
   mapping: Mapping,
   transform: NonNullable<Mapping["settings"]["transform"]>,
   { delivery, deps }: { readonly delivery: HookDelivery; readonly deps: MappedDeps },
-): Promise<Fields | null | undefined> {
+): Promise<Override | null | undefined> {
   const { module } = transform;
   const failed = (cause?: unknown) =>
     new MappingFailure(
@@ -246,9 +233,7 @@ async function callTransform(
     );
   }
   const given = result as { readonly [name: string]: Json };
-  const fields: Record<string, unknown> = {};
-  for (const name of overridable) if (Object.hasOwn(given, name)) fields[name] = given[name];
-  return fields;
+  return { fields: overridesIn(given), unknown: unknownFields(given) };
 }
 
 function parseRun(
@@ -306,7 +291,15 @@ const settingOf: Readonly<Record<string, string>> = { message: "messageTemplate"
 function explain(
   mapping: Mapping,
   problem: HttpProblem,
-  { override, delivery }: { readonly override: Fields | undefined; readonly delivery: HookDelivery },
+  {
+    override,
+    unknown,
+    delivery,
+  }: {
+    readonly override: Fields | undefined;
+    readonly unknown: readonly string[];
+    readonly delivery: HookDelivery;
+  },
 ): MappingFailure {
   const { transform } = mapping.settings;
   const field = problem instanceof FieldProblem ? problem.field : undefined;
@@ -326,8 +319,10 @@ function explain(
     return new MappingFailure(problem, {
       path: mapping.placeOf(["transform", "module"]),
       hint:
-        `Return ${field} from ${module}, or null if there is nothing to do. If ${module} reads headers, ` +
-        "such as the name of the event, the delivery needs them.",
+        unknown.length > 0
+          ? `Correct what ${module} returns: ${unknown.map(asSentence).join(" ")}`
+          : `Return ${field} from ${module}, or null if there is nothing to do. If ${module} reads headers, ` +
+            "such as the name of the event, the delivery needs them.",
     });
   }
   const path = mapping.placeOf(setting);

@@ -10,7 +10,7 @@ export interface AgentDeps extends AgentPolicy {
   readonly channels: AgentPolicy["channels"] & { readonly hasLastRecipient: (channelId: string) => Promise<boolean> };
 }
 
-const thinkingLevels: readonly Thinking[] = ["off", "minimal", "low", "medium", "high", "max"];
+export const thinkingLevels: readonly Thinking[] = ["off", "minimal", "low", "medium", "high", "max"];
 const longestRunSeconds = 86_400;
 
 export interface AgentRequest {

@@ -86,6 +86,32 @@ test("test shows the result for a payload or a recording, and what the transform
   });
 });
 
+test("test names what a gateway would refuse or ignore in the result, and exits with 1", async () => {
+  const mappings = [{ match: { path: "a" }, transform: { module: "./typo.ts" } }];
+  const place = home(
+    {
+      ".service/transforms/typo.ts": 'export default () => ({ mesage: "x" });',
+      ".service/transforms/number.ts": "export default () => ({ message: 7, wakeMode: 'later' });",
+      ".service/transforms/network.ts": 'export default async () => { await fetch("https://a.example"); };',
+      ".service/transforms/named.ts": "function orders() {}",
+      "payload.json": "{}",
+    },
+    { mappings },
+  );
+  const said = async (module: string) => {
+    const { code, out } = await place.run("test", module, join(place.home, "payload.json"));
+    expect(code).toBe(1);
+    return out;
+  };
+  const typo = await said("typo.ts");
+  expect(typo).toContain("! mesage is not a field of a run; did you mean message?\n");
+  expect(typo).toContain("! hooks.mappings[0] has no template for its text, so the result needs a message");
+  const number = await said("number.ts");
+  expect(number).toContain("! message must be a string.\n! wakeMode must be one of now, next-heartbeat.\n");
+  expect(await said("network.ts")).toContain("fetch is not defined; hooks.transforms.network: true provides it");
+  expect(await said("named.ts")).toContain("it exports none: write `export default` before the function");
+});
+
 // In the program as the build bundles it, the thread that compiles once took the whole process with it.
 test("test runs a module with an enum, which type stripping alone cannot handle", async () => {
   const text =

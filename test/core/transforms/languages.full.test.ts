@@ -87,10 +87,11 @@ test("an export is called by its name; the error for an unknown one lists the ex
   expect(await shop.run("named.ts", {}, "two")).toEqual({ message: "two" });
   expect(await shop.fault("named.ts", {}, "three")).toMatchObject({
     kind: "threw",
-    message: 'The module exports no function named "three"; it exports one, two',
+    message:
+      'The module exports no function named "three"; it exports one, two, which a mapping names with transform.export',
   });
   expect(await shop.fault("named.ts")).toMatchObject({
-    message: "The module exports no function as its default export; it exports one, two",
+    message: expect.stringMatching(/no function as its default export; it exports one, two, which a mapping names/),
   });
   expect(await shop.transforms.exportsOf("named.ts")).toEqual(["one", "two"]);
 });
