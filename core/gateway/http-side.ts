@@ -161,7 +161,7 @@ export function createHttpSide(parts: {
     accept: createAccept({ secrets, life: parts.life, receive: runtime.path.receive }),
     first: (dedupeKey) => store.first(dedupeKey),
     body: (eventId) => store.body(eventId),
-    budgetOf: (agentId) => runtime.spending.usedUpUntil({ agentId, purpose: "webhook" }),
+    budgetOf: (agentId) => runtime.spending.usedUp({ agentId, purpose: "webhook" }),
     ...policies,
     channels: {
       ...policies.channels,

@@ -215,8 +215,8 @@ describe("a token limit", () => {
     for (const text of ["long", "long", "short"]) await host.say(text, { from: "7" });
     const again = "This needs more than I may still spend, too.";
     const large =
-      "Replying to this needs more than I may still spend. A shorter message may fit, or a new " +
-      "conversation: `/new` leaves out what was said before.";
+      "Replying to this needs more than I may still spend. A shorter message may fit, or `/new`, which leaves out " +
+      "what was said before. The owner of this bot can raise the limit.";
     expect(textsTo("7")).toEqual([large, again, "well"]);
     await host.say("hello");
     await host.say("long");
@@ -257,6 +257,15 @@ describe("a token limit", () => {
         error: "The budget of the agent is used up; send the request again later.",
       },
     });
+    const why = await command("why", "last");
+    expect(why).toMatch(/refused \(budget_exceeded\) with 429/);
+    expect(why, "the limit, not where limits are set").toMatch(
+      /\d+ of 20 tokens are used today, which .*\n +decided by agents\.defaults\.budget\.perDayTokens\n.*Raise agents/,
+    );
+    await host.configure({ agents: { defaults: { budget: { perDayTokens: 15 } } } });
+    expect(await command("doctor")).toMatch(
+      /! +budgets +the limit of main is used up: 15 of 15 tokens today, .*\n +to do +Raise agents\.defaults\.budget/,
+    );
     const woken = host.deliver("wake", { text: "The disk is full.", mode: "now" });
     await expect.poll(() => command("why", "last")).toMatch(/budget_exceeded/);
     expect(textsTo("owner").filter((text) => text.includes("The disk is full"))).toEqual([]);

@@ -13,7 +13,17 @@ import { createPeriods, type Period } from "./periods.ts";
 import { createPrices } from "./prices.ts";
 import { createBudgetRoom } from "./room.ts";
 import { createRunningCalls } from "./running-calls.ts";
-import { exceeded, refusal, shortRefusal } from "./wording.ts";
+import { exceeded, refusal, shortRefusal, usedUpText } from "./wording.ts";
+
+/** A limit that is used up. */
+interface UsedUp {
+  /** Epoch milliseconds from which models are called again. */
+  readonly until: number;
+  readonly path: string;
+  /** How much is used, without a full stop, and what to change. */
+  readonly detail: string;
+  readonly hint: string;
+}
 
 export interface Spending {
   /** Counts the calls of one turn, or of one description of an image. */
@@ -23,10 +33,10 @@ export interface Spending {
    */
   admit(asker: Asker): Promise<void> | undefined;
   /**
-   * From when on an agent may run whose budget is used up, or has no room for a call, epoch milliseconds; resolves with
-   * `undefined` if it may now. `undefined` without a promise if there is no limit.
+   * The limit of an agent that is used up, or has no room for a call; resolves with `undefined` if there is none.
+   * `undefined` without a promise if there is no limit.
    */
-  usedUpUntil(asker: Asker): Promise<{ readonly until: number } | undefined> | undefined;
+  usedUp(asker: Asker): Promise<UsedUp | undefined> | undefined;
   /**
    * What a person reads whose message was refused: the whole sentence once an hour, a short one in between. `undefined`
    * for others.
@@ -72,23 +82,25 @@ export function createSpending(options: SpendingOptions): Spending {
 
   const room = createBudgetRoom();
 
-  const usedUp = async (asker: Asker): Promise<Balance | undefined> =>
+  const fullLimit = async (asker: Asker): Promise<Balance | undefined> =>
     (await balances(asker)).find(({ limit, used }) => used >= limit.total);
 
   async function check(asker: Asker): Promise<void> {
-    const found = await usedUp(asker);
+    const found = await fullLimit(asker);
     if (found === undefined) return;
     void notices.reached(found, asker);
     throw exceeded(found, 0);
   }
 
-  async function untilRoom(asker: Asker): Promise<{ readonly until: number } | undefined> {
+  async function withoutRoom(asker: Asker): Promise<UsedUp | undefined> {
     const all = await balances(asker);
     const full = all.find(({ limit, used }) => used >= limit.total);
     if (full !== undefined) void notices.reached(full, asker);
     const refusing = all.flatMap(({ limit }) => (room.hasRefused(limit) ? [limit] : []));
     const found = full ?? (await running.settled(refusing)).find((balance) => room.isUsedUp(balance, asker.agentId));
-    return found === undefined ? undefined : { until: found.limit.span.end };
+    if (found === undefined) return undefined;
+    const { span, path } = found.limit;
+    return { until: span.end, path, ...usedUpText(found) };
   }
 
   const lost = (model: string, error: unknown): void =>
@@ -144,9 +156,9 @@ export function createSpending(options: SpendingOptions): Spending {
       });
     },
     admit: (asker) => (limitsFor(asker.agentId).periodic.length === 0 ? undefined : check(asker)),
-    usedUpUntil(asker) {
+    usedUp(asker) {
       if (limitsFor(asker.agentId).periodic.length === 0) return undefined;
-      return untilRoom(asker);
+      return withoutRoom(asker);
     },
     async tell(inbound, route) {
       if (!isOfPerson(inbound)) return undefined;

@@ -35,13 +35,23 @@ function untilWhen({ span, timezone }: Pick<AppliedLimit, "span" | "timezone">):
   }).format(span.end);
 }
 
-function raising({ path, period, unit }: Limit): string {
+/** How an owner can raise a limit. */
+export function raising({ path, period, unit }: Pick<Limit, "path" | "period" | "unit">): string {
   const amount = unit === "usd" ? "2" : "50000 tokens";
   return `Raise ${path}, or send /budget add ${amount} ${period === "day" ? "today" : "month"} as an owner.`;
 }
 
 /** The trace shows the setting that decided. */
 const decidedBy = (path: string, error: EngineError): EngineError => Object.assign(error, { path });
+
+/** A limit without room for a call, for the operator. */
+export function usedUpText({ limit, used }: Balance): { readonly detail: string; readonly hint: string } {
+  const share = `${renderShare(used, limit.total, limit.unit)} are used ${periodWords[limit.period]}`;
+  return {
+    detail: `${share}, which leaves no room for a call of a model; the limit is renewed at ${untilWhen(limit)}`,
+    hint: limit.scope === "sender" ? `Raise ${limit.path}.` : raising(limit),
+  };
+}
 
 /** A call that a limit refuses. `needed`: what the call would have added. */
 export function exceeded({ limit, used }: Balance, needed: number): EngineError {
@@ -112,8 +122,8 @@ export const refusal = {
     "I am working on several requests, and one more could exceed what I may spend. Please send your " +
     "message again in a moment.",
   large:
-    "Replying to this needs more than I may still spend. A shorter message may fit, or a new conversation: " +
-    "`/new` leaves out what was said before.",
+    "Replying to this needs more than I may still spend. A shorter message may fit, or `/new`, which leaves out what " +
+    "was said before. The owner of this bot can raise the limit.",
   sender: "I have used up what I may spend on your messages today. Please write again tomorrow.",
   day: "I have used up what I may spend today. Please write again tomorrow; the owner of this bot can raise the limit.",
   month: "I have used up what I may spend this month. The owner of this bot can raise the limit.",

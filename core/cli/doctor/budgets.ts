@@ -1,10 +1,12 @@
-/** Checks budgets in US dollars: models whose price is unknown, and what happens to them. */
+/** Checks budgets: those that are used up, and in US dollars also models whose price is unknown. */
 import { createPrices } from "../../agents/spending/prices.ts";
+import { periodWords, raising, renderShare } from "../../agents/spending/wording.ts";
 import { agentIds, agentSettings, budgetOf } from "../../config/agents.ts";
 import { resolveModel } from "../../config/model-names.ts";
 import type { GatewayConfig } from "../../config/schema.ts";
+import { HostError } from "../../contract/errors.ts";
 import type { CheckInput } from "./check-input.ts";
-import type { Finding } from "./finding.ts";
+import { type Finding, orOk } from "./finding.ts";
 
 const usdKeys = ["perDayUsd", "perMonthUsd", "perSenderPerDayUsd"] as const;
 
@@ -52,4 +54,23 @@ export async function unpricedModels({ loaded: { config } }: CheckInput): Promis
         "tokens; 0 if it costs nothing.",
     };
   });
+}
+
+/** A limit that is used up stops every agent that it applies to, although everything else works. */
+export function checkBudgets({ state }: CheckInput): readonly Finding[] {
+  if (state === undefined || state instanceof HostError) return [];
+  const found = state.budgets.flatMap((row): readonly Finding[] => {
+    const { path, agentId, period, unit, used, total } = row;
+    if (used < total) return [];
+    const whose = agentId === undefined ? "" : ` of ${agentId}`;
+    return [
+      {
+        ...{ check: "budgets", verdict: "warn", path, fix: raising(row) },
+        reason:
+          `the limit${whose} is used up: ${renderShare(used, total, unit)} ${periodWords[period]}, so no model is ` +
+          "called until it is renewed",
+      },
+    ];
+  });
+  return orOk(found, "budgets", state.budgets.length === 0 ? "none is set" : "no limit is used up");
 }

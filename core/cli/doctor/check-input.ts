@@ -11,6 +11,7 @@ import type { CommandContext } from "../context.ts";
 import { type Waits, waitsIn } from "../events/waits.ts";
 import { type Declared, declaredSchemas, readDeclarations } from "../plugins/declarations.ts";
 import { isStateForbidden, type RunningGateway } from "../running-gateway.ts";
+import { type BudgetRow, readBudgets } from "../usage/budgets.ts";
 
 export interface CheckInput {
   readonly context: CommandContext;
@@ -38,6 +39,8 @@ export interface StateView {
   readonly lanes: readonly string[];
   /** What events wait for, besides their turn. */
   readonly waits: readonly Waits[];
+  /** How much is used of the limits. */
+  readonly budgets: readonly BudgetRow[];
 }
 
 export async function gather(context: CommandContext, read: LoadedConfig): Promise<CheckInput> {
@@ -49,7 +52,7 @@ export async function gather(context: CommandContext, read: LoadedConfig): Promi
   const [description, probes, state] = await Promise.all([
     gateway?.describe() ?? null,
     probeAccounts({ ...context, gateway: async () => gateway }, accounts, { names: true }),
-    readState(context, [...new Set(accounts.map(({ channel }) => channel))]),
+    readState(context, loaded, [...new Set(accounts.map(({ channel }) => channel))]),
   ]);
   return {
     context,
@@ -71,7 +74,11 @@ function nullIfForbidden(error: unknown): null {
   throw error;
 }
 
-async function readState(context: CommandContext, channels: readonly string[]): Promise<CheckInput["state"]> {
+async function readState(
+  context: CommandContext,
+  { config }: LoadedConfig,
+  channels: readonly string[],
+): Promise<CheckInput["state"]> {
   try {
     if (!(await context.hasState())) return undefined;
     const began = performance.now();
@@ -84,7 +91,8 @@ async function readState(context: CommandContext, channels: readonly string[]): 
       );
       const botsSeen = (await store.list(botsSeenNamespace)).map(({ value }) => value as unknown as SeenBots);
       const lanes = (await store.waitingLanes()).map(({ lane }) => lane);
-      return { openedMs, paired: new Map(paired), botsSeen, lanes, waits: await waitsIn(store) };
+      const budgets = await readBudgets(store, config, context.now());
+      return { openedMs, paired: new Map(paired), botsSeen, lanes, waits: await waitsIn(store), budgets };
     } finally {
       await store.close();
     }

@@ -3,6 +3,7 @@ import { constants, copyFileSync } from "node:fs";
 import type { LoadedConfig } from "../../config/reading/load.ts";
 import { HostError, reasonOf } from "../../contract/errors.ts";
 import type { CommandContext } from "../context.ts";
+import { checkBudgets } from "./budgets.ts";
 import { type CheckInput, gather } from "./check-input.ts";
 import { checkConfiguration, checkFileMode, checkTokens } from "./configuration.ts";
 import { type Finding, type Repair, withoutStop } from "./finding.ts";
@@ -32,6 +33,7 @@ const checks: readonly ((input: CheckInput) => readonly Finding[] | Promise<read
   checkByPlugins,
   checkAgents,
   checkModels,
+  checkBudgets,
   checkRefusedTools,
   checkTransforms,
   checkPlatforms,

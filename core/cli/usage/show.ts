@@ -1,9 +1,6 @@
 /** `usage`: what the models used and cost, and how much of the budgets is left. */
-import type { AppliedLimit } from "../../agents/spending/applied.ts";
 import { createPrices } from "../../agents/spending/prices.ts";
-import { createSpending } from "../../agents/spending/spending.ts";
 import { renderShare, renderUsd } from "../../agents/spending/wording.ts";
-import { agentIds } from "../../config/agents.ts";
 import type { GatewayConfig } from "../../config/schema.ts";
 import { HostError } from "../../contract/errors.ts";
 import { visibleLine } from "../../log/visible.ts";
@@ -11,6 +8,7 @@ import type { UsageGrouping } from "../../state/model-calls.ts";
 import type { Store } from "../../state/store.ts";
 import type { CommandContext } from "../context.ts";
 import { parseSince, renderClock } from "../output/times.ts";
+import { type BudgetRow, readBudgets } from "./budgets.ts";
 import { addCosts, type Cost, costOf, noCost } from "./costs.ts";
 
 interface Options {
@@ -29,12 +27,6 @@ interface Row extends Cost {
   readonly model?: string;
   readonly sender?: string;
   readonly purpose?: string;
-}
-
-/** How much of a limit is used. */
-interface BudgetRow extends Pick<AppliedLimit, "path" | "period" | "unit" | "total"> {
-  readonly agentId?: string;
-  readonly used: number;
 }
 
 export async function showUsage(context: CommandContext, _: readonly [], options: Options): Promise<number> {
@@ -109,28 +101,6 @@ async function readRows(
 }
 
 const tokensOf = ({ inputTokens, outputTokens }: Cost): number => inputTokens + outputTokens;
-
-/** Limits of all agents and of each agent; those of single people are left out. */
-async function readBudgets(store: Store, config: GatewayConfig, now: number): Promise<readonly BudgetRow[]> {
-  const silent = { info() {}, warn() {} };
-  const spending = createSpending({
-    config: () => config,
-    store,
-    now: () => now,
-    newId: () => "",
-    log: silent,
-    notifyOwner: async () => false,
-  });
-  const rows = new Map<string, BudgetRow>();
-  for (const agentId of agentIds(config)) {
-    for (const { limit, used } of await spending.balances({ agentId, purpose: "turn" })) {
-      const { path, period, unit, total } = limit;
-      const owner = limit.agentId === undefined ? {} : { agentId: limit.agentId };
-      rows.set(`${path} ${limit.agentId ?? ""}`, { path, ...owner, period, unit, used, total });
-    }
-  }
-  return [...rows.values()];
-}
 
 function renderCost({ usd, unpricedCalls, calls }: Cost): string {
   if (unpricedCalls === 0) return renderUsd(usd);

@@ -9,6 +9,7 @@ import { findInjection } from "../../untrusted/index.ts";
 import { SignatureProblem } from "../signature/signature-faults.ts";
 import { NotTaken, RecordedProblem } from "./answer-delivery.ts";
 import type { RefusedHook } from "./refusals.ts";
+import { BudgetProblem } from "./run-budget.ts";
 import { createUnauthorizedLog } from "./unauthorized-log.ts";
 
 /** One request on its way through the checks. */
@@ -77,7 +78,10 @@ export function createAnswers(deps: AnswerDeps): Answers {
   return answers;
 }
 
-const explanationOf = ({ detail, path, hint }: SignatureProblem | NotTaken) => ({ detail, path, hint });
+const explanationOf = ({ detail, path, hint }: SignatureProblem | NotTaken | BudgetProblem) => ({ detail, path, hint });
+
+const isExplained = (problem: HttpProblem) =>
+  problem instanceof SignatureProblem || problem instanceof NotTaken || problem instanceof BudgetProblem;
 
 /**
  * Each failure of an unauthenticated client is logged at debug level only, because a flood of them must not fill the
@@ -96,7 +100,7 @@ function reportRefusal(
     detail: problem.message,
     subPath: call.subPath.slice(0, 200),
     client: deps.clientAddress(call.request.raw),
-    ...(problem instanceof SignatureProblem || problem instanceof NotTaken ? explanationOf(problem) : {}),
+    ...(isExplained(problem) ? explanationOf(problem) : {}),
   };
   deps.onRefused?.(refused);
   if (problem.code === "unauthorized" || problem.status === 429) deps.unauthorized(refused);

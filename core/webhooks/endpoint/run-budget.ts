@@ -4,6 +4,26 @@ import { HttpProblem } from "../../http/index.ts";
 interface UsedUp {
   /** Epoch milliseconds from which the agent may run again. */
   readonly until: number;
+  /** The setting, how much of it is used and what to change, for the operator. */
+  readonly path: string;
+  readonly detail: string;
+  readonly hint: string;
+}
+
+/** The response while a budget is used up. `detail`, `path` and `hint` are for the operator only. */
+export class BudgetProblem extends HttpProblem {
+  readonly detail: string;
+  readonly path: string;
+  readonly hint: string;
+
+  constructor({ until, path, detail, hint }: UsedUp, now: number) {
+    super("budget_exceeded", "The budget of the agent is used up; send the request again later.", {
+      "retry-after": String(Math.max(1, Math.ceil((until - now) / 1_000))),
+    });
+    this.detail = `${detail}.`;
+    this.path = path;
+    this.hint = hint;
+  }
 }
 
 /** `undefined` without a promise if the agent has no budget; resolves with `undefined` if there is room in it. */
@@ -20,9 +40,5 @@ export function requireBudget(
 
 async function refuse(asked: readonly Promise<UsedUp | undefined>[], now: () => number): Promise<void> {
   const usedUp = (await Promise.all(asked)).find((one) => one !== undefined);
-  if (usedUp === undefined) return;
-  const seconds = Math.max(1, Math.ceil((usedUp.until - now()) / 1_000));
-  throw new HttpProblem("budget_exceeded", "The budget of the agent is used up; send the request again later.", {
-    "retry-after": String(seconds),
-  });
+  if (usedUp !== undefined) throw new BudgetProblem(usedUp, now());
 }

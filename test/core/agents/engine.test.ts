@@ -37,7 +37,7 @@ function recorder(id: string, needsModel = false) {
 const withoutBudget: Spending = {
   meter: () => ({ spending: { begin: async () => ({ id: "call" }), end: async () => {} }, reported() {} }),
   admit: () => undefined,
-  usedUpUntil: () => undefined,
+  usedUp: () => undefined,
   tell: async () => undefined,
   balances: async () => [],
   today: async () => ({ tokens: 0, usd: 0 }),
