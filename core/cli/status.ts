@@ -9,7 +9,8 @@ import type { NodeReport } from "../state/nodes.ts";
 import type { StoreStats } from "../state/report.ts";
 import { isEmbedded } from "../stores/place.ts";
 import type { CommandContext } from "./context.ts";
-import { type Waits, waitsIn, waitsLine } from "./events/waits.ts";
+import { mostCounted, type Waits, waitsIn, waitsLine } from "./events/waits.ts";
+import { isForNextTurn } from "./output/for-next-turn.ts";
 import type { Style } from "./output/terminal.ts";
 import { renderAgo, renderDuration } from "./output/times.ts";
 import { waitingLine } from "./output/waiting-line.ts";
@@ -37,7 +38,9 @@ interface Status {
 interface Work extends StoreStats {
   /** The gateways that share the store; absent if only one can use it. */
   readonly nodes?: readonly NodeReport[];
-  /** Since when the oldest event has been waiting or running, in epoch milliseconds; absent if there is none. */
+  /** How many of the waiting events are reports of webhooks, which the agent reads in its next turn. */
+  readonly forNextTurn: number;
+  /** Since when the oldest other event has been waiting or running, in epoch milliseconds; absent if there is none. */
   readonly oldestOpenAt?: number;
 }
 
@@ -101,13 +104,15 @@ async function whyBroken(context: CommandContext): Promise<HostError | undefined
 async function work(context: CommandContext): Promise<Pick<Status, "events" | "waits">> {
   const store = await context.openState();
   try {
-    const [stats, nodes, [oldest]] = await Promise.all([
+    const [stats, nodes, open] = await Promise.all([
       store.stats(),
       store.nodes?.reports(),
-      store.events({ open: true, includeInternal: true, oldestFirst: true, limit: 1 }),
+      store.events({ open: true, includeInternal: true, oldestFirst: true, limit: mostCounted }),
     ]);
+    const oldest = open.find((event) => !isForNextTurn(event));
     const events = {
       ...stats,
+      forNextTurn: open.filter(isForNextTurn).length,
       ...(nodes && { nodes }),
       ...(oldest === undefined ? {} : { oldestOpenAt: oldest.acceptedAt }),
     };
@@ -187,8 +192,13 @@ function gatewayLine(
   return `${verdict} at ${url}, process ${pid}, up ${renderDuration(now - (startedAt ?? now))}`;
 }
 
+function forTheAgent(count: number): string {
+  const reports = count === 1 ? "1 report of a webhook is" : `${count} reports of webhooks are`;
+  return `${reports} read in the agent's next turn`;
+}
+
 function eventRows(
-  { waiting, running, outboxWaiting, settled, oldestOpenAt }: Work,
+  { waiting, forNextTurn, running, outboxWaiting, settled, oldestOpenAt }: Work,
   now: number,
 ): readonly (readonly [string, string])[] {
   const since =
@@ -196,7 +206,8 @@ function eventRows(
       ? ""
       : `; the oldest for ${renderDuration(now - oldestOpenAt)}: ${programCommand} events list --outcome waiting`;
   return [
-    ["work", `${waiting} waiting, ${running} running, ${outboxWaiting} to be sent${since}`],
+    ["work", `${Math.max(0, waiting - forNextTurn)} waiting, ${running} running, ${outboxWaiting} to be sent${since}`],
+    ...(forNextTurn === 0 ? [] : [["", forTheAgent(forNextTurn)] as const]),
     [
       "ended",
       `${settled.answered} answered, ${settled.silent} silent, ${settled.refused} refused, ${settled.failed} failed`,

@@ -9,7 +9,7 @@ import type { Store } from "../../state/store.ts";
 import { renderDuration } from "../output/times.ts";
 
 /** More events are not counted; the count then ends in a plus. */
-const mostCounted = 10_000;
+export const mostCounted = 10_000;
 
 export interface Waits {
   readonly events: number;

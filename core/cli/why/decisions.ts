@@ -3,6 +3,7 @@
 import type { Decision } from "../../contract/types.ts";
 import { visibleLine } from "../../log/visible.ts";
 import type { EventReport } from "../../state/report.ts";
+import { isForNextTurn } from "../output/for-next-turn.ts";
 import type { Style, Terminal } from "../output/terminal.ts";
 import { renderDuration } from "../output/times.ts";
 
@@ -46,13 +47,15 @@ export function printDecisions(report: EventReport, terminal: Terminal): void {
     );
     for (const line of detailsOf(decision, style)) terminal.line(`${indent}${line}`);
   });
+  if (isForNextTurn(report)) terminal.line(`  ${nextTurn(report)}`);
 }
 
-function withoutDecision({ state, source, kind, lane }: EventReport): string {
-  if (state === "settled") return "No station decided anything.";
-  if (state === "waiting" && source === "hooks" && (kind === "wake" || kind === "summary"))
-    return `It waits for the next turn of ${visibleLine(lane)}, which a heartbeat or a person's message starts.`;
-  return "No station has decided anything yet.";
+const nextTurn = ({ lane }: EventReport): string =>
+  `It waits for the next turn of ${visibleLine(lane)}, which a heartbeat or a person's message starts.`;
+
+function withoutDecision(report: EventReport): string {
+  if (report.state === "settled") return "No station decided anything.";
+  return isForNextTurn(report) ? nextTurn(report) : "No station has decided anything yet.";
 }
 
 function detailsOf({ detail, path, hint }: Decision, style: Terminal["style"]): readonly string[] {

@@ -137,7 +137,8 @@ function printStory(report: EventReport, terminal: Terminal, { now, again, hook 
     ["mapping", hook?.access === undefined ? undefined : visibleLine(hook.mapping)],
     ["let in by", hook?.access],
     ["when", `${renderClock(report.acceptedAt)} (${renderAgo(report.acceptedAt, now)})`],
-    ["lane", report.lane],
+    // A tab separates the name of a lane from the kind of work in it.
+    ["lane", report.lane.replaceAll("\t", " ")],
     ["agent", report.agentId],
     ["session", report.sessionKey === report.lane ? undefined : report.sessionKey],
     ["attempts", report.attempts > 1 ? String(report.attempts) : undefined],

@@ -40,7 +40,9 @@ export const pathCodes = {
   heartbeat_ok: { meaning: "The agent replied HEARTBEAT_OK: it found nothing to report.", hint: "", outcome: "silent" },
   no_reply: { meaning: "The agent chose not to reply.", hint: "", outcome: "silent" },
   delivered_already: {
-    meaning: "The chat of the heartbeat has the replies that its events sum up, so no model was called.",
+    meaning:
+      "The replies that these events report are already in the chat of the heartbeat, so no model was called. The " +
+      "agent reads the events in its next turn.",
     hint: "",
     outcome: "silent",
   },

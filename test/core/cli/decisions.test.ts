@@ -25,4 +25,8 @@ test("a wake that waits for a turn names that turn, and other events say that no
     "  It waits for the next turn of agent:main:main, which a heartbeat or a person's message starts.",
     "  No station has decided anything yet.",
   ]);
+  lines.length = 0;
+  const decisions = [{ station: "turn", verdict: "silent", code: "delivered_already", plugin: "core", at: 0 } as const];
+  printDecisions({ ...report, kind: "summary", decisions }, terminal);
+  expect(lines.at(-1), "also after a heartbeat that did not read it").toMatch(/^ {2}It waits for the next turn of /);
 });
