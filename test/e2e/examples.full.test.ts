@@ -31,9 +31,14 @@ const withDatabase = ["several-nodes"];
 const environment = {
   HOOK_TOKEN: "hook-token-of-the-examples",
   BOT_TOKEN: botToken,
-  GITHUB_WEBHOOK_SECRET: "github-secret-of-the-examples",
-  MAIL_PASSWORD: "secret-of-ada",
-  STRIPE_WEBHOOK_SECRET: "whsec_stripe-secret-of-the-examples",
+};
+/** The files that readers write beside the configuration. */
+const secrets = {
+  "bot-token": botToken,
+  "hook-token": environment.HOOK_TOKEN,
+  "github-secret": "github-secret-of-the-examples",
+  "stripe-secret": "whsec_stripe-secret-of-the-examples",
+  "mail-password": "secret-of-ada",
 };
 const kitchen = -1_001_000_000_001;
 const workshop = -1_001_000_000_002;
@@ -75,7 +80,7 @@ async function startExample(
   const model = await createOpenAiServer();
   onTestFinished(() => model.close());
   const [ada = 0, bela = 0] = people(platform);
-  writeFileSync(join(home, "bot-token"), botToken, { mode: 0o600 });
+  for (const [file, secret] of Object.entries(secrets)) writeFileSync(join(home, file), secret, { mode: 0o600 });
   mkdirSync(join(home, "transforms"), { recursive: true });
   for (const file of ready) copyFileSync(join(root, "transforms", file), join(home, "transforms", file));
   const file = join(home, "config.jsonc");
@@ -170,7 +175,7 @@ describe.concurrent("the manual", () => {
     const github = {
       "x-github-event": "issues",
       "x-github-delivery": "72d3162e",
-      "x-hub-signature-256": `sha256=${createHmac("sha256", environment.GITHUB_WEBHOOK_SECRET).update(body).digest("hex")}`,
+      "x-hub-signature-256": `sha256=${createHmac("sha256", secrets["github-secret"]).update(body).digest("hex")}`,
     };
     expect((await post("github", body, github)).status).toBe(202);
     await answered(platform, ada, "The door jams");
@@ -193,7 +198,7 @@ describe.concurrent("the manual", () => {
       },
     });
     const at = Math.floor(Date.now() / 1_000);
-    const signature = createHmac("sha256", environment.STRIPE_WEBHOOK_SECRET).update(`${at}.${body}`).digest("hex");
+    const signature = createHmac("sha256", secrets["stripe-secret"]).update(`${at}.${body}`).digest("hex");
     expect((await post("stripe", body, { "stripe-signature": `t=${at},v1=${signature}` })).status).toBe(202);
     await answered(platform, ada, "A-7");
     expect(model.requests).toEqual([]);
