@@ -50,7 +50,10 @@ export function watchEventLoop({
     // The core's taps wait for calls into plugins, so the plugin is the better candidate.
     const first = resumed ?? waiting.find(({ plugin }) => plugin !== "core") ?? waiting[0];
     const named = first === undefined ? {} : first;
-    const others = first === undefined ? "no tap was running" : `a tap of ${first.plugin} at ${first.hook} was running`;
+    const others =
+      first === undefined
+        ? "no code of a plugin was running: the machine may be busy"
+        : `a tap of ${first.plugin} at ${first.hook} was running`;
     log.warn(
       { ms, ...named, ...listed(waiting, first), ...earlier },
       `the event loop was blocked for ${seconds(ms)}; ${others}`,

@@ -60,7 +60,7 @@ export default definePlugin({
     host.status(() => serving?.status() ?? []);
     host.check({
       name: "servers",
-      explain: async () => serving?.explain() ?? { verdict: "ok", reason: "No agent has an MCP server." },
+      explain: async () => serving?.explain() ?? { verdict: "ok", reason: "no agent has an MCP server" },
     });
     host.onClose(async () => {
       isClosed = true;

@@ -152,7 +152,7 @@ describe.concurrent("the published package", () => {
         .filter((file) => !existsSync(file)),
     );
     expect(missing).toEqual([]);
-    expect(code.length).toBeLessThan(310);
+    expect(code.length).toBeLessThan(320);
     // A thread of the store starts with every gateway.
     expect(readFileSync(join(dist, "core", "state", "sqlite", "writer.js"), "utf8")).not.toMatch(/^import .*"\./m);
   });
