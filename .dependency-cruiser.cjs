@@ -47,10 +47,12 @@ const goesDown = floors.flatMap((rooms, floor) =>
  * know of the state without loading more; the judgement of addresses, which needs no way out to the network; the agent
  * for public addresses, whose HTTP client only the thread of transforms loads; the contract behind the two public doors
  * of the SDK; the bounded readers of responses, which the command line and a door of the SDK use without the rest; the
- * rules of a channel's ids, which the thread of a plugin needs alone.
+ * rules of a channel's ids, which the thread of a plugin needs alone; what transcribes and speaks, which is imported with
+ * the first voice message.
  */
 const sideDoors = {
   access: ["identity"],
+  agents: ["speech/index"],
   media: ["address", "web-address", "public-agent", "bounded-fetch", "body-limit", "line-reader", "workspace-file"],
   sdk: ["contract", "channel", "store", "reading", "tools"],
   config: ["embedded-store"],

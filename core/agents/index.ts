@@ -20,6 +20,7 @@ export { groupHistoryLimit, historyLimit } from "./conversation/history-limit.ts
 export { isPluginTurn } from "./conversation/plugin-turn.ts";
 export { reactionNotifications, unheardReaction } from "./conversation/reactions.ts";
 export { agentFor, movedSessions, sessionKeyFor } from "./conversation/sessions.ts";
+export { isOnlyVoice, isSound, unheardPeople } from "./conversation/sounds.ts";
 export { deliveredAlready } from "./conversation/summarized-replies.ts";
 export { eventQueue, followUps } from "./conversation/system-events.ts";
 export { turnMessages } from "./conversation/transcript.ts";
@@ -38,7 +39,7 @@ export { acknowledgement, createRefusedAcknowledgements, refusalReaction } from 
 export { createFactsOfAnswers, type FactsOfAnswers } from "./turn/answer-facts.ts";
 export { createDescribe } from "./turn/description.ts";
 export { type AgentTurns, type AgentTurnsOptions, createAgentTurns } from "./turn/engine.ts";
-export { keepEngines } from "./turn/engines.ts";
+export { type Engines, keepEngines } from "./turn/engines.ts";
 export { createModelOutages, type ModelOutages } from "./turn/model-outages.ts";
 export { createModelStandings, type ModelStanding, type ModelStandings } from "./turn/model-standing.ts";
 export { createModelTest, type TestModel } from "./turn/model-test.ts";

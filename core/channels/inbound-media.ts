@@ -24,9 +24,8 @@ const keepMediaMs = 7 * 24 * 60 * 60_000;
 const mostBytes = 2 * 1_024 ** 3;
 const keepNewestMs = 60 * 60_000;
 
-function maxBytes(options: Readonly<Record<string, unknown>>): number {
-  const { mediaMaxMb } = options;
-  return Math.floor((typeof mediaMaxMb === "number" && mediaMaxMb > 0 ? mediaMaxMb : defaultMaxMb) * 1_048_576);
+function maxBytes({ mediaMaxMb }: Readonly<Record<string, unknown>>, usualMaxMb: number): number {
+  return Math.floor((typeof mediaMaxMb === "number" && mediaMaxMb > 0 ? mediaMaxMb : usualMaxMb) * 1_048_576);
 }
 
 /** One line for the agent. A channel's own detail is fit for it; other errors are for the operator. */
@@ -46,18 +45,20 @@ export async function completeMedia(
   options: {
     readonly account: LiveAccount | undefined;
     readonly signal: AbortSignal;
+    /** Size limit of a file in MB if the account does not set one. */
+    readonly usualMaxMb?: number;
     readonly describe?: Describe;
     readonly onUnavailable?: (media: InboundMedia, error: unknown) => void;
   },
 ): Promise<Inbound> {
-  const { account, describe } = options;
+  const { account, describe, usualMaxMb = defaultMaxMb } = options;
   const fetchMedia = account?.connection.fetchMedia;
   const { replyTo } = inbound;
   const answered = replyTo?.media ?? [];
   if (account === undefined || fetchMedia === undefined) return inbound;
   const patience = AbortSignal.timeout(patienceMs);
   const signal = AbortSignal.any([options.signal, patience]);
-  const how = { maxBytes: maxBytes(account.options), signal, describe };
+  const how = { maxBytes: maxBytes(account.options, usualMaxMb), signal, describe };
 
   async function complete(media: InboundMedia): Promise<InboundMedia> {
     // Animated stickers are described by their emoji; a file that the channel has already fetched is not fetched again.

@@ -21,6 +21,8 @@ export interface ReceivingOptions {
   readonly newId: () => string;
   /** `silent` is set if the event is already known to need no reply. */
   readonly receive: (event: RawEvent, options: { readonly silent?: Silent }) => Promise<Accepted>;
+  /** Called with a message that has files, once it is accepted. Must not throw. */
+  readonly onFiles?: (inbound: Inbound) => void;
   /** Checks whether the event would be admitted; has no effect. */
   readonly check: (inbound: Inbound) => Promise<Refusal | undefined>;
   /**
@@ -144,6 +146,8 @@ export async function receiveUpdate({
     },
     silent === undefined ? {} : { silent },
   );
+  if (!duplicate && silent === undefined && isInbound(parsed) && parsed.media.length > 0)
+    options.onFiles?.({ ...parsed, id: eventId, channel, account, authority: "channel" });
   // The store returns more, but only these fields belong to the contract.
   return { eventId, duplicate };
 }

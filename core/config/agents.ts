@@ -30,12 +30,13 @@ export interface BudgetSettings {
   readonly onUnpriced?: "refuse" | "allow";
 }
 
-/** US dollars for a million tokens. */
+/** US dollars for a million tokens, and for a minute of sound. */
 export interface ModelPrices {
-  readonly input: number;
-  readonly output: number;
+  readonly input?: number;
+  readonly output?: number;
   readonly cacheRead?: number;
   readonly cacheWrite?: number;
+  readonly minute?: number;
 }
 /** Which tools an agent has, by name; `*` stands for any characters. */
 export interface ToolSettings {
@@ -97,6 +98,7 @@ export interface AgentsView {
   readonly models?: {
     readonly providers?: Readonly<Record<string, unknown>>;
     readonly prices?: Readonly<Record<string, ModelPrices>>;
+    readonly speech?: { readonly out?: { readonly when?: "asked" | "inbound" | "never" } };
   };
   readonly budget?: BudgetSettings;
 }

@@ -10,6 +10,7 @@ import type { CodeDefinition, CodeTable } from "./codes/code.ts";
 import { engineCodes } from "./codes/engines.ts";
 import { mediaCodes } from "./codes/media.ts";
 import { pathCodes } from "./codes/path.ts";
+import { speechCodes } from "./codes/speech.ts";
 import { webhookCodes } from "./codes/webhooks.ts";
 import { programCommand } from "./command.ts";
 
@@ -22,6 +23,7 @@ export const codesByOwner: Readonly<Record<string, CodeTable>> = {
   "agents, engines and models": engineCodes,
   "channels and their platforms": channelCodes,
   files: mediaCodes,
+  "voice messages": speechCodes,
   actions: actionCodes,
   webhooks: webhookCodes,
 };

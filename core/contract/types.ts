@@ -111,6 +111,8 @@ export interface InboundMedia {
   readonly sticker?: { readonly emoji?: string; readonly setName?: string; readonly animated: boolean };
   /** A model's description of the file, from an earlier message. */
   readonly description?: string;
+  /** What is said in it, as a machine understood it. The gateway sets it. */
+  readonly transcript?: string;
   /** Why the file could not be fetched, for people and the model: `too large (7.0 MB, at most 5 MB)`. */
   readonly unavailable?: string;
 }
@@ -166,6 +168,11 @@ export interface Inbound {
   readonly text: string;
   /** The text without Markdown, if it differs. Mention patterns are matched against it. */
   readonly plain?: string;
+  /**
+   * The text contains words that were spoken, as a machine understood them. The gateway sets it. The only chat command
+   * in such a message is `/stop`, and it never answers a request for approval.
+   */
+  readonly spoken?: true;
   readonly media: readonly InboundMedia[];
   /**
    * The channel cannot read the message, which has neither text nor files: it is of a kind that the platform added
@@ -382,6 +389,8 @@ export interface Reply {
   readonly buttons: readonly (readonly Button[])[];
   /** Id of the message to reply to; absent: none. */
   readonly replyTo?: string;
+  /** Speak the text, and send it as a voice message: the reply has the tag `[[audio_as_voice]]` and no files. */
+  readonly speak?: true;
   /** Send without a notification sound. */
   readonly silent?: true;
   /** Id of the message to replace by an edit. If that message is gone, the reply fails. */

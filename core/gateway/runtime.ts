@@ -55,7 +55,7 @@ import {
 } from "../channels/index.ts";
 import { agentIds, agentSettings } from "../config/index.ts";
 import { type Inbound, reasonOf } from "../contract/index.ts";
-import { createRegistry, enginesOf, type Registry } from "../host/index.ts";
+import { createRegistry, enginesOf, type Registry, whenKnown } from "../host/index.ts";
 import { requestPublic } from "../media/index.ts";
 import { createPath, type Path } from "../path/index.ts";
 import { createIds, type Unit } from "../state/index.ts";
@@ -66,6 +66,7 @@ import { createChatCommands } from "./agents/chat-commands.ts";
 import { createGroupSilence } from "./agents/group-silence.ts";
 import { createOutboundFiles } from "./agents/outbound-files.ts";
 import { createOwnerNotices, type OwnerNotices } from "./agents/owner-notices.ts";
+import { createGatewaySpeech, type GatewaySpeech } from "./agents/speech.ts";
 import type { Base } from "./base.ts";
 import { tapCore } from "./taps/core-taps.ts";
 
@@ -84,6 +85,7 @@ export interface Runtime {
   readonly actions: ActionRunner;
   readonly spending: Spending;
   readonly owner: OwnerNotices;
+  readonly speech: Pick<GatewaySpeech, "close">;
   readonly standings: ModelStandings;
   readonly testModel: TestModel;
   readonly refusedTools: Pick<RefusedTools, "all">;
@@ -142,7 +144,7 @@ export function createRuntime(options: Omit<Base, "cleanup">, onBegin: (unit: Un
   const facts = createFactsOfAnswers({ settings: (agentId) => agentSettings(config(), agentId) });
   const group = createGroupContext({
     store,
-    parse: (event, gathered) => accounts.parse(event, gathered),
+    parse: (event, gathered) => whenKnown(accounts.parse(event, gathered), speech.recall),
     limit: (inbound) => groupHistoryLimit(optionsOf(inbound), config().messages.groupChat.historyLimit),
     now,
   });
@@ -172,6 +174,13 @@ export function createRuntime(options: Omit<Base, "cleanup">, onBegin: (unit: Un
     waitsForSession: (lane) => path.waitsForSession(lane),
     now,
   });
+  const speech = createGatewaySpeech({
+    ...{ config, engines, spending, store, log, now },
+    providers: (models) => resolveProviders(config(), { secrets, models }, () => {}),
+    stateDirectory: options.stateDirectory,
+    notifyOwner: owner.notify,
+    parts: () => ({ accounts, gate, router, turns, runningNow: running.now, commands, commandIn }),
+  });
   const commandIn = (inbound: Inbound, visit?: Visit) =>
     commandOf(commands, inbound, accounts.get(inbound.channel, inbound.account)?.status().identity?.username, visit);
   const router = createRouter({
@@ -190,6 +199,7 @@ export function createRuntime(options: Omit<Base, "cleanup">, onBegin: (unit: Un
     stateDirectory: options.stateDirectory,
     ...{ store, log, now, newId },
     receive: (event, { silent }) => path.receive(event, silent === undefined ? {} : { silent }),
+    onFiles: speech.accepted,
     async check(inbound) {
       const found = await placed(inbound);
       const command = found.kind === "press" ? commandIn(found) : undefined;
@@ -207,23 +217,8 @@ export function createRuntime(options: Omit<Base, "cleanup">, onBegin: (unit: Un
     reports: { log, redact: options.redact, onBegin },
     clock: { now, newId, random: options.random },
     agents: createAgentSide({
-      ...{
-        config,
-        accounts,
-        optionsOf,
-        gate,
-        turns,
-        offered,
-        context,
-        facts,
-        describe,
-        files,
-        spending,
-        outages,
-        log,
-        now,
-      },
-      redact: options.redact,
+      ...{ config, accounts, optionsOf, gate, turns, offered, context, facts, describe, files, spending },
+      ...{ outages, speech, log, now, redact: options.redact },
     }),
   });
   const actions = createActionRunner({
@@ -276,10 +271,23 @@ export function createRuntime(options: Omit<Base, "cleanup">, onBegin: (unit: Un
     placed,
     waitingEvents,
     explainSilence,
+    speech,
   });
   const confirm = (url: string) => requestPublic(url);
   const ofModels = { standings, testModel, outages, refusedTools: offered.refused };
-  const ofAgents = { owner, commands, turns, stops, running, ...ofModels, activation, router, spending, approvals };
+  const ofAgents = {
+    owner,
+    speech,
+    commands,
+    turns,
+    stops,
+    running,
+    ...ofModels,
+    activation,
+    router,
+    spending,
+    approvals,
+  };
   return { hooks, registry, ...ofAgents, accounts, migrations, path, actions, newId, confirm };
 }
 

@@ -40,6 +40,9 @@ export const pluginDeadlines = {
   prepare: 60_000,
   offer: 6_000,
   describe: 35_000,
+  // Longer than the longest `timeoutSeconds` of models.speech.
+  transcribe: 15 * 60_000 + 10_000,
+  speak: 15 * 60_000 + 10_000,
   skipped: 5_000,
   command: 120_000,
   route: 120_000,

@@ -30,9 +30,11 @@ export type PluginData = Omit<PluginDefinition, "setup" | "cli" | "channel" | "s
   readonly channel?: ChannelData;
   readonly section?: SectionData;
 };
-export type EngineData = Pick<EngineDefinition, "id" | "needsModel" | "stateless"> & {
+export type EngineData = Pick<EngineDefinition, "id" | "needsModel" | "stateless" | "hears"> & {
   readonly prepares: boolean;
   readonly describes: boolean;
+  readonly transcribes: boolean;
+  readonly speaks: boolean;
   readonly skips: boolean;
 };
 

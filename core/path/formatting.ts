@@ -22,7 +22,7 @@ import type { FormattingContext, Hooks, Visit } from "../stations/index.ts";
 import { aboutOf } from "./answer-place.ts";
 import { type Stop, type Trace, textReply } from "./endings/ending.ts";
 import { Interrupted } from "./endings/hand-back.ts";
-import type { CompleteReply } from "./options.ts";
+import type { AgentSide, CompleteReply } from "./options.ts";
 import { simplerReplies } from "./plain-text.ts";
 import { endedText, endNotes } from "./shown-text.ts";
 
@@ -52,6 +52,7 @@ export async function formatting(
     readonly account: (channel: string, account: string) => LiveAccount | undefined;
     readonly silence: (reply: Reply, inbound: Inbound) => string | null;
     readonly asSent: (reply: Reply, context: FormattingContext) => Reply;
+    readonly speak: (reply: Reply, context: FormattingContext) => ReturnType<AgentSide["speak"]>;
     readonly completeReply: CompleteReply;
     /** Aborted when the gateway closes. */
     readonly signal: AbortSignal;
@@ -77,7 +78,9 @@ export async function formatting(
     return { outcome: "silent", reason: silence, reply: formatted, sayings: cleared };
   }
   trace.add("formatting", { plugin: "core", verdict: "pass", code: "formatted" });
-  const whole = formatted.media.length === 0 ? formatted : await withFiles(formatted, context, options);
+  const spoken = options.speak(formatted, context);
+  const voiced = spoken === undefined ? formatted : await withVoice(spoken, options);
+  const whole = voiced === null || voiced.media.length === 0 ? voiced : await withFiles(voiced, context, options);
   if (whole === null) {
     trace.add("formatting", {
       plugin: "core",
@@ -95,6 +98,18 @@ export async function formatting(
   if (whole === undefined)
     return { outcome: "failed", reason: "media_unavailable", reply: formatted, sayings: cleared };
   return render(whole, context, options);
+}
+
+/** The reply with its voice message, or alone. `null`: it was stopped. */
+async function withVoice(
+  speaking: NonNullable<ReturnType<AgentSide["speak"]>>,
+  { trace, signal }: { readonly trace: Trace; readonly signal: AbortSignal },
+): Promise<Reply | null> {
+  const spoken = await speaking;
+  if (signal.aborted) throw new Interrupted();
+  if (spoken === null) return null;
+  trace.add("formatting", { plugin: "core", verdict: "pass", ...spoken.note });
+  return spoken.reply;
 }
 
 /**

@@ -2,7 +2,16 @@
 
 import type { Gate } from "../access/index.ts";
 import type { Accounts } from "../channels/index.ts";
-import type { Address, Inbound, OutboundMedia, RawEvent, Reply, Route, TurnEvent } from "../contract/index.ts";
+import type {
+  Address,
+  Decision,
+  Inbound,
+  OutboundMedia,
+  RawEvent,
+  Reply,
+  Route,
+  TurnEvent,
+} from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
 import type { Ending, SessionMessage, Store, Unit } from "../state/index.ts";
 import type { FormattingContext, Hooks, Visit } from "../stations/index.ts";
@@ -18,20 +27,46 @@ export type CompleteReply = (
   signal: AbortSignal,
 ) => Promise<{ readonly reply: Reply; readonly problems: readonly string[] } | null>;
 
+/** What a message needs whose voice messages are transcribed. */
+export interface HearingAt {
+  readonly visit: Visit;
+  readonly signal: AbortSignal;
+  /** Adds to the trace. */
+  readonly note: (note: Pick<Decision, "code" | "detail" | "path" | "hint">) => void;
+  /** Waits for what may take long; meanwhile the attempt does not count. */
+  readonly waitFor: <Result>(waited: Promise<Result>) => Promise<Result>;
+}
+
 /**
  * What the agents contribute besides their taps. A tap answers its station; these answer nothing that a station asks:
  *
- * - `completeMedia` changes the message between two stations.
+ * - `hear` and `completeMedia` change the message between two stations.
  * - `guardStream`, `waitForModel`, `refusalFor` and `keepGenerated` concern the stream of the turn, whichever plugin
  *   has returned it.
- * - `silence`, `completeReply` and `asSent` come after all formatting taps: they judge and complete what those have
- *   made of the reply, may end the event, and are not part of the conversation. `asSent` applies to previews, too.
+ * - `silence`, `speak`, `completeReply` and `asSent` come after all formatting taps: they judge and complete what those
+ *   have made of the reply, may end the event, and are not part of the conversation. `asSent` applies to previews, too.
  * - `transcript`, `markRead`, `tookQueued`, `followUps` and `keptReply` are written in the commit that ends the turn;
  *   `settled` comes after it.
  * - `ackReaction` and `onAckRefused` are signs of life in the chat, beside the path.
  * - The others read settings or the store.
  */
 export interface AgentSide {
+  /**
+   * The message with the words of its voice messages, before the gate decides about them. `recorded`: only with those
+   * that an earlier attempt has recorded. Rejects with the reason of the signal, and if the state cannot be read.
+   */
+  hear(inbound: Inbound, at: HearingAt | "recorded"): Inbound | Promise<Inbound>;
+  /**
+   * The reply with a voice message that speaks its text, or unchanged with the reason; `undefined` if it is not to be
+   * spoken. Never rejects; resolves with `null` if `/stop` arrived, and the reply must not be sent.
+   */
+  speak(
+    reply: Reply,
+    context: FormattingContext,
+    at: Pick<HearingAt, "visit" | "signal">,
+  ):
+    | Promise<{ readonly reply: Reply; readonly note: Pick<Decision, "code" | "detail" | "path" | "hint"> } | null>
+    | undefined;
   /** How many turns may run at once. */
   maxConcurrent(): number;
   /**

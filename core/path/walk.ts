@@ -26,8 +26,9 @@ export async function walkStations(dependencies: StepDependencies, walk: Walk): 
   // A turn that has come as far as a question that is still open was not what ended the processes.
   if (unit.attempts > maxAttempts && !(await dependencies.agents.asksPerson(unit.id)))
     return await giveUp(dependencies, walk);
-  const inbound = await ingress(dependencies, walk);
-  if (isStop(inbound)) return await say(dependencies, walk, { ending: inbound.stop, sayings: [] });
+  const received = await ingress(dependencies, walk);
+  if (isStop(received)) return await say(dependencies, walk, { ending: received.stop, sayings: [] });
+  const inbound = received.media.length === 0 ? received : await hear(dependencies, walk, received);
   const refused = await gating(dependencies, walk, inbound);
   if (refused !== undefined) {
     return await say(dependencies, walk, {
@@ -62,6 +63,27 @@ export async function walkStations(dependencies: StepDependencies, walk: Walk): 
     return await answer(dependencies, walk, { inbound, route });
   } finally {
     place.leave();
+  }
+}
+
+/** Voice messages become text before the gate looks for a mention and a command. */
+async function hear({ agents }: Pick<StepDependencies, "agents">, walk: Walk, received: Inbound): Promise<Inbound> {
+  const { trace, visit, signal, slot, attempt } = walk;
+  const hearing = agents.hear(received, {
+    visit,
+    signal,
+    note: (note) => trace.add("ingress", { plugin: "core", verdict: "pass", ...note }),
+    waitFor: (waited) => attempt.waitFor(waited),
+  });
+  if (!(hearing instanceof Promise)) return hearing;
+  // Others may take their turns meanwhile.
+  slot.pause();
+  try {
+    const heard = await hearing;
+    await slot.take();
+    return heard;
+  } catch (error) {
+    throw signal.aborted ? new Interrupted() : error;
   }
 }
 
@@ -149,7 +171,8 @@ async function answer(
   // A turn that was stopped while it waited for a person ends in its session like any other.
   if (walk.place?.isAway === true) await walk.place.resume();
   const place = { sessionKey: route.sessionKey, agentId: route.agentId };
-  const pipe = { hooks, trace, visit, previews, account, silence, asSent, completeReply, signal };
+  const speak = (reply: Reply, context: FormattingContext) => agents.speak(reply, context, { visit, signal });
+  const pipe = { hooks, trace, visit, previews, account, silence, asSent, speak, completeReply, signal };
   const formatted = isStop(result) ? result : await formatting(result.reply, { inbound, route }, pipe);
   if (isStop(formatted)) {
     const sayings = await notice({ accounts: { get: account } }, walk, formatted.say, {
@@ -225,8 +248,10 @@ export async function findRoute(
   { unit, trace, visit = new Visit() }: Pick<Walk, "unit" | "trace"> & { readonly visit?: Visit },
 ): Promise<{ readonly inbound: Inbound; readonly route: Route } | undefined> {
   const walk = { unit, trace, visit };
-  const inbound = await ingress(dependencies, walk);
-  if (isStop(inbound) || (await gating(dependencies, walk, inbound)) !== undefined) return undefined;
+  const received = await ingress(dependencies, walk);
+  if (isStop(received)) return undefined;
+  const inbound = await dependencies.agents.hear(received, "recorded");
+  if ((await gating(dependencies, walk, inbound)) !== undefined) return undefined;
   const route = await routeOf(dependencies, walk, inbound);
   return isStop(route) ? undefined : { inbound, route };
 }

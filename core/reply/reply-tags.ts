@@ -27,6 +27,7 @@ export function applyReplyTags(reply: Reply, inbound: Inbound): Reply {
     ...reply,
     text: text.trim() === "" ? "" : text,
     media: voice ? reply.media.map((media) => ({ ...media, as: "voice" as const })) : reply.media,
+    ...(voice && reply.media.length === 0 ? { speak: true as const } : {}),
     ...(replyTo === undefined ? {} : { replyTo }),
   };
 }

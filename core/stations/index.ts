@@ -26,5 +26,7 @@ export {
   replyAdditions,
   type ToolUse,
   toolCalls,
+  type UnheardSpeech,
+  unheardSpeech,
   Visit,
 } from "./visit.ts";

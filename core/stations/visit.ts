@@ -37,6 +37,16 @@ export const hasActed = carried<true>("hasActed");
 /** The models that the turn may ask, as `provider/model`; the engine's id if it needs none. */
 export const askedModels = carried<readonly string[]>("askedModels");
 
+/** Why nothing is known of what a person said in a voice message. */
+export interface UnheardSpeech {
+  readonly code: string;
+  /** Absent if nothing failed: there were no words, or nothing is set that transcribes. */
+  readonly error?: Error;
+}
+
+/** Set for a message that is nothing but voice messages none of which was understood. */
+export const unheardSpeech = carried<UnheardSpeech | undefined>("unheardSpeech");
+
 /** One call that adds to the reply. `order`: its position among the calls of the turn, as the model made them. */
 interface Addition {
   readonly order: number;

@@ -9,6 +9,8 @@ import { createNatives } from "./native/packages.ts";
 import { providersOf } from "./provider.ts";
 import { runTurn } from "./run.ts";
 import { skippedModels } from "./skipped.ts";
+import { speak } from "./speech/speak.ts";
+import { transcribe } from "./speech/transcribe.ts";
 
 const milliseconds = (fallback: number, description: string) =>
   Type.Integer({ minimum: 1, maximum: 3_600_000, default: fallback, description });
@@ -56,6 +58,8 @@ export default definePlugin({
       async describe(image, by, signal) {
         return describeImage(image, by, signal, await options());
       },
+      transcribe,
+      speak,
       async skipped(by) {
         // What is missing is known before the first turn, for the check.
         await natives.of(providersOf([by.model ?? "", ...by.fallbacks], by.providers));

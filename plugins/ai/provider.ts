@@ -96,6 +96,19 @@ interface Opening {
   readonly without: ReadonlySet<string>;
 }
 
+/** Where requests beside the chat go, such as `audio/speech`, and the headers that they need. */
+export function requestTo(
+  target: Target,
+  path: string,
+): { readonly url: string; readonly headers: Readonly<Record<string, string>> } {
+  const { baseURL, queryParams, headers, apiKey } = addressOf(target);
+  const query = new URLSearchParams(queryParams).toString();
+  return {
+    url: `${baseURL}/${path}${query === "" ? "" : `?${query}`}`,
+    headers: { ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }), ...headers },
+  };
+}
+
 /** In the vendor's own protocol if that is installed, else through chat completions. */
 export function openModel(target: Target, { library, natives, thinking, without }: Opening): Model {
   const { providerId, modelId, provider } = target;

@@ -4,6 +4,7 @@
  * row (`test/support/junk.ts`).
  */
 export const handlerTests: Readonly<Record<string, { readonly events: string; readonly by: string }>> = {
+  "core/agents/speech/program.ts": { events: "close data error", by: "core/agents/speech/program.test.ts" },
   "core/cli/output/questions.ts": { events: "close", by: "core/cli/plugin-call.full.test.ts" },
   "core/cli/output/terminal.ts": { events: "error", by: "core/cli/terminal.test.ts" },
   "core/cli/plugins/check/plugin-check.ts": { events: "exit", by: "core/cli/plugin-check.full.test.ts" },

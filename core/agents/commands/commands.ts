@@ -83,6 +83,9 @@ export function commandTextOf(inbound: Pick<Inbound, "kind" | "forward" | "text"
   return mayCommand(inbound) ? inbound.text : pressedCommand(inbound);
 }
 
+/** The only command that works in a voice message. */
+const spokenCommand = "stop";
+
 /** The command that the gate found in the current message. */
 export const usedCommand = carried<CommandMatch>("usedCommand");
 
@@ -94,7 +97,9 @@ export function commandIn(
   visit?: Visit,
 ): CommandMatch | undefined {
   const commandText = inbound.authority === "channel" ? commandTextOf(inbound) : undefined;
-  return commandText === undefined ? undefined : commands.match(commandText, botUsername, visit);
+  const found = commandText === undefined ? undefined : commands.match(commandText, botUsername, visit);
+  // A machine may have misheard the rest, and a voice message may be played by anyone who holds the phone.
+  return inbound.spoken === true && found?.name !== spokenCommand ? undefined : found;
 }
 
 /** What a command answers, as Markdown. */

@@ -8,7 +8,7 @@ import { resetSession } from "../conversation/sessions.ts";
 import type { AgentTurns } from "../turn/engine.ts";
 import type { ModelStandings } from "../turn/model-standing.ts";
 import type { RunningOnNodes } from "../turn/running-on-nodes.ts";
-import { placeOf, rememberStop } from "../turn/stops.ts";
+import { placeOf, rememberStop, wasStopped } from "../turn/stops.ts";
 import type { StopsOnNodes } from "../turn/stops-on-nodes.ts";
 import { choiceCommands } from "./choice-commands.ts";
 import type { BuiltInCommand, Commands } from "./commands.ts";
@@ -19,7 +19,7 @@ import { toolsCommand } from "./tools-command.ts";
 
 export interface NativeCommandsOptions {
   readonly config: () => AgentsView;
-  readonly store: Pick<Store, "session" | "updateSession" | "set" | "findSent">;
+  readonly store: Pick<Store, "session" | "updateSession" | "get" | "set" | "findSent">;
   readonly standings: ModelStandings;
   readonly turns: Pick<AgentTurns, "stop" | "tools">;
   /** Ends the turns of other nodes in the same place. */
@@ -53,6 +53,7 @@ export function nativeCommands(
     const place = placeOf(call.route);
     let elsewhere = false;
     if (place !== undefined) {
+      if (await wasStopped(store, { place, event: call.inbound.id })) return "Stopped.";
       await rememberStop(store, { place, ...asEvent });
       elsewhere = await stopElsewhere({ place, ...asEvent });
     }

@@ -113,6 +113,7 @@ function renderMediaNote(media: InboundMedia, where = ""): string {
     media.sticker?.setName === undefined ? "" : `of the set "${plainName(media.sticker.setName)}"`,
     media.path === undefined ? "" : `at ${media.path}`,
     media.description === undefined ? "" : `showing "${plainName(media.description, 500)}"`,
+    media.transcript === undefined ? "" : `saying "${plainName(media.transcript, 4_000)}"`,
   ];
   return `[attached${where} ${facts.filter((fact) => fact !== "").join(" ")}]`;
 }
@@ -158,7 +159,8 @@ export function renderEnvelope(inbound: Inbound): string {
   const place = [plainName(chat.title ?? ""), chat.kind, `id:${plainId(chat.id)}`]
     .filter((piece) => piece !== "")
     .join(" ");
-  const when = `${time}${edited}`;
+  const spoken = inbound.spoken === true ? ", spoken, transcribed by a machine" : "";
+  const when = `${time}${edited}${spoken}`;
   const isDirect = chat.kind === "direct";
   const head = isDirect
     ? `[${channel} ${who}${thread} ${when}] ${text}`

@@ -85,14 +85,15 @@ function renderOrigin({ forward, replyTo }: Inbound): string {
 }
 
 function renderMessage(message: Inbound): string {
-  const { sender, messageId, timestamp, kind, text } = message;
+  const { sender, messageId, timestamp, kind, text, spoken } = message;
   const characters = [...text];
   const cut =
     characters.length > maxMessageCharacters ? `${characters.slice(0, maxMessageCharacters - 1).join("")}…` : text;
   const which = messageId === undefined ? "" : ` message:${plainId(messageId)}`;
   return (
     `[context ${renderSender(sender)}${which} ` +
-    `${renderTime(timestamp)}${kind === "edit" ? " edited" : ""}${renderOrigin(message)}] ` +
+    `${renderTime(timestamp)}${kind === "edit" ? " edited" : ""}${spoken === true ? ", spoken" : ""}` +
+    `${renderOrigin(message)}] ` +
     `${defuseLines(cut)}`
   );
 }

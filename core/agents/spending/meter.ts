@@ -20,7 +20,8 @@ const shortReply = 256;
 export interface MeterOptions {
   readonly limits: Limits;
   readonly applied: () => Promise<readonly AppliedLimit[]>;
-  readonly price: (model: string, tokens: TokenCounts) => Promise<Price>;
+  /** `seconds`: the length of the sound of a call that has one. */
+  readonly price: (model: string, tokens: TokenCounts, seconds?: number) => Promise<Price>;
   readonly reserve: (call: ModelCall, limits: readonly AppliedLimit[]) => Promise<Balance | null>;
   readonly record: (call: ModelCall, limits: readonly AppliedLimit[]) => Promise<void>;
   readonly release: (id: string) => Promise<void>;
@@ -105,7 +106,8 @@ export function createMeter(asker: Asker, options: MeterOptions): Meter {
   async function begin({
     model,
     inputTokens,
-    outputTokens = usualReply,
+    seconds,
+    outputTokens = seconds === undefined ? usualReply : 0,
   }: Announced): Promise<{ readonly id: string; readonly last?: number }> {
     isUsed = true;
     const wanted = { ...nothing, inputTokens: count(inputTokens), outputTokens: count(outputTokens) };
@@ -116,7 +118,7 @@ export function createMeter(asker: Asker, options: MeterOptions): Meter {
     inRun += held;
     try {
       const concerned = await applied();
-      const cost = await price(model, tokens);
+      const cost = await price(model, tokens, seconds);
       refuseUnpriced(model, cost, concerned);
       const call = callOf(model, tokens, cost, true);
       const refused = await reserve(call, concerned);
@@ -159,7 +161,7 @@ export function createMeter(asker: Asker, options: MeterOptions): Meter {
     }
     const tokens = countsOf(used);
     inRun += tokens.inputTokens + tokens.outputTokens;
-    const { usd, source } = await price(call.model, tokens);
+    const { usd, source } = await price(call.model, tokens, used.seconds);
     await options.record(
       { ...call, ...tokens, usd, priceSource: source, estimated: used.estimated === true },
       concerned,

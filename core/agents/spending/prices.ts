@@ -21,12 +21,20 @@ function configured(config: AgentsView, model: string): ModelPrices | undefined 
   return Object.hasOwn(prices, provider) ? prices[provider] : undefined;
 }
 
-function priced(tokens: TokenCounts, { input, output, cacheRead = input, cacheWrite = input }: ModelPrices): Price {
+function priced(
+  tokens: TokenCounts,
+  { input = 0, output = 0, cacheRead = input, cacheWrite = input, minute = 0 }: ModelPrices,
+  seconds: number,
+): Price {
   const plain = Math.max(0, tokens.inputTokens - tokens.cacheRead - tokens.cacheWrite);
   const sum =
     plain * input + tokens.cacheRead * cacheRead + tokens.cacheWrite * cacheWrite + tokens.outputTokens * output;
-  return { usd: sum / 1_000_000, source: "config" };
+  return { usd: sum / 1_000_000 + (seconds / 60) * minute, source: "config" };
 }
+
+/** A price for tokens says nothing about a call that is paid by the minute. */
+const coversSound = ({ minute, input, output }: ModelPrices): boolean =>
+  minute !== undefined || (input === 0 && output === 0);
 
 const modelOf = (model: string): string => model.slice(model.indexOf("/") + 1);
 
@@ -41,8 +49,8 @@ function pricedProvider(config: AgentsView, id: string): PricedProvider | undefi
 export interface Prices {
   /** Makes the list available. A failed load is repeated by the next call. */
   load(): Promise<void>;
-  /** Without the list, until it is loaded. */
-  of(model: string, tokens: TokenCounts): Price;
+  /** Without the list, until it is loaded. `seconds`: the length of the sound of a call that has one. */
+  of(model: string, tokens: TokenCounts, seconds?: number): Price;
   /** Tokens of the model's context that the list knows. */
   contextOf(model: string): number | undefined;
 }
@@ -67,10 +75,12 @@ export function createPrices(config: () => AgentsView): Prices {
       const provider = pricedProvider(config(), providerOf(model));
       return provider && list?.listedContext(modelOf(model), provider);
     },
-    of(model, tokens) {
+    of(model, tokens, seconds) {
       const settings = config();
       const own = configured(settings, model);
-      if (own !== undefined) return priced(tokens, own);
+      if (seconds !== undefined && tokens.inputTokens + tokens.outputTokens === 0)
+        return own !== undefined && coversSound(own) ? priced(tokens, own, seconds) : unknown;
+      if (own !== undefined) return priced(tokens, own, seconds ?? 0);
       const provider = pricedProvider(settings, providerOf(model));
       const usd = provider && list?.listedPrice(modelOf(model), provider, tokens);
       return usd === undefined || list === undefined ? unknown : { usd, source: list.priceListName };

@@ -126,9 +126,9 @@ export function createSpending(options: SpendingOptions): Spending {
       return createMeter(asker, {
         ...{ limits, now, newId },
         applied: () => applied(asker),
-        async price(model, tokens) {
+        async price(model, tokens, seconds) {
           if (limits.needsPrices) await prices.load();
-          return prices.of(model, tokens);
+          return prices.of(model, tokens, seconds);
         },
         async reserve(call, concerned) {
           const asked = concerned.map(({ asked }) => asked);

@@ -54,7 +54,11 @@ function identity(agent: AgentSettings): string {
 }
 
 /** Describes what the current chat can display, so that the model writes for it. */
-function channelHint(channel: string, capabilities: ChannelCapabilities | undefined): string | undefined {
+function channelHint(
+  channel: string,
+  capabilities: ChannelCapabilities | undefined,
+  { speaks }: { readonly speaks: boolean },
+): string | undefined {
   if (capabilities === undefined) return undefined;
   const hints = [
     `Your reply goes to ${channel}.`,
@@ -64,7 +68,11 @@ function channelHint(channel: string, capabilities: ChannelCapabilities | undefi
     "To quote the current message, put [[reply_to_current]] into your reply; to quote another one, " +
       "[[reply_to:<message id>]].",
   ];
-  if (capabilities.media) hints.push("To send attached audio as a voice note, put [[audio_as_voice]] into your reply.");
+  if (capabilities.media) {
+    hints.push("To send attached audio as a voice note, put [[audio_as_voice]] into your reply.");
+    if (speaks)
+      hints.push("Without attached audio, your reply is spoken. Do that if you are asked for a voice message.");
+  }
   return hints.join(" ");
 }
 
@@ -80,11 +88,14 @@ export function renderInstructions(options: {
   /** The `systemPrompt` of the group and of the topic. */
   readonly placePrompts?: readonly string[] | undefined;
   readonly acting?: ActingHint | undefined;
+  /** Whether replies can be spoken. */
+  readonly speaks?: boolean;
   readonly skills?: readonly Skill[];
   /** What the sources of tools say, such as that a server is away. */
   readonly notes?: readonly string[] | undefined;
 }): string {
   const { agent, inbound, route, capabilities, placePrompts = [], acting, skills = [], notes = [] } = options;
+  const { speaks = false } = options;
   const askedSkill = inbound.authority === "channel" ? namedSkill(inbound.text, skills) : undefined;
   const blocks: (string | undefined)[] = [
     identity(agent),
@@ -98,7 +109,7 @@ export function renderInstructions(options: {
     inbound.request?.instructions === undefined
       ? undefined
       : `The operator's instructions for this webhook:\n${inbound.request.instructions.trim()}`,
-    route.to === null ? undefined : channelHint(route.to.channel, capabilities),
+    route.to === null ? undefined : channelHint(route.to.channel, capabilities, { speaks }),
     acting && actingHint(acting),
     skillsHint(skills),
     notes.join("\n"),

@@ -24,6 +24,11 @@ export async function rememberStop(store: Pick<Store, "set">, { place, event, at
   await store.set(namespace, place, { event, at }, { expiresAt: at + keepMs });
 }
 
+/** Whether that event has already been run as a `/stop`, such as a spoken one while its lane still waited. */
+export async function wasStopped(store: Pick<Store, "get">, { place, event }: Pick<Stop, "event"> & { place: string }) {
+  return ((await store.get(namespace, place)) as Stop | null)?.event === event;
+}
+
 /**
  * Whether an event arrived after a `/stop`. Ids sort by time; one from the future, because the clock was set back,
  * proves nothing.

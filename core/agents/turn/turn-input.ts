@@ -83,6 +83,11 @@ export function timeLimitOf(
   return { seconds: timeoutSeconds ?? defaultTimeoutSeconds, setting: `${owner}.timeoutSeconds` };
 }
 
+function speaks({ models }: AgentsView): boolean {
+  const out = models?.speech?.out;
+  return out !== undefined && out.when !== "never";
+}
+
 const joined = (...blocks: readonly (string | undefined)[]): string => blocks.filter((block) => block).join("\n");
 
 /** What a model was answered, it has read once it is asked again. */
@@ -159,6 +164,7 @@ export function createTurnInput(
           capabilities: route.to === null ? undefined : options.capabilities?.(route.to.channel),
           placePrompts: place?.systemPrompt,
           acting: options.acting?.(inbound, route),
+          speaks: speaks(options.config()),
           skills: gathered.skills,
           notes: [...gathered.notes, ...gathered.context],
         });

@@ -24,8 +24,17 @@ function modelsOf(config: GatewayConfig, id: string): readonly string[] {
   return names.flatMap((name) => resolveModel(name, models) ?? resolveModel(name, undefined) ?? []);
 }
 
+interface UsdLimit {
+  readonly path: string;
+  readonly refuses: boolean;
+}
+
+/** The first limit in US dollars of each agent that has one. */
+export const usdLimits = (config: GatewayConfig): readonly UsdLimit[] =>
+  agentIds(config).flatMap((id) => usdLimit(config, id) ?? []);
+
 /** The first limit in US dollars that applies to an agent, and whether it refuses what has no price. */
-function usdLimit(config: GatewayConfig, id: string): { readonly path: string; readonly refuses: boolean } | undefined {
+function usdLimit(config: GatewayConfig, id: string): UsdLimit | undefined {
   const own = budgetOf(config, id);
   const ownKey = usdKeys.find((key) => own.settings[key] !== undefined);
   if (ownKey !== undefined) return { path: own.pathOf(ownKey), refuses: own.settings.onUnpriced !== "allow" };

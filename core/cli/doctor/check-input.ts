@@ -1,6 +1,7 @@
 /** Everything the checks need, gathered once and without changing anything. */
 import { botsSeenNamespace, type SeenBots } from "../../access/bot-turns.ts";
 import { createPairing, type PairedSender } from "../../access/pairing.ts";
+import { speechAway, unheardPeople } from "../../agents/conversation/sounds.ts";
 import type { ProbeReport } from "../../channels/connection/probe.ts";
 import { type LoadedConfig, withSchemas } from "../../config/reading/load.ts";
 import { HostError, reasonOf } from "../../contract/errors.ts";
@@ -41,6 +42,12 @@ export interface StateView {
   readonly waits: readonly Waits[];
   /** How much is used of the limits. */
   readonly budgets: readonly BudgetRow[];
+  readonly speech: {
+    /** What transcribes or speaks and does not answer, with the time of the first failure. */
+    readonly away: readonly { readonly name: string; readonly since: number }[];
+    /** How many people have sent voice messages that nothing transcribes. */
+    readonly unheard: number;
+  };
 }
 
 export async function gather(context: CommandContext, read: LoadedConfig): Promise<CheckInput> {
@@ -92,7 +99,9 @@ async function readState(
       const botsSeen = (await store.list(botsSeenNamespace)).map(({ value }) => value as unknown as SeenBots);
       const lanes = (await store.waitingLanes()).map(({ lane }) => lane);
       const budgets = await readBudgets(store, config, context.now());
-      return { openedMs, paired: new Map(paired), botsSeen, lanes, waits: await waitsIn(store), budgets };
+      const away = (await store.list(speechAway)).map(({ key: name, value }) => ({ name, since: Number(value) }));
+      const speech = { away, unheard: (await store.list(unheardPeople)).length };
+      return { openedMs, paired: new Map(paired), botsSeen, lanes, waits: await waitsIn(store), budgets, speech };
     } finally {
       await store.close();
     }

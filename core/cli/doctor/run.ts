@@ -16,6 +16,7 @@ import { type Mended, showFindings } from "./report.ts";
 import { checkRoom } from "./room.ts";
 import { checkAgents, checkByPlugins, checkPlugins, checkTransforms } from "./software.ts";
 import { checkStore } from "./store.ts";
+import { checkVoice } from "./voice.ts";
 import { checkWaits } from "./waits.ts";
 
 const checks: readonly ((input: CheckInput) => readonly Finding[] | Promise<readonly Finding[]>)[] = [
@@ -35,6 +36,7 @@ const checks: readonly ((input: CheckInput) => readonly Finding[] | Promise<read
   checkModels,
   checkBudgets,
   checkRefusedTools,
+  checkVoice,
   checkTransforms,
   checkPlatforms,
   // Before the check of the groups: repairs inside a group find it by its key, which a later repair may change.

@@ -197,9 +197,9 @@ const isObject = (value: Json): value is { readonly [key: string]: Json } =>
 function filesIn(turns: readonly StoredTurn[], stateDirectory: string): readonly string[] {
   const texts = turns.filter(({ without, message }) => without === undefined && message.role === "user");
   const found = texts.flatMap(({ message }) =>
-    [...messageText(message.content).matchAll(/^\[attached [^\n]* at ([^\n\]]+?)(?: showing [^\n]*)?\]$/gm)].map(
-      ([, path = ""]) => path,
-    ),
+    [
+      ...messageText(message.content).matchAll(/^\[attached [^\n]* at ([^\n\]]+?)(?: (?:showing|saying) [^\n]*)?\]$/gm),
+    ].map(([, path = ""]) => path),
   );
   const inMedia = (path: string) =>
     path.startsWith(join(stateDirectory, sep)) && path.split(sep).at(-2) === "media" && !path.includes("..");

@@ -7,6 +7,7 @@ import { renderPath, type Segment } from "../path.ts";
 import type { Problem } from "../problem.ts";
 import type { Draft, GatewayConfig } from "../schema.ts";
 import type { Secrets } from "../secrets.ts";
+import { checkSpeech, speechEntries } from "./speech-rules.ts";
 import { suggestKey } from "./suggest.ts";
 import { isTimeZone } from "./time-zone.ts";
 import type { PlacedProblem } from "./validate.ts";
@@ -37,11 +38,20 @@ export function checkModels(draft: Draft, { secrets, indexOf, isWritten }: Model
     { budget: draft.budget, at: ["budget"] },
     ...agents.map(({ agent, at }) => ({ budget: agent.budget, at: [...at, "budget"] })),
   ];
+  const speech = checkSpeech(draft, indexOf);
+  const ofSpeech = speechEntries(draft.models.speech ?? {}, indexOf).flatMap(({ entry: { model }, at }) =>
+    model === undefined
+      ? []
+      : unknownModel({ name: model, at: [...at, "model"] }, { draft, table: undefined, secrets, isWritten }),
+  );
   return [
     ...named,
+    ...speech,
+    ...ofSpeech,
     ...agents.flatMap(({ agent, at }) => unusableEntries(agent, at)),
     ...budgets.flatMap(({ budget, at }) => unknownZone(budget, at)),
     ...priceNames(draft),
+    ...incompletePrices(draft),
     ...unreadable(draft, secrets),
   ];
 }
@@ -93,6 +103,18 @@ function unknownZone(
   delete budget.timezone;
   const message = `is ${JSON.stringify(timezone)}, which is not a known time zone; days begin as on this host`;
   return [warning([...at, "timezone"], message, "Use a name such as Europe/Berlin, or UTC.")];
+}
+
+/** A model whose replies have no price would seem to cost less than it does. */
+function incompletePrices({ models: { prices } }: Draft): readonly PlacedProblem[] {
+  return Object.entries(prices).flatMap(([name, { input, output, minute }]): readonly PlacedProblem[] => {
+    const missing = Object.entries({ input, output }).flatMap(([key, value]) => (value === undefined ? [key] : []));
+    if (missing.length === 0 || (missing.length === 2 && minute !== undefined)) return [];
+    delete prices[name];
+    const at = ["models", "prices", name];
+    const hint = "Set input and output, or minute alone for a model of models.speech.";
+    return [{ ...warning(at, `does not set ${missing.join(" and ")}`, hint), severity: "error" }];
+  });
 }
 
 /** Prices under a name that no model has. */

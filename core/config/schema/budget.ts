@@ -60,8 +60,9 @@ export const pricesSchema = Type.Record(
   Type.String(),
   Type.Object(
     {
-      input: price("A million tokens of requests."),
-      output: price("A million tokens of replies."),
+      input: Type.Optional(price("A million tokens of requests.")),
+      output: Type.Optional(price("A million tokens of replies.")),
+      minute: Type.Optional(price("A minute of sound that is transcribed or spoken, for a model of models.speech.")),
       cacheRead: Type.Optional(price("A million tokens that the server reads from its cache. Default: as input.")),
       cacheWrite: Type.Optional(price("A million tokens that the server writes to its cache. Default: as input.")),
     },

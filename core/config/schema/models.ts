@@ -2,6 +2,7 @@
 import Type from "typebox";
 import { annotate, secretSchema } from "./annotations.ts";
 import { pricesSchema } from "./budget.ts";
+import { speechSchema } from "./speech.ts";
 
 const contextTokens = {
   minimum: 256,
@@ -97,6 +98,7 @@ export const modelsSchema = Type.Object(
       { default: {}, description: "Model providers, by name." },
     ),
     prices: pricesSchema,
+    speech: speechSchema,
   },
   { default: {}, description: "Models and their providers." },
 );

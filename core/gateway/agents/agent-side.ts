@@ -30,6 +30,7 @@ import { mayBeSilent, noHeartbeat, silenceReason } from "../../reply/index.ts";
 import { askedModels, toolCalls } from "../../stations/index.ts";
 import { storedReply } from "../../webhooks/index.ts";
 import type { OutboundFiles } from "./outbound-files.ts";
+import type { GatewaySpeech } from "./speech.ts";
 
 /** How many characters may surround a heartbeat's acknowledgement, unless the agent's settings say otherwise. */
 const ackMaxChars = 300;
@@ -62,6 +63,7 @@ export interface AgentSideOptions {
   readonly spending: Spending;
   readonly outages: ModelOutages;
   readonly files: OutboundFiles;
+  readonly speech: Pick<GatewaySpeech, "hear" | "hearAnswered" | "speak">;
   readonly log: Log;
   readonly redact: (text: string) => string;
   readonly now: () => number;
@@ -69,7 +71,10 @@ export interface AgentSideOptions {
 
 export function createAgentSide(options: AgentSideOptions): AgentSide {
   const { config, accounts, optionsOf, turns, context, facts, log, now } = options;
+  const { hear, hearAnswered, speak } = options.speech;
   return {
+    hear,
+    speak,
     maxConcurrent: () => config().agents.defaults.maxConcurrent,
     completeMedia: (inbound, at) =>
       // A command needs no files, and must not wait for those of the message it replies to.
@@ -84,7 +89,7 @@ export function createAgentSide(options: AgentSideOptions): AgentSide {
                 const { channel, account } = inbound;
                 log.warn({ channel, account, kind, error: reasonOf(error) }, "a file could not be fetched");
               },
-            }),
+            }).then((found) => (found.replyTo?.media === undefined ? found : hearAnswered(found, at.route, signal))),
           ),
     guardStream: turns.guard,
     async waitForModel({ unitId, inbound, route, visit, reason, detail }) {

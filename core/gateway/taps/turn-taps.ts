@@ -14,6 +14,7 @@ import {
 import type { TurnEvent } from "../../contract/index.ts";
 import type { Store } from "../../state/index.ts";
 import type { Hooks } from "../../stations/index.ts";
+import type { GatewaySpeech } from "../agents/speech.ts";
 
 /** A message of a kind that the platform has added since: silence would look like a fault. */
 const unreadable = "I cannot read this kind of message. Please send text, a file or a location.";
@@ -25,6 +26,7 @@ export function tapTurn(
     readonly turns: Pick<AgentTurns, "turn">;
     readonly waitingEvents: Pick<WaitingEvents, "add">;
     readonly store: Pick<Store, "event">;
+    readonly speech: Pick<GatewaySpeech, "unheard">;
   },
 ): void {
   const { commands, turns } = options;
@@ -46,6 +48,13 @@ export function tapTurn(
   hooks.tap("core", "turn", (inbound) => (inbound.unreadable === true ? say(unreadable) : undefined), {
     order: "early",
   });
+  hooks.tap(
+    "core",
+    "turn",
+    (inbound, route, _signal, visit) =>
+      options.speech.unheard(inbound, route, visit)?.then((text) => (text === undefined ? undefined : say(text))),
+    { order: "early" },
+  );
   hooks.tap("core", "turn", (_inbound, route, _signal, visit) => deliveredAlready(visit, route, options.store), {
     order: "early",
   });

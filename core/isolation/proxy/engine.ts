@@ -7,6 +7,7 @@ import { ThreadEnded } from "../plugin-thread.ts";
 import type { Supervisor } from "../supervisor.ts";
 
 type EngineSpending = NonNullable<EngineTurn["spending"]>;
+type Spoken = Awaited<ReturnType<NonNullable<EngineDefinition["speak"]>>>;
 
 /** How long a run may report what it used after its end. */
 const spendingMs = 10_000;
@@ -55,6 +56,22 @@ export function createProxyEngines(supervisor: () => Supervisor): ProxyEngines {
     }
   }
 
+  /** A call beside a turn that uses a model. */
+  async function accounted<Result>(
+    call: string,
+    [id, what, { spending, ...by }]: readonly [string, unknown, { readonly spending?: EngineTurn["spending"] }],
+    signal: AbortSignal,
+  ): Promise<Result> {
+    lastRun += 1;
+    const run = lastRun;
+    spendings.set(run, spending);
+    try {
+      return await supervisor().askWhenUp<Result>(call, [id, run, what, by], { signal });
+    } finally {
+      forget(run);
+    }
+  }
+
   return {
     handlers: {
       tool([run, index, args]: readonly [number, number, Json], signal) {
@@ -71,24 +88,20 @@ export function createProxyEngines(supervisor: () => Supervisor): ProxyEngines {
         return spendings.get(run)?.end(id, used);
       },
     },
-    define: ({ id, needsModel, stateless, prepares, describes, skips }) => ({
+    define: ({ id, needsModel, stateless, hears, prepares, describes, transcribes, speaks, skips }) => ({
       id,
       needsModel,
       stateless,
+      hears,
       ...(prepares && { prepare: () => supervisor().askWhenUp<void>("engine.prepare", [id]) }),
       ...(describes && {
-        describe: async (image, { spending, ...by }, signal) => {
-          lastRun += 1;
-          const run = lastRun;
-          spendings.set(run, spending);
-          try {
-            return await supervisor().askWhenUp<string | undefined>("engine.describe", [id, run, image, by], {
-              signal,
-            });
-          } finally {
-            forget(run);
-          }
-        },
+        describe: (image, by, signal) => accounted<string | undefined>("engine.describe", [id, image, by], signal),
+      }),
+      ...(transcribes && {
+        transcribe: (sound, by, signal) => accounted<string>("engine.transcribe", [id, sound, by], signal),
+      }),
+      ...(speaks && {
+        speak: (speech, by, signal) => accounted<Spoken>("engine.speak", [id, speech, by], signal),
       }),
       ...(skips && { skipped: (by) => supervisor().askWhenUp<readonly SkippedModel[]>("engine.skipped", [id, by]) }),
       run: (turn, signal) => run(id, turn, signal),

@@ -7,6 +7,8 @@ export type TurnData = Omit<EngineTurn, "tools" | "spending"> & { readonly tools
 
 type EngineSpending = NonNullable<EngineTurn["spending"]>;
 type Describing = Pick<EngineTurn, "model" | "fallbacks" | "providers">;
+type Transcribing = Parameters<NonNullable<EngineDefinition["transcribe"]>>[1];
+type Speaking = Parameters<NonNullable<EngineDefinition["speak"]>>[1];
 
 interface Run {
   readonly events: AsyncIterator<TurnEvent>;
@@ -55,6 +57,12 @@ export function engineHandlers({
     },
     "engine.describe"([id, run, image, by]: readonly [string, number, never, Describing], signal) {
       return engine(id).describe?.(image, { ...by, spending: spendingOf(run) }, signal);
+    },
+    "engine.transcribe"([id, run, sound, by]: readonly [string, number, never, Transcribing], signal) {
+      return engine(id).transcribe?.(sound, { ...by, spending: spendingOf(run) }, signal);
+    },
+    "engine.speak"([id, run, speech, by]: readonly [string, number, never, Speaking], signal) {
+      return engine(id).speak?.(speech, { ...by, spending: spendingOf(run) }, signal);
     },
     "engine.skipped"([id, by]: readonly [string, never]) {
       return engine(id).skipped?.(by);

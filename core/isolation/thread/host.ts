@@ -48,12 +48,15 @@ export function createOwn(): Own {
 export function registeredOf(own: Own): Registered {
   return {
     channels: own.channels.map(channelData),
-    engines: own.engines.map(({ id, needsModel, stateless, prepare, describe, skipped }) => ({
+    engines: own.engines.map(({ id, needsModel, stateless, hears, prepare, describe, skipped, ...engine }) => ({
       id,
       needsModel,
       stateless,
+      hears,
       prepares: prepare !== undefined,
       describes: describe !== undefined,
+      transcribes: engine.transcribe !== undefined,
+      speaks: engine.speak !== undefined,
       skips: skipped !== undefined,
     })),
     commands: own.commands.map((command) => dataOf(command, `the command ${command.name}`, ["run"])),

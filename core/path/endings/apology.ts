@@ -14,6 +14,7 @@ const notSetUp =
 /** Everyone who may write may choose the model of a conversation, also one that does not exist. */
 const unknownModel = `${notSetUp} If you chose the model with /model, /model default resets it.`;
 const tryLater = "Sorry, the model does not answer at the moment. Please try again later.";
+const orWrite = "Please send it again later, or write to me.";
 const askLess = "Please ask for less at once.";
 
 /** What the person can do, by the reason code of the failure. */
@@ -52,6 +53,13 @@ const remedies: ReadonlyMap<string, string> = new Map([
     "send_fate_unknown",
     "I sent you an answer, but cannot confirm that all of it arrived. If you do not see it, or a part is " +
       "missing, ask me to repeat it.",
+  ],
+  ["speech_unavailable", `Sorry, I cannot listen to voice messages at the moment. ${orWrite}`],
+  ["speech_failed", "Sorry, I could not understand this voice message. Please write to me instead."],
+  ["speech_not_fetched", `Sorry, I could not get your voice message. ${orWrite}`],
+  [
+    "speech_too_long",
+    "Sorry, I can listen to voice messages of at most 10 minutes and 25 MB. Please send a shorter one, or write to me.",
   ],
   ["model_busy", tryLater],
   ["model_unavailable", tryLater],

@@ -73,6 +73,8 @@ export interface EngineTurn {
       readonly model: string;
       readonly inputTokens: number;
       readonly outputTokens?: number;
+      /** Length of the sound that is transcribed or spoken, for models that are paid by the minute. */
+      readonly seconds?: number;
     }): Promise<{ readonly id: string; readonly last?: number }>;
     /**
      * Call it once for each `begin`. `null`: nothing was used, such as when the server refused the request.
@@ -87,6 +89,7 @@ export interface EngineTurn {
         readonly cacheRead?: number;
         readonly cacheWrite?: number;
         readonly reasoning?: number;
+        readonly seconds?: number;
         readonly estimated?: boolean;
       } | null,
     ): Promise<void>;
@@ -149,6 +152,37 @@ export interface EngineDefinition {
     by: Pick<EngineTurn, "model" | "fallbacks" | "providers" | "spending">,
     signal: AbortSignal,
   ): Promise<string | undefined>;
+  /**
+   * True if its models can listen to voice messages (Ogg/Opus), so that a person whose words nothing transcribes is not
+   * notified of that.
+   */
+  readonly hears?: boolean;
+  /**
+   * Returns what is said in a sound file, as plain text; empty if nothing is. Called for `models.speech.in` with one
+   * model. Throws as `run` does, and announces the call to `spending` with its `seconds`.
+   */
+  transcribe?(
+    sound: { readonly path: string; readonly mimeType: string; readonly seconds: number },
+    by: Pick<EngineTurn, "providers" | "spending"> & {
+      readonly model: string;
+      /** The language that is spoken, such as `de`; absent if it is unknown. */
+      readonly language?: string;
+    },
+    signal: AbortSignal,
+  ): Promise<string>;
+  /**
+   * Speaks a plain text, as Ogg/Opus where the server can. Called for `models.speech.out`. Throws as `run` does, and
+   * announces the call to `spending` with its `seconds`, at first those of the estimate that it is handed.
+   */
+  speak?(
+    speech: { readonly text: string; readonly seconds: number },
+    by: Pick<EngineTurn, "providers" | "spending"> & {
+      readonly model: string;
+      /** The server's name of the voice. */
+      readonly voice?: string;
+    },
+    signal: AbortSignal,
+  ): Promise<{ readonly data: Uint8Array }>;
   /**
    * The models that a turn which begins now would pass over, and why, such as one whose quota is used up. Called for
    * `/status`, `service status` and `service doctor`, so answer from memory. If all models are returned, one of them is

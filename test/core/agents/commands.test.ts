@@ -55,6 +55,7 @@ function setup(
             else settings[key] = value;
           }
         },
+        get: async () => null,
         set: async (namespace, key, value) => void state.stops.push([namespace, key, value]),
         findSent: async () => null,
       },

@@ -312,7 +312,7 @@ describe("doctor", () => {
     );
     const rows = [...page.matchAll(/^\| `([a-z ]+)` \|/gm)].map(([, name]) => name);
     // These say nothing while there is nothing to look at.
-    const quiet = ["configuration file", "old state", "transforms", "tools", "budgets"];
+    const quiet = ["configuration file", "old state", "transforms", "tools", "budgets", "voice"];
     expect(rows.filter((name) => !quiet.includes(String(name)))).toEqual(
       (await doctor(home)).findings.map(({ check }) => check),
     );

@@ -77,6 +77,7 @@ async function format(
       previews: ["1"],
       account: () => live,
       silence: () => null,
+      speak: () => undefined,
       asSent: (same) => same,
       completeReply,
       signal,

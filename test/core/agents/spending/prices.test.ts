@@ -41,3 +41,23 @@ test("the price list is loaded on demand; a model in neither place or on a custo
   // Contradicting counts of a server.
   expect(prices.of("vendor/gpt-4o-mini", { ...tokens, cacheRead: 9_000_000 })).toEqual(unknown);
 });
+
+test("a call of sound has the price of its minutes, and none without one", () => {
+  const none = { inputTokens: 0, outputTokens: 0, cacheRead: 0, cacheWrite: 0, reasoning: 0 };
+  const sounds = createPrices(() => ({
+    models: {
+      providers: { vendor: { api: "openai" } },
+      prices: {
+        "vendor/listens": { minute: 0.6 },
+        "vendor/reads": { input: 1, output: 2 },
+        "own/*": { input: 0, output: 0 },
+        "vendor/both": { input: 1, output: 2, minute: 0.6 },
+      },
+    },
+  }));
+  expect(sounds.of("vendor/listens", none, 30)).toEqual({ usd: 0.3, source: "config" });
+  expect(sounds.of("own/listens", none, 30)).toEqual({ usd: 0, source: "config" });
+  expect(sounds.of("vendor/both", { ...none, inputTokens: 1_000_000 }, 30)).toEqual({ usd: 1.3, source: "config" });
+  for (const model of ["vendor/reads", "vendor/unknown", "other/listens"])
+    expect(sounds.of(model, none, 30)).toEqual({ usd: null, source: null });
+});
