@@ -33,6 +33,7 @@ export type PluginData = Omit<PluginDefinition, "setup" | "cli" | "channel" | "s
 export type EngineData = Pick<EngineDefinition, "id" | "needsModel" | "stateless"> & {
   readonly prepares: boolean;
   readonly describes: boolean;
+  readonly completes: boolean;
   readonly skips: boolean;
 };
 

@@ -1,6 +1,6 @@
 /** The engines of a plugin in a worker, as the core runs them. */
 import { EngineError, reasonOf, type SkippedModel } from "../../contract/index.ts";
-import type { EngineDefinition, EngineTool, EngineTurn, Json, TurnEvent } from "../../sdk/contract.ts";
+import type { EngineDefinition, EngineTool, EngineTurn, Json, TurnEvent, TurnRoom } from "../../sdk/contract.ts";
 import type { EngineData } from "../declaration.ts";
 import type { Handlers } from "../peer.ts";
 import { ThreadEnded } from "../plugin-thread.ts";
@@ -19,23 +19,40 @@ export interface ProxyEngines {
 export function createProxyEngines(supervisor: () => Supervisor): ProxyEngines {
   const tools = new Map<number, readonly EngineTool[]>();
   const spendings = new Map<number, EngineTurn["spending"]>();
+  const rooms = new Map<number, TurnRoom>();
   let lastRun = 0;
 
   /** What a stopped run has used is reported a moment after its end. */
   const forget = (run: number) => {
-    setTimeout(() => spendings.delete(run), spendingMs).unref();
+    const both = () => {
+      spendings.delete(run);
+      rooms.delete(run);
+    };
+    setTimeout(both, spendingMs).unref();
   };
 
-  async function* run(id: string, turn: EngineTurn, signal: AbortSignal): AsyncGenerator<TurnEvent> {
+  /** Notes what a call may report while it runs. */
+  function begin({ spending, room }: Pick<EngineTurn, "spending" | "room">): number {
     lastRun += 1;
-    const run = lastRun;
+    spendings.set(lastRun, spending);
+    if (room !== undefined) rooms.set(lastRun, room);
+    return lastRun;
+  }
+
+  function roomOf(run: number): TurnRoom {
+    const room = rooms.get(run);
+    if (room === undefined) throw new Error("the turn has ended");
+    return room;
+  }
+
+  async function* run(id: string, turn: EngineTurn, signal: AbortSignal): AsyncGenerator<TurnEvent> {
+    const run = begin(turn);
     const { ask, askWhenUp, tell } = supervisor();
     const abort = () => tell("engine.abort", [run]);
     tools.set(run, turn.tools);
-    spendings.set(run, turn.spending);
     try {
-      const { spending: _, ...rest } = turn;
-      const data = { ...rest, tools: turn.tools.map(({ run: _, ...tool }) => tool) };
+      const { spending: _, room, ...rest } = turn;
+      const data = { ...rest, rooms: room?.models, tools: turn.tools.map(({ run: _, ...tool }) => tool) };
       await askWhenUp("engine.run", [id, run, data]);
       signal.addEventListener("abort", abort, { once: true });
       if (signal.aborted) abort();
@@ -70,21 +87,38 @@ export function createProxyEngines(supervisor: () => Supervisor): ProxyEngines {
       spendingEnd([run, id, used]: readonly [number, string, Parameters<EngineSpending["end"]>[1]]) {
         return spendings.get(run)?.end(id, used);
       },
+      roomCounted: ([run, request]: readonly [number, Parameters<TurnRoom["counted"]>[0]]) =>
+        rooms.get(run)?.counted(request),
+      roomRefused: ([run, request]: readonly [number, Parameters<TurnRoom["refused"]>[0]]) =>
+        roomOf(run).refused(request),
     },
-    define: ({ id, needsModel, stateless, prepares, describes, skips }) => ({
+    define: ({ id, needsModel, stateless, prepares, describes, completes, skips }) => ({
       id,
       needsModel,
       stateless,
       ...(prepares && { prepare: () => supervisor().askWhenUp<void>("engine.prepare", [id]) }),
       ...(describes && {
         describe: async (image, { spending, ...by }, signal) => {
-          lastRun += 1;
-          const run = lastRun;
-          spendings.set(run, spending);
+          const run = begin({ spending });
           try {
             return await supervisor().askWhenUp<string | undefined>("engine.describe", [id, run, image, by], {
               signal,
             });
+          } finally {
+            forget(run);
+          }
+        },
+      }),
+      ...(completes && {
+        complete: async (request, { spending, room, ...by }, signal) => {
+          const run = begin({ spending, room });
+          try {
+            const values = [id, run, request, { ...by, rooms: room?.models }];
+            return await supervisor().askWhenUp<{ readonly text: string; readonly model: string }>(
+              "engine.complete",
+              values,
+              { signal },
+            );
           } finally {
             forget(run);
           }

@@ -48,12 +48,13 @@ export function createOwn(): Own {
 export function registeredOf(own: Own): Registered {
   return {
     channels: own.channels.map(channelData),
-    engines: own.engines.map(({ id, needsModel, stateless, prepare, describe, skipped }) => ({
+    engines: own.engines.map(({ id, needsModel, stateless, prepare, describe, complete, skipped }) => ({
       id,
       needsModel,
       stateless,
       prepares: prepare !== undefined,
       describes: describe !== undefined,
+      completes: complete !== undefined,
       skips: skipped !== undefined,
     })),
     commands: own.commands.map((command) => dataOf(command, `the command ${command.name}`, ["run"])),
