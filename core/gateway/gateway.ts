@@ -100,7 +100,7 @@ async function compose(
     handIn: (delivery) => door.handIn(delivery),
   });
   await runtime.accounts.apply(config(), current.loaded.disabled);
-  cleanup.defer(() => runtime.accounts.close());
+  cleanup.defer(() => Promise.all([runtime.accounts.close(), runtime.compactions.close()]).then(() => {}));
 
   const life: Life = { up: false, closing: false, tried: false };
   const hookTokens = createHookTokens(base);

@@ -22,9 +22,11 @@ export {
   isFirstRun,
   notes,
   passedBy,
+  quietLine,
   type ReplyAdditions,
   replyAdditions,
   type ToolUse,
   toolCalls,
+  turnNotes,
   Visit,
 } from "./visit.ts";

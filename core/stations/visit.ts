@@ -37,6 +37,12 @@ export const hasActed = carried<true>("hasActed");
 /** The models that the turn may ask, as `provider/model`; the engine's id if it needs none. */
 export const askedModels = carried<readonly string[]>("askedModels");
 
+/** What the trace of a turn says about its request to the model, such as what was left out. */
+export const turnNotes = carried<Pick<Decision, "code" | "detail" | "path">[]>("turnNotes");
+
+/** A line for the person that is added to the reply, and not part of the conversation. */
+export const quietLine = carried<string>("quietLine");
+
 /** One call that adds to the reply. `order`: its position among the calls of the turn, as the model made them. */
 interface Addition {
   readonly order: number;

@@ -48,6 +48,7 @@ const exceptions: Readonly<Record<string, readonly string[]>> = {
     "core/channels/account-life.ts: createAccountLife",
     "core/gateway/reload.ts: followConfig",
     "core/host/plugins.ts: createPlugins",
+    "core/isolation/proxy/engine.ts: createProxyEngines",
     "core/isolation/supervisor.ts: supervise",
     "core/path/lanes/lanes.ts: createLanes",
     "core/path/presence/acknowledging.ts: createAcknowledgements",

@@ -66,6 +66,8 @@ function setup(
         providers: () => ({ usable: {}, unusable: options.unusable ?? new Map() }),
         log: { warn() {} },
       }),
+      contexts: { of: () => Promise.reject(new Error("no context")) },
+      compactions: { now: async () => undefined },
       turns: {
         stop({ to }) {
           state.stopped.push(to);
@@ -190,6 +192,7 @@ describe("commands of plugins", () => {
       "whoami",
       "new",
       "reset",
+      "compact",
       "stop",
       "model",
       "think",
