@@ -17,7 +17,7 @@ export { type NativeCommandsOptions, nativeCommands } from "./commands/native-co
 export { pressedCommand } from "./commands/pressed-command.ts";
 export { type Compactions, createCompactions } from "./compaction/compaction.ts";
 export { type ContextStandings, createContextStandings } from "./compaction/context-standing.ts";
-export { createModelRooms, type ModelRooms } from "./context/model-rooms.ts";
+export { createModelRooms } from "./context/model-rooms.ts";
 export { createSummaryNotes, type SummaryNotes } from "./context/summary-notes.ts";
 export { turnFill } from "./context/turn-fill.ts";
 export { createGroupContext } from "./conversation/group-context.ts";

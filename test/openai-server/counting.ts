@@ -34,7 +34,7 @@ function textOf(content: unknown): string {
   return Array.isArray(content) ? content.map((part: { text?: string }) => part.text ?? "").join("\n") : "";
 }
 
-export function tokensOf({ messages, tools = [] }: ChatRequest["body"]): number {
+function tokensOf({ messages, tools = [] }: ChatRequest["body"]): number {
   const inMessages = messages.map(
     ({ content, tool_calls }) => 4 + tokensIn(textOf(content)) + tokensIn(JSON.stringify(tool_calls ?? "")),
   );
@@ -44,7 +44,7 @@ export function tokensOf({ messages, tools = [] }: ChatRequest["body"]): number 
 export const isSummaryRequest = ({ messages }: ChatRequest["body"]): boolean =>
   textOf(messages[0]?.content).startsWith("You summarize the earlier part of a conversation");
 
-export const factsIn = (text: string): readonly string[] => [...new Set(text.match(/FACT-\d+=\w+/g) ?? [])];
+const factsIn = (text: string): readonly string[] => [...new Set(text.match(/FACT-\d+=\w+/g) ?? [])];
 
 const allText = ({ messages }: ChatRequest["body"]): string =>
   messages.map(({ content }) => textOf(content)).join("\n");

@@ -26,7 +26,7 @@ const notice = (messages: number): string =>
  * The summary as the first message. The same bytes each time, so that what a server has read of the conversation can be
  * used again; its author could not know the id.
  */
-export function summaryMessage({ id, at, messages, text }: SessionSummary): EngineMessage {
+function summaryMessage({ id, at, messages, text }: SessionSummary): EngineMessage {
   const marker = createHash("sha256")
     .update(JSON.stringify([id, at, text]))
     .digest("hex")

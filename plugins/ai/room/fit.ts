@@ -46,7 +46,7 @@ const comfortable = 0.8;
 const least = 0.5;
 
 /** Tokens that a request may have, so that a reply fits behind it. */
-export function inputRoom({ tokens }: Pick<ModelRoom, "tokens">, { maxOutputTokens }: Partial<ModelCall> = {}): number {
+function inputRoom({ tokens }: Pick<ModelRoom, "tokens">, { maxOutputTokens }: Partial<ModelCall> = {}): number {
   const share = Math.floor(tokens / 8);
   const reply = maxOutputTokens === undefined ? Math.min(usualReply, share) : Math.min(maxOutputTokens, tokens / 2);
   return Math.floor(tokens - Math.max(reply, Math.min(usualReply, share)));
