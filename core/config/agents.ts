@@ -49,6 +49,17 @@ export interface ToolSettings {
   readonly approveAt?: string;
 }
 
+/** When the older part of a conversation is summarized. */
+export interface CompactionSettings {
+  readonly enabled?: boolean;
+  /** Share of the model's context. */
+  readonly at?: number;
+  /** How many turns stay word for word. */
+  readonly keepTurns?: number;
+  /** Writes the summaries; absent: the model of the turn. */
+  readonly model?: string;
+}
+
 export interface AgentFields {
   readonly engine?: string;
   readonly model?: ModelChoice;
@@ -66,6 +77,7 @@ export interface AgentFields {
   readonly heartbeat?: HeartbeatSettings;
   readonly budget?: BudgetSettings;
   readonly tools?: ToolSettings;
+  readonly compaction?: CompactionSettings;
 }
 
 export interface ListedAgent extends AgentFields {
@@ -139,6 +151,7 @@ export function agentSettings(config: AgentsView, id: string): AgentSettings {
     identity: listed.identity ?? {},
     heartbeat: { ...defaults.heartbeat, ...listed.heartbeat },
     tools: { ...defaults.tools, ...listed.tools },
+    compaction: { ...defaults.compaction, ...listed.compaction },
   };
 }
 

@@ -8,6 +8,7 @@ export {
   type Binding,
   type BudgetSettings,
   budgetOf,
+  type CompactionSettings,
   type DmScope,
   defaultAgentId,
   knownAgentId,

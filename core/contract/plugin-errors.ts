@@ -110,6 +110,11 @@ export class EngineError extends Error {
   readonly retryable: boolean;
   /** What to do about it. Default: the hint in the registry of codes for `reason`. */
   readonly hint: string;
+  /**
+   * What the apology to a person inserts. Only `message_too_long` has such: `message`, the tokens of the message, and
+   * `room`, those that it may have.
+   */
+  readonly numbers: Readonly<Record<string, number>>;
 
   constructor(
     reason: string,
@@ -117,6 +122,7 @@ export class EngineError extends Error {
       readonly detail?: string;
       readonly hint?: string;
       readonly retryable?: boolean;
+      readonly numbers?: Readonly<Record<string, number>>;
       readonly cause?: unknown;
     } = {},
   ) {
@@ -127,6 +133,7 @@ export class EngineError extends Error {
     );
     this.reason = reason;
     this.retryable = options.retryable ?? false;
+    this.numbers = options.numbers ?? {};
     this.hint = options.hint ?? (code?.hint || "Read the log lines of this turn.");
   }
 }

@@ -100,7 +100,8 @@ async function compose(
     handIn: (delivery) => door.handIn(delivery),
   });
   await runtime.accounts.apply(config(), current.loaded.disabled);
-  cleanup.defer(() => Promise.all([runtime.speech.close(), runtime.accounts.close()]).then(() => {}));
+  const uses = [runtime.speech, runtime.compactions, runtime.accounts];
+  cleanup.defer(() => Promise.all(uses.map((one) => one.close())).then(() => {}));
 
   const life: Life = { up: false, closing: false, tried: false };
   const hookTokens = createHookTokens(base);

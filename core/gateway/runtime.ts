@@ -1,5 +1,5 @@
 /** The moving parts of one gateway, created once and wired here: stations, agents, accounts, path. */
-import { createBotTurns, createGate, createPairing, createStrangerIds, placeSettings } from "../access/index.ts";
+import { createBotTurns, createGate, createPairing, createStrangerIds } from "../access/index.ts";
 import {
   type ActionRunner,
   createActionRunner,
@@ -10,29 +10,21 @@ import {
 import {
   type Activation,
   type AgentTurns,
-  type AgentTurnsOptions,
   agentFor,
   type Commands,
+  type Compactions,
   commandIn as commandOf,
   commandTextOf,
   createActivation,
-  createAgentTurns,
-  createDescribe,
   createFactsOfAnswers,
   createGroupContext,
   createModelOutages,
-  createModelStandings,
-  createModelTest,
   createOfferedTools,
   createRouter,
-  createRunningOnNodes,
-  createSkills,
   createSpending,
-  createStopsOnNodes,
   createTurnContext,
   createWaitingEvents,
   groupHistoryLimit,
-  historyLimit,
   type ModelOutages,
   type ModelStandings,
   movedSessions,
@@ -67,6 +59,7 @@ import { createGroupSilence } from "./agents/group-silence.ts";
 import { createOutboundFiles } from "./agents/outbound-files.ts";
 import { createOwnerNotices, type OwnerNotices } from "./agents/owner-notices.ts";
 import { createGatewaySpeech, type GatewaySpeech } from "./agents/speech.ts";
+import { createTurns } from "./agents/turns.ts";
 import type { Base } from "./base.ts";
 import { tapCore } from "./taps/core-taps.ts";
 
@@ -90,6 +83,7 @@ export interface Runtime {
   readonly testModel: TestModel;
   readonly refusedTools: Pick<RefusedTools, "all">;
   readonly outages: ModelOutages;
+  readonly compactions: Compactions;
   readonly approvals: ReturnType<typeof createGatewayApprovals>;
   readonly newId: () => string;
   readonly confirm: (url: string) => Promise<void>;
@@ -130,15 +124,16 @@ export function createRuntime(options: Omit<Base, "cleanup">, onBegin: (unit: Un
   const offered = createOfferedTools({ registry, config, approvals, store, log, now });
   const lookAgain = () => path.lanes.lookAgain();
   const outages = createModelOutages({ store, log, now, notifyOwner: owner.notify, onAnswer: lookAgain });
-  const { turns, stops, running, describe, standings, testModel } = createTurns(options, {
+  const ofTurns = createTurns(options, {
     ...{ engines, registry, spending, newId },
     account: (channel, account) => accounts.get(channel, account),
-    context: (inbound, route, visit) => context.read(inbound, route, visit),
+    context: (...at) => context.read(...at),
     ...{ onTurn: (turn, visit) => facts.note(turn, visit), onAnswer: outages.answered },
     tools: (...at) => [...acting.tools(...at), ...replyTools(...at)],
     offered,
     acting: (inbound, route) => acting.hint(inbound, route),
   });
+  const { turns, stops, running, describe, standings, testModel, contexts, compactions, summaryNotes } = ofTurns;
   const waitingEvents = createWaitingEvents({ store, now });
   const placed = (inbound: Inbound) => placePress(inbound, store.findSent);
   const facts = createFactsOfAnswers({ settings: (agentId) => agentSettings(config(), agentId) });
@@ -166,7 +161,7 @@ export function createRuntime(options: Omit<Base, "cleanup">, onBegin: (unit: Un
     config,
     configFile: options.configFile,
     environment: options.environment,
-    ...{ store, registry, activation, standings, turns, approvals, spending },
+    ...{ store, registry, activation, standings, contexts, compactions, turns, approvals, spending },
     accounts: () => accounts,
     ...{ stopElsewhere: stops.tell, runningNow: running.now },
     isOwner: gate.isOwner,
@@ -218,7 +213,7 @@ export function createRuntime(options: Omit<Base, "cleanup">, onBegin: (unit: Un
     clock: { now, newId, random: options.random },
     agents: createAgentSide({
       ...{ config, accounts, optionsOf, gate, turns, offered, context, facts, describe, files, spending },
-      ...{ outages, speech, log, now, redact: options.redact },
+      ...{ outages, summaryNotes, speech, log, now, redact: options.redact },
     }),
   });
   const actions = createActionRunner({
@@ -264,6 +259,7 @@ export function createRuntime(options: Omit<Base, "cleanup">, onBegin: (unit: Un
     log,
     gate,
     offered,
+    compactions,
     commands,
     commandIn,
     router,
@@ -274,7 +270,7 @@ export function createRuntime(options: Omit<Base, "cleanup">, onBegin: (unit: Un
     speech,
   });
   const confirm = (url: string) => requestPublic(url);
-  const ofModels = { standings, testModel, outages, refusedTools: offered.refused };
+  const ofModels = { standings, testModel, outages, compactions, refusedTools: offered.refused };
   const ofAgents = {
     owner,
     speech,
@@ -289,67 +285,4 @@ export function createRuntime(options: Omit<Base, "cleanup">, onBegin: (unit: Un
     approvals,
   };
   return { hooks, registry, ...ofAgents, accounts, migrations, path, actions, newId, confirm };
-}
-
-/** The agents' turns, with the configuration of the place that a message comes from. */
-function createTurns(
-  { config, configDirectory, store, secrets, log, now, elapsed }: Omit<Base, "cleanup">,
-  {
-    registry,
-    account,
-    newId,
-    ...parts
-  }: Pick<
-    AgentTurnsOptions,
-    "engines" | "context" | "onTurn" | "onAnswer" | "tools" | "offered" | "acting" | "spending"
-  > & {
-    readonly registry: Registry;
-    readonly account: Accounts["get"];
-    readonly newId: () => string;
-  },
-): {
-  readonly turns: AgentTurns;
-  readonly stops: StopsOnNodes;
-  readonly running: RunningOnNodes;
-  readonly describe: ReturnType<typeof createDescribe>;
-  readonly standings: ModelStandings;
-  readonly testModel: TestModel;
-} {
-  const providers = (models: readonly string[]) =>
-    resolveProviders(config(), { secrets, models }, (path, reason) =>
-      log.warn({ path }, `a model provider cannot be used: ${reason}`),
-    );
-  const turns = createAgentTurns({
-    ...parts,
-    ...{ config, store, providers, log, now },
-    capabilities: (channel) => registry.channels.get(channel)?.definition.capabilities,
-    place: (inbound) => {
-      // Only groups and their topics have settings of their own.
-      if (inbound.chat.kind === "direct") return undefined;
-      const live = inbound.authority === "channel" ? account(inbound.channel, inbound.account) : undefined;
-      return live && placeSettings(live.access, live.path, inbound.chat);
-    },
-    historyLimit: (inbound) =>
-      historyLimit(inbound, account(inbound.channel, inbound.account)?.options, config().hooks.historyLimit),
-    skills: createSkills({ directory: configDirectory, log }),
-  });
-  const stops = createStopsOnNodes({
-    ...{ store, turns },
-    onError: (error) => log.warn({ error: reasonOf(error) }, "this node could not report that it has stopped a turn"),
-  });
-  const running = createRunningOnNodes({
-    ...{ store, turns, now },
-    onError: (error) => log.warn({ error: reasonOf(error) }, "this node could not report which turns it runs"),
-  });
-  const { engines, spending } = parts;
-  // Asked for often, such as by a page that shows the status: only turns log what is wrong with a provider.
-  const standings = createModelStandings({
-    engines,
-    providers: (models) => resolveProviders(config(), { secrets, models }, () => {}),
-    log,
-  });
-  const ofCalls = { config, engines, providers, spending };
-  const describe = createDescribe({ ...ofCalls, log });
-  const testModel = createModelTest({ ...ofCalls, now, elapsed, newId });
-  return { turns, stops, running, describe, standings, testModel };
 }

@@ -35,6 +35,7 @@ export type EngineData = Pick<EngineDefinition, "id" | "needsModel" | "stateless
   readonly describes: boolean;
   readonly transcribes: boolean;
   readonly speaks: boolean;
+  readonly completes: boolean;
   readonly skips: boolean;
 };
 

@@ -10,7 +10,10 @@ export type PackedError =
       ChannelError,
       "reason" | "retryable" | "retryAfterMs" | "fate" | "migratedTo" | "hint"
     >)
-  | ({ readonly kind: "engine"; readonly detail: string } & Fields<EngineError, "reason" | "retryable" | "hint">)
+  | ({ readonly kind: "engine"; readonly detail: string } & Fields<
+      EngineError,
+      "reason" | "retryable" | "hint" | "numbers"
+    >)
   | {
       readonly kind: "plugin";
       readonly code: ErrorCode;
@@ -38,8 +41,8 @@ export function packError(error: unknown): PackedError {
     return { kind: "channel", reason, retryable, retryAfterMs, fate, migratedTo, hint, detail: message };
   }
   if (error instanceof EngineError) {
-    const { reason, retryable, hint, message } = error;
-    return { kind: "engine", reason, retryable, hint, detail: message };
+    const { reason, retryable, hint, numbers, message } = error;
+    return { kind: "engine", reason, retryable, hint, numbers, detail: message };
   }
   if (error instanceof PluginError)
     return { kind: "plugin", code: error.code, details: { ...error.details, plugin: error.plugin } };

@@ -112,3 +112,12 @@ export function blockOf(address: Address): string | undefined {
   if (!holds(unicast, address)) return "reserved addresses";
   return isTunnel(address) ? blockOf(embedded(address)) : undefined;
 }
+
+/** Names that are resolved in the own network only, such as those of services in a container network. */
+const localName = /^[^.]+$|\.(?:local|lan|internal|home\.arpa|localhost)$/i;
+
+/** Whether a host of a URL is this machine or one of its own network, as far as its name shows. */
+export function isPrivateHost(host: string): boolean {
+  const address = parseAddress(host.replace(/^\[(.*)\]$/, "$1"));
+  return address === undefined ? localName.test(host) : blockOf(address) !== undefined;
+}

@@ -1,6 +1,7 @@
 /** Station 4: an engine (or a command) replies. Its stream is collected, and shown while it grows. */
 
 import {
+  EngineError,
   HostError,
   type Inbound,
   isOfState,
@@ -12,7 +13,7 @@ import {
   type TurnEvent,
 } from "../contract/index.ts";
 import { renderReasoning } from "../reply/index.ts";
-import { type Hooks, hasActed, replyAdditions, toolCalls, type Visit } from "../stations/index.ts";
+import { type Hooks, hasActed, replyAdditions, toolCalls, turnNotes, type Visit } from "../stations/index.ts";
 import { withAdditions } from "./additions.ts";
 import { type Stop, silentDecision, type Trace } from "./endings/ending.ts";
 import { failed, overBudget, refused, withShown } from "./endings/turn-ends.ts";
@@ -99,7 +100,10 @@ export async function turn(inbound: Inbound, route: Route, options: TurnOptions)
     // If a stream fails, the trace names its engine's plugin.
     plugin = "plugin" in stream && typeof stream.plugin === "string" ? stream.plugin : plugin;
     const keep = (media: OutboundMedia) => keepGenerated(media, route.to);
-    const collected = await collect(stream, found, { presence, shown, keep }).finally(() => traceTools(trace, visit));
+    const collected = await collect(stream, found, { presence, shown, keep }).finally(() => {
+      traceNotes(trace, visit);
+      traceTools(trace, visit);
+    });
     const reply = withAdditions(collected, visit.get(replyAdditions), { inbound, silence });
     const usage =
       reply.usage === undefined
@@ -133,7 +137,7 @@ async function afterFailure(
   { trace, visit, presence, waitForModel, refusalFor, unitId, isOwner }: TurnOptions,
 ): Promise<TurnResult | Stop> {
   const { inbound, route, found, shown } = attempt;
-  const { code, hint, path, detail = reasonOf(error) } = diagnose(error);
+  const { code, hint, path, numbers, detail = reasonOf(error) } = diagnose(error);
   const plugin = error instanceof PluginError ? error.plugin : attempt.plugin;
   // After a reaction or a message by a tool, many models write nothing more. The person has seen what the agent did.
   const additions = visit.get(replyAdditions);
@@ -161,8 +165,12 @@ async function afterFailure(
   const uses = visit.get(toolCalls);
   const failure = isRefused
     ? await refused(inbound, route, { refusalFor, react: (emoji) => presence.react(emoji), uses })
-    : await failed(code, inbound, { route, isOwner, uses });
+    : await failed(code, inbound, { route, isOwner, uses, numbers });
   return withShown(failure, seen, failure.say?.reply.text ?? endNotes.interrupted);
+}
+
+function traceNotes(trace: Trace, visit: Visit): void {
+  for (const note of visit.get(turnNotes) ?? []) trace.add("turn", { plugin: "core", verdict: "pass", ...note });
 }
 
 /** More calls of one turn are counted only: a model that loops must not fill the state. */
@@ -190,6 +198,7 @@ function diagnose(error: unknown): {
   readonly hint?: string;
   readonly path?: string;
   readonly detail?: string;
+  readonly numbers?: EngineError["numbers"];
 } {
   const cause =
     error instanceof HostError && error.code === "plugin_tap_failed" && error.cause !== undefined ? error.cause : error;
@@ -200,6 +209,7 @@ function diagnose(error: unknown): {
       return {
         code: stable,
         ...(typeof hint === "string" ? { hint } : {}),
+        ...(cause instanceof EngineError && { numbers: cause.numbers }),
         ...(reason === stable && typeof path === "string" ? { path } : {}),
         // The name of the tap says nothing where the gateway itself refuses.
         ...(error instanceof PluginError && error.plugin === "core" && { detail: reasonOf(cause) }),

@@ -56,7 +56,14 @@ export type {
 export type { CliAnswer, CliCall, CliCommand, CliDefinition } from "./contract/cli.ts";
 export type { CommandCall, CommandDefinition, CommandRole } from "./contract/commands.ts";
 export { defineChannel, defineEngine, definePlugin, definePreset, defineTransform } from "./contract/define.ts";
-export type { EngineDefinition, EngineMessage, EngineProvider, EngineTool, EngineTurn } from "./contract/engine.ts";
+export type {
+  EngineDefinition,
+  EngineMessage,
+  EngineProvider,
+  EngineTool,
+  EngineTurn,
+  TurnRoom,
+} from "./contract/engine.ts";
 export type { CheckDefinition } from "./contract/health.ts";
 export type { PluginDefinition } from "./contract/plugin.ts";
 export type { PluginHost } from "./contract/plugin-host.ts";
@@ -76,5 +83,18 @@ export type {
   ToolTurn,
   ToolWords,
 } from "./contract/tools.ts";
+export { cutMiddle, cutToTokens } from "./cut-middle.ts";
+export {
+  addSizes,
+  estimateTokens,
+  firstMargin,
+  knownTokens,
+  learnTokens,
+  likelyTokens,
+  type ModelRoom,
+  measureText,
+  type TextSizes,
+  usualTokensPer,
+} from "./model-room.ts";
 export type { Static, TObject, TSchema };
 export { Type };

@@ -23,6 +23,7 @@ export { type OnFault, onEvent, onMessage, type SourceFault } from "../listeners
 export {
   type AcceptedEvent,
   type CallPurpose,
+  type Conversation,
   type Copying,
   type CopyKey,
   type CopyKind,
@@ -49,6 +50,7 @@ export {
   type OutboxRow,
   type OutboxState,
   type Person,
+  type PlacedMessage,
   type PlatformId,
   type PreviewLeft,
   type Pruned,
@@ -59,6 +61,7 @@ export {
   type SessionMessage,
   type SessionRecord,
   type SessionReport,
+  type SessionSummary,
   type Settlement,
   type SpendingLimit,
   type SpendingScope,

@@ -1,9 +1,21 @@
 /**
  * The entry point for authors of tool sources and engines: `service-gateway/sdk/tools`, beside `service-gateway/sdk`. A
- * source passes on what other programs say: these functions keep numbers exact and texts harmless.
+ * source passes on what other programs say: these functions keep numbers exact and texts harmless. An engine cuts its
+ * requests to what a model takes: these functions measure texts and shorten them.
  */
 import { isNamed, type Json, parseExactJson } from "../contract/index.ts";
 import { cleanExternal, mapTexts } from "../untrusted/index.ts";
+
+export type { TurnRoom } from "./contract/engine.ts";
+export { cutMiddle, cutToTokens } from "./cut-middle.ts";
+export {
+  addSizes,
+  estimateTokens,
+  knownTokens,
+  type ModelRoom,
+  measureText,
+  type TextSizes,
+} from "./model-room.ts";
 
 /**
  * Parses JSON so that numbers keep all their digits. One that JavaScript cannot represent, such as an integer beyond

@@ -16,6 +16,7 @@ export const copyKinds = [
   "session",
   "transcript",
   "message",
+  "summary",
   "modelCall",
   "keyValue",
 ] as const;

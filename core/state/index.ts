@@ -37,7 +37,14 @@ export { isQueueKey, type Queue, queuePrefix } from "./queue-key.ts";
 export type { Person, Removals, StoredMessage, StoredRow } from "./removals.ts";
 export type { EventFilter, EventReport, PlatformId, SessionReport, StoreStats } from "./report.ts";
 export { type EventReportRow, eventReportOf, type StoredEventRow, storedEventOf } from "./rows.ts";
-export type { LastRecipient, SessionMessage, SessionRecord } from "./session.ts";
+export type {
+  Conversation,
+  LastRecipient,
+  PlacedMessage,
+  SessionMessage,
+  SessionRecord,
+  SessionSummary,
+} from "./session.ts";
 export type {
   AcceptedEvent,
   Ending,

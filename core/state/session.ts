@@ -11,6 +11,34 @@ export interface SessionMessage {
   readonly unitId?: string;
 }
 
+/** A message with its place in the transcript. */
+export interface PlacedMessage extends SessionMessage {
+  readonly id: number;
+}
+
+/** What a model reads in place of the older messages of a conversation, which stay stored. */
+export interface SessionSummary {
+  readonly id: number;
+  /** The newest message that it covers; it covers all older ones, too. */
+  readonly until: number;
+  /** How many messages it covers. */
+  readonly messages: number;
+  readonly text: string;
+  /** `provider/model` that wrote it. */
+  readonly model: string;
+  /** Epoch milliseconds. */
+  readonly at: number;
+}
+
+/** What of a conversation is not covered by its newest summary. */
+export interface Conversation {
+  readonly summary: SessionSummary | null;
+  /** How many summaries there are, the newest one included. */
+  readonly summaries: number;
+  /** Oldest first. */
+  readonly messages: readonly PlacedMessage[];
+}
+
 /** The address of a direct message, and its sender. */
 export interface LastRecipient extends Address {
   /** Absent in a record that an earlier version wrote. */

@@ -7,6 +7,7 @@
  * loses no event.
  */
 import type { Accepted, Address, Decision, Json, Outcome, Part, RawEvent, Receipt } from "../contract/index.ts";
+import type { Conversations } from "./conversations.ts";
 import type { Copying } from "./copying.ts";
 import type { Pruned, PruneLimits } from "./limits.ts";
 import type { ModelCalls } from "./model-calls.ts";
@@ -121,7 +122,7 @@ export interface Settlement extends Ending {
 }
 
 /** The operations that the runtime needs from a database. Rules beyond the types are in `storeContract`. */
-export interface Store extends Removals, ModelCalls {
+export interface Store extends Removals, ModelCalls, Conversations {
   /** Present if several gateways can share the store. */
   readonly nodes?: Nodes;
   /** Present if the state can be copied to another store and from it. */
@@ -267,12 +268,6 @@ export interface Store extends Removals, ModelCalls {
       readonly newGeneration?: boolean;
     },
   ): Promise<void>;
-  /** Messages of the current generation, oldest first; only the last `userTurns` user turns if given. */
-  transcript(
-    key: string,
-    options?: { readonly userTurns?: number; readonly generation?: number },
-  ): Promise<readonly SessionMessage[]>;
-
   /**
    * Durable. Moves a chat to its new platform id. Events waiting in its lanes (`<channel>:<account>:<from>`, alone or
    * followed by `:` or a tab) wait in those of `to`, in the same order, and `passedOver` finds the old messages there.

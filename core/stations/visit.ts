@@ -47,6 +47,12 @@ export interface UnheardSpeech {
 /** Set for a message that is nothing but voice messages none of which was understood. */
 export const unheardSpeech = carried<UnheardSpeech | undefined>("unheardSpeech");
 
+/** What the trace of a turn says about its request to the model, such as what was left out. */
+export const turnNotes = carried<Pick<Decision, "code" | "detail" | "path">[]>("turnNotes");
+
+/** A line for the person that is added to the reply, and not part of the conversation. */
+export const quietLine = carried<string>("quietLine");
+
 /** One call that adds to the reply. `order`: its position among the calls of the turn, as the model made them. */
 interface Addition {
   readonly order: number;

@@ -12,6 +12,7 @@ import { outboxRules } from "./store/outbox.ts";
 import { queueRules } from "./store/queues.ts";
 import { removalRules } from "./store/removals.ts";
 import { sessionRules } from "./store/sessions.ts";
+import { summaryRules } from "./store/summaries.ts";
 import { unitRules } from "./store/units.ts";
 import { upkeepRules } from "./store/upkeep.ts";
 import { writerRules } from "./store/writers.ts";
@@ -45,6 +46,7 @@ export function storeContract(options: StoreContractOptions): void {
     describe("ownership", () => ownershipRules(withStore));
     describe("outbox", () => outboxRules(withStore));
     describe("sessions", () => sessionRules(withStore));
+    describe("summaries", () => summaryRules(withStore));
     describe("removals", () => removalRules(withStore));
     describe("key-value", () => keyValueRules(withStore));
     describe("model calls", () => modelCallRules(withStore));

@@ -2,6 +2,7 @@
 import { EngineError } from "service-gateway/sdk";
 import { Unstreamed } from "./answer/unstreamed.ts";
 import { shownUrl, type Target } from "./provider.ts";
+import { isTooLong } from "./room/too-long.ts";
 
 /** Longer waits, in milliseconds, are not worthwhile: the next model is tried, or the turn fails. */
 const longestWaitMs = 20_000;
@@ -149,13 +150,10 @@ function saysQuota(details: string): boolean {
 const saysContent =
   /content[ _-]?(?:filter|management|moderation|policy)|safety (?:system|polic|setting|reason)|usage polic|flagged|\bmoderation\b|prohibited[ _]content|violat\w*\b.{0,60}\bpolic|blocked\b.{0,40}\b(?:safety|polic|filter)|responsible ?ai/i;
 
-const saysContextFull =
-  /context.{0,20}(?:length|window|size)|too many tokens|maximum.{0,20}tokens|prompt is too long|input token count/i;
-
 function contextFull(detail: string): EngineError {
   return new EngineError("model_context_full", {
     detail,
-    hint: "Start a new conversation with /new, or lower the history limit.",
+    hint: "Send /compact, or choose a model with a larger context.",
   });
 }
 
@@ -209,7 +207,7 @@ function byStatus(status: number, details: string, target: Target): EngineError 
           retryable: true,
         });
   }
-  if (status === 413 || saysContextFull.test(details))
+  if (status === 413 || isTooLong(details))
     return contextFull(`The conversation is too long for ${modelId} (${status})${because}`);
   if (status === overloaded) {
     const detail = `${at} is overloaded (${status})${because}`;
@@ -305,8 +303,12 @@ export function explain(thrown: unknown, target: Target): Failure {
   }
   // Some servers begin a stream before they look at the request, and send the error in it.
   const reason = serverDetail === "" ? clean(messageOf(thrown), target) : serverDetail;
-  if (saysContextFull.test(reason))
-    return { error: contextFull(`The conversation is too long for ${target.modelId}: ${reason}`), unreachable: false };
+  if (isTooLong(reason))
+    return {
+      error: contextFull(`The conversation is too long for ${target.modelId}: ${reason}`),
+      unreachable: false,
+      ...detailsOf(body ?? reason),
+    };
   const error = fail("model_failed", `${at} failed: ${reason}`, whereToLook(thrown, target));
   return { error, unreachable: false, ...detailsOf(body ?? (thrown instanceof Error ? undefined : thrown)) };
 }

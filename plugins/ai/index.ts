@@ -1,5 +1,6 @@
 /** The engine on the AI SDK, for any server that supports chat completions, in particular local ones. */
 import { definePlugin, Type } from "service-gateway/sdk";
+import { complete } from "./complete.ts";
 import { createCooldowns } from "./cooldowns.ts";
 import { describeImage } from "./describe.ts";
 import { createLibrary } from "./library.ts";
@@ -60,6 +61,9 @@ export default definePlugin({
       },
       transcribe,
       speak,
+      async complete(request, by, signal) {
+        return complete(request, by, signal, await options());
+      },
       async skipped(by) {
         // What is missing is known before the first turn, for the check.
         await natives.of(providersOf([by.model ?? "", ...by.fallbacks], by.providers));

@@ -29,8 +29,6 @@ export interface Asking {
   readonly isLast: boolean;
   /** False: a model with a larger context follows, so the conversation is not shortened for this one. */
   readonly mayShorten: boolean;
-  /** The model refused the conversation as too long before, so it is shortened first. */
-  readonly isTooLong?: boolean;
   /** False: one request only. */
   readonly mayRetry: boolean;
 }
@@ -43,6 +41,7 @@ const otherModelMayHelp: ReadonlySet<string> = new Set([
   "model_unauthorized",
   "model_quota",
   "model_context_full",
+  "message_too_long",
   "model_unknown",
   "model_provider_invalid",
   "model_takes_no_files",
@@ -132,7 +131,7 @@ export class Step {
    * that one.
    */
   async #inOrder(queue: readonly number[]): Promise<Answered | undefined> {
-    const deferred: { readonly index: number; readonly isTooLong: boolean }[] = [];
+    const deferred: number[] = [];
     for (const [place, index] of queue.entries()) {
       if (this.#isTooSmall(index)) continue;
       const later = queue.slice(place + 1).filter((other) => !this.#isPaused(other));
@@ -141,12 +140,11 @@ export class Step {
       if (found !== undefined) return found;
       const last = this.#last.at(-1);
       const reason = last?.index === index ? last.error.reason : undefined;
-      if (larger && reason === "model_context_full") deferred.push({ index, isTooLong: true });
-      // A reply without tools is better than none.
-      if (reason === "model_takes_no_tools") deferred.push({ index, isTooLong: false });
+      // A reply to a part of the conversation, or without tools, is better than none.
+      if ((larger && reason === "model_context_full") || reason === "model_takes_no_tools") deferred.push(index);
     }
-    for (const { index, isTooLong } of deferred.filter((one) => !this.#isTooSmall(one.index))) {
-      const found = await this.#ask(index, { isLast: false, mayShorten: true, isTooLong, mayRetry: true });
+    for (const index of deferred.filter((one) => !this.#isTooSmall(one))) {
+      const found = await this.#ask(index, { isLast: false, mayShorten: true, mayRetry: true });
       if (found !== undefined) return found;
     }
     return undefined;
@@ -256,8 +254,9 @@ export class Step {
       .filter(([index]) => index !== last.index)
       .map(([, { model, reason }]) => `${model} (${reason})`);
     if (others.length === 0) throw last.error;
-    const { reason, message, hint, retryable } = last.error;
+    const { reason, message, hint, retryable, numbers } = last.error;
     throw new EngineError(reason, {
+      numbers,
       detail: `${message}; passed over before: ${others.join(", ")}`,
       hint,
       retryable,

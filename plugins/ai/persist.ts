@@ -9,11 +9,12 @@ import { begin, type Opened, type Patience } from "./attempt.ts";
 import type { Cooldowns } from "./cooldowns.ts";
 import { explain, type Failure, mayMeanFiles, refusesThinking, retryDelay } from "./failure.ts";
 import { fieldFault } from "./field-faults.ts";
-import type { History } from "./history.ts";
 import type { ModelCall, ModelStream } from "./library.ts";
 import { definitionOf, type ModelMemory, rememberRefused, type Tool } from "./memory.ts";
 import type { Asking, Contestant } from "./order.ts";
 import type { Target } from "./provider.ts";
+import type { RequestRoom, SizedCall } from "./room/request-room.ts";
+import { isQuoted, namedRoom } from "./room/too-long.ts";
 import type { Accounted } from "./spending.ts";
 import { findRefused, toolFault } from "./tool-faults.ts";
 
@@ -29,7 +30,6 @@ export interface Candidate extends Contestant {
 
 /** What one model of a turn has refused. Later steps of the turn do not ask for it again. */
 export interface Learned {
-  readonly history: History;
   thinks: boolean;
 }
 
@@ -48,6 +48,7 @@ export interface PersistOptions {
   readonly memory: ModelMemory;
   readonly tries: Tries;
   readonly accounted: Accounted;
+  readonly room: RequestRoom;
   readonly log: Pick<PluginLog, "warn">;
   /** A tool that this model is asked without. */
   readonly onRefusedTool: (tool: string, reason: string) => void;
@@ -68,6 +69,26 @@ function noTools(cause: EngineError): EngineError {
     hint: "Choose a model that calls tools.",
     cause,
   });
+}
+
+/** A larger model can answer without leaving anything out. */
+function doesNotFit({ providerId, modelId }: Target): EngineError {
+  return new EngineError("model_context_full", {
+    detail: `The conversation does not fit into ${modelId} at ${providerId}`,
+    hint: "Send /compact, or choose a model with a larger context.",
+  });
+}
+
+/** The share of a context that a request must take at least if it is too long. */
+const leastShare = 0.5;
+
+/** A server that repeats the request repeats what a person has quoted in it, also in one that is not too long. */
+function believable(failure: Failure, asked: SizedCall): Failure {
+  const { error, details = error.message } = failure;
+  if (error.reason !== "model_context_full" || !isQuoted(details, asked.call)) return failure;
+  if (asked.tokens === undefined || asked.tokens >= leastShare * (namedRoom(details) ?? asked.room ?? 0))
+    return failure;
+  return { ...failure, error: new EngineError("model_refused", { detail: error.message, cause: error.cause }) };
 }
 
 /** The call with these tools. A request with an empty list is refused by some servers. */
@@ -105,23 +126,27 @@ class Persisting {
     this.#options = options;
     this.#opened = this.#open();
     this.#asked = this.#adapted(call);
-    if (options.asking.isTooLong === true) options.learned.history.shorten(this.#asked);
   }
 
   async run(): Promise<ModelStream> {
-    const { learned, tries, patience } = this.#options;
+    const { tries, patience, accounted, room } = this.#options;
+    const { name } = this.#candidate;
     for (;;) {
       this.#opened = this.#open();
       const opened = this.#opened;
-      const call = withTools(learned.history.apply(this.#asked), this.#acceptedTools());
+      const asked = this.#fit();
+      const { call } = asked;
       try {
-        return await this.#options.accounted(this.#candidate.name, call, (accounted) =>
-          begin(opened, accounted, patience),
+        return await accounted(
+          name,
+          call,
+          (one) => begin(opened, one, patience),
+          (inputTokens) => room.counted(name, asked, inputTokens),
         );
       } catch (thrown) {
         call.abortSignal?.throwIfAborted();
-        const failure = explain(thrown, opened.target);
-        if (await this.#mend(failure, call)) continue;
+        const failure = believable(explain(thrown, opened.target), asked);
+        if (await this.#mend(failure, asked)) continue;
         const wait = waitBefore(failure, this.#options);
         if (wait === undefined) {
           this.#options.cooldowns.pause(opened.target, failure);
@@ -131,6 +156,14 @@ class Persisting {
         await delay(wait, undefined, call.abortSignal === undefined ? {} : { signal: call.abortSignal });
       }
     }
+  }
+
+  /** The call without what the server has refused, and without what does not fit. */
+  #fit(): SizedCall {
+    const { room, asking } = this.#options;
+    const asked = room.fit(this.#candidate.name, withTools(this.#asked, this.#acceptedTools()));
+    if (asked.isCut && !asking.mayShorten) throw doesNotFit(this.#opened.target);
+    return asked;
   }
 
   #open(): Opened {
@@ -163,9 +196,10 @@ class Persisting {
   }
 
   /** Leaves out what the server refuses. Returns whether the request is to be made again. */
-  async #mend(failure: Failure, call: ModelCall): Promise<boolean> {
-    const { learned, asking, memory, needsFiles, log } = this.#options;
+  async #mend(failure: Failure, asked: SizedCall): Promise<boolean> {
+    const { learned, memory, needsFiles, log } = this.#options;
     const { error } = failure;
+    const { call } = asked;
     const { modelId: model, ...rest } = this.#opened.target;
     this.#refusals += 1;
     if (this.#refusals > mostRefusals) return false;
@@ -174,13 +208,7 @@ class Persisting {
       log.warn({ model, detail: error.message }, "the model cannot think; it is asked without that");
       return true;
     }
-    if (error.reason === "model_context_full" && asking.mayShorten && learned.history.shorten(this.#asked)) {
-      log.warn(
-        { model, detail: error.message },
-        "the conversation is too long for the model; the older half of its history is left out",
-      );
-      return true;
-    }
+    if (error.reason === "model_context_full") return await this.#mendLength(failure, asked);
     const field = fieldFault(failure);
     if (field !== undefined && !memory.unknownFields.has(field)) {
       memory.unknownFields.add(field);
@@ -198,6 +226,19 @@ class Persisting {
       return true;
     }
     return false;
+  }
+
+  /** The room of the model is known from now on, so that no later request is too long for it. */
+  async #mendLength({ error, details }: Failure, asked: SizedCall): Promise<boolean> {
+    const { room, asking, log } = this.#options;
+    const named = namedRoom(`${error.message}\n${details ?? ""}`);
+    const { modelId: model } = this.#opened.target;
+    if (!(await room.refused(this.#candidate.name, asked, named))) return false;
+    log.warn(
+      { model, named, detail: error.message },
+      "the request is too long for the model; later ones are cut first",
+    );
+    return asking.mayShorten;
   }
 
   async #mendTools(failure: Failure, call: ModelCall): Promise<boolean> {

@@ -12,11 +12,11 @@ import type { Patience } from "./attempt.ts";
 import type { Cooldowns } from "./cooldowns.ts";
 import { withUsageOf } from "./empty.ts";
 import type { Failure } from "./failure.ts";
-import { History } from "./history.ts";
 import type { Library, Model, ModelCall, ModelPart, ModelStream } from "./library.ts";
 import type { Memories } from "./memory.ts";
 import { type Answered, type Asking, type SkippedModel, Step } from "./order.ts";
 import { type Candidate, type Learned, type PersistOptions, persist, type Tries, waitBefore } from "./persist.ts";
+import type { RequestRoom } from "./room/request-room.ts";
 import type { Accounted } from "./spending.ts";
 import { withToolFiles } from "./tool-files.ts";
 
@@ -29,6 +29,7 @@ export interface ResilientOptions {
   /** The call makes no sense without its files. */
   readonly needsFiles?: boolean;
   readonly accounted: Accounted;
+  readonly room: RequestRoom;
   /** Called before each step's first chunk, with the candidate that answers and those before it. */
   readonly onModel: (name: string, skipped: readonly SkippedModel[]) => void;
   /** A tool that a model is asked without. */
@@ -195,7 +196,7 @@ function asEngineError(thrown: unknown): EngineError {
 }
 
 export function createResilientModel(library: Pick<Library, "wrapLanguageModel">, options: ResilientOptions): Model {
-  const learned = options.candidates.map(({ thinks }): Learned => ({ history: new History(), thinks }));
+  const learned = options.candidates.map(({ thinks }): Learned => ({ thinks }));
   return library.wrapLanguageModel({
     model: firstOpened(options.candidates),
     middleware: {

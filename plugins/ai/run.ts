@@ -10,10 +10,12 @@ import { createExactNumbers } from "./exact-numbers.ts";
 import type { Library } from "./library.ts";
 import type { Memories } from "./memory.ts";
 import type { NativePackages, Natives } from "./native/packages.ts";
+import type { ModelFacts } from "./order.ts";
 import type { Candidate } from "./persist.ts";
 import { renderMessages, renderTools } from "./prompt.ts";
 import { factsOf, findTarget, openModel, providersOf } from "./provider.ts";
 import { createResilientModel } from "./resilient.ts";
+import { createRequestRoom } from "./room/request-room.ts";
 import { createAccounted } from "./spending.ts";
 
 export interface RunOptions {
@@ -26,13 +28,26 @@ export interface RunOptions {
   readonly maxSteps: number;
   /** The question is about a file, so a model that accepts no files is not asked without it. */
   readonly needsFiles?: boolean;
+  /** The longest reply; absent if the server decides. */
+  readonly maxOutputTokens?: number;
 }
 
 /** The parts of a turn that a model needs. */
 type Asked = Pick<
   EngineTurn,
-  "model" | "fallbacks" | "providers" | "thinking" | "instructions" | "messages" | "tools" | "spending"
->;
+  "model" | "fallbacks" | "providers" | "thinking" | "instructions" | "messages" | "tools" | "spending" | "room"
+> &
+  Partial<Pick<EngineTurn, "inbound">>;
+
+/** A person who wrote the message can shorten it. */
+const isOfPerson = ({ inbound }: Asked): boolean => inbound?.authority === "channel" && inbound.request === undefined;
+
+/** What the operator says about a model, and what is known of its context otherwise. */
+function knownFacts(name: string, { providers, room }: Asked): ModelFacts {
+  const { tokens, source } = room?.models[name] ?? { tokens: undefined, source: "default" };
+  const facts = factsOf(name, providers);
+  return source === "default" ? facts : { ...facts, contextTokens: tokens };
+}
 
 function candidateOf(
   name: string,
@@ -42,7 +57,7 @@ function candidateOf(
   const target = () => findTarget(name, turn.providers);
   return {
     name,
-    facts: factsOf(name, turn.providers),
+    facts: knownFacts(name, turn),
     target,
     thinks: turn.thinking !== "off",
     takesNoTools: () => memories.of(target()).takesNoTools !== undefined,
@@ -73,6 +88,10 @@ export async function* runTurn(turn: Asked, signal: AbortSignal, options: RunOpt
     candidates: [first as Candidate, ...others],
     ...{ patience, cooldowns, memories, log },
     accounted: createAccounted(turn.spending),
+    room: createRequestRoom(turn.room, {
+      lasting: turn.messages.filter(({ lasting }) => lasting === true).map(({ text }) => text),
+      mayCutMessage: !isOfPerson(turn),
+    }),
     ...(options.needsFiles === true ? { needsFiles: true } : {}),
     onModel(model, skipped) {
       const now = JSON.stringify([model, skipped]);
@@ -93,6 +112,7 @@ export async function* runTurn(turn: Asked, signal: AbortSignal, options: RunOpt
     messages: await renderMessages(turn.messages),
     tools: renderTools(turn.tools, { library, exact, signal }),
     stopWhen: library.isStepCount(maxSteps),
+    maxOutputTokens: options.maxOutputTokens,
     // `resilient.ts` does the retries, because it also falls back to the next model.
     maxRetries: 0,
     // What is shown of a step before it is complete, see `live.ts`.

@@ -8,11 +8,15 @@ import type { ModelCall, ModelPart, ModelStream } from "./library.ts";
 type Spending = NonNullable<EngineTurn["spending"]>;
 type Used = NonNullable<Parameters<Spending["end"]>[1]>;
 
-/** Makes a request under the budget. `ask` may be handed another call than `call`. */
+/**
+ * Makes a request under the budget. `ask` may be handed another call than `call`. `onAnswer` is called with the tokens
+ * that the server counted in the request, once the answer is complete.
+ */
 export type Accounted = (
   model: string,
   call: ModelCall,
   ask: (call: ModelCall) => Promise<ModelStream>,
+  onAnswer?: (inputTokens: number | undefined) => void,
 ) => Promise<ModelStream>;
 
 /** Texts of most languages have at least three bytes for each token. */
@@ -59,9 +63,10 @@ function closing({ tools, toolChoice: _, ...call }: ModelCall, tokens: number): 
 /** The server answered with an error, or not at all, and has charged nothing. */
 const hadNoEffect = (thrown: unknown): boolean => thrown instanceof Error && thrown.name === "AI_APICallError";
 
-export function createAccounted(spending: Spending | undefined): Accounted {
-  if (spending === undefined) return (_, call, ask) => ask(call);
-  return async (model, call, ask) => {
+const unlimited: Spending = { begin: async () => ({ id: "" }), end: async () => {} };
+
+export function createAccounted(spending: Spending = unlimited): Accounted {
+  return async (model, call, ask, onAnswer = () => {}) => {
     const inputTokens = tokensOf(bytesIn(call.prompt) + bytesIn(call.tools ?? []));
     const limit = call.maxOutputTokens === undefined ? {} : { outputTokens: call.maxOutputTokens };
     const { id, last } = await spending.begin({ model, inputTokens, ...limit });
@@ -84,7 +89,10 @@ export function createAccounted(spending: Spending | undefined): Accounted {
       try {
         for await (const part of stream) {
           if ("delta" in part && typeof part.delta === "string") bytes += Buffer.byteLength(part.delta);
-          if (part.type === "finish") end(usedBy(part, estimate()));
+          if (part.type === "finish") {
+            end(usedBy(part, estimate()));
+            onAnswer(part.usage.inputTokens.total);
+          }
           if (part.type === "error") breaksOff();
           yield part;
         }

@@ -226,6 +226,27 @@ export const copiedTables: Readonly<Record<CopyKind, CopiedTable>> = {
     ],
     size: "length(content)",
   },
+  summary: {
+    table: "summaries",
+    // A message is named by its id, because the copy has other positions.
+    from: () => `(SELECT s.*, (SELECT m.id FROM @messages m WHERE m.transcript = s.transcript AND m.position <= s.until
+      ORDER BY m.position DESC LIMIT 1) AS message FROM @summaries s)`,
+    key: ["id"],
+    fields: [
+      number("id", "id"),
+      number("transcript", "transcript"),
+      {
+        ...number("until", "until"),
+        read: "message",
+        write: `(SELECT m.position FROM @messages m WHERE m.id = t."until")`,
+      },
+      number("messages", "messages"),
+      text("model", "model"),
+      time("at", "at"),
+      text("text", "content"),
+    ],
+    size: "length(content)",
+  },
   modelCall: {
     table: "model_calls",
     key: ["id"],

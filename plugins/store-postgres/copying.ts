@@ -108,6 +108,7 @@ const identities = [
   ["decisions", "id", "max(id)"],
   ["outbox", "id", "max(id)"],
   ["transcripts", "id", "max(id)"],
+  ["summaries", "id", "max(id)"],
   // The same numbers order the messages of a transcript.
   ["messages", "id", "greatest(max(id), max(position))"],
 ] as const;

@@ -17,6 +17,7 @@ import { removalFunctions } from "./schema/removals.ts";
 import { sessionTurns } from "./schema/session-turns.ts";
 import { sessionFunctions } from "./schema/sessions.ts";
 import { sharedCallFunctions } from "./schema/shared-calls.ts";
+import { summaries } from "./schema/summaries.ts";
 import { tables } from "./schema/tables.ts";
 import { unitFunctions } from "./schema/units.ts";
 import { versions } from "./schema/versions.ts";
@@ -60,6 +61,7 @@ export const migrations: readonly Migration[] = [
   { sql: [...acceptanceFunctions, ...sharedCallFunctions, ...lateWrites].join("\n") },
   { sql: modelCalls.join("\n") },
   { sql: notes.join("\n") },
+  { sql: summaries.join("\n") },
 ];
 
 /** The version of the schema that this program knows. */

@@ -4,6 +4,8 @@ import type { AgentsView } from "../../config/index.ts";
 import type { Inbound } from "../../contract/index.ts";
 import type { CommandCall } from "../../sdk/contract.ts";
 import type { Store } from "../../state/index.ts";
+import type { Compactions } from "../compaction/compaction.ts";
+import type { ContextStandings } from "../compaction/context-standing.ts";
 import { resetSession } from "../conversation/sessions.ts";
 import type { AgentTurns } from "../turn/engine.ts";
 import type { ModelStandings } from "../turn/model-standing.ts";
@@ -12,6 +14,7 @@ import { placeOf, rememberStop, wasStopped } from "../turn/stops.ts";
 import type { StopsOnNodes } from "../turn/stops-on-nodes.ts";
 import { choiceCommands } from "./choice-commands.ts";
 import type { BuiltInCommand, Commands } from "./commands.ts";
+import { compactCommand } from "./compact-command.ts";
 import { createModelButtons } from "./model-buttons.ts";
 import { createSessionChoices } from "./session-choices.ts";
 import { statusCommands } from "./status-commands.ts";
@@ -21,6 +24,8 @@ export interface NativeCommandsOptions {
   readonly config: () => AgentsView;
   readonly store: Pick<Store, "session" | "updateSession" | "get" | "set" | "findSent">;
   readonly standings: ModelStandings;
+  readonly contexts: Pick<ContextStandings, "of">;
+  readonly compactions: Pick<Compactions, "now">;
   readonly turns: Pick<AgentTurns, "stop" | "tools">;
   /** Ends the turns of other nodes in the same place. */
   readonly stopElsewhere: StopsOnNodes["tell"];
@@ -89,9 +94,10 @@ export function nativeCommands(
         control: true,
         run: () => ["**Commands**", ...list().map(({ definition }) => commandLine(definition))].join("\n"),
       },
-      ...statusCommands({ choices, runningNow, isOwner, waits }),
+      ...statusCommands({ choices, contexts: options.contexts, runningNow, isOwner, waits }),
       { name: "new", summary: "begin a new conversation", args: "[MESSAGE]", role: "allowed", run: reset },
       { name: "reset", summary: "the same as /new", role: "allowed", run: reset },
+      compactCommand(options.compactions),
       { name: "stop", summary: "stop the reply that is being written", role: "allowed", control: true, run: stop },
       ...choiceCommands({ config, choices, buttons: createModelButtons(options) }),
       toolsCommand(turns),

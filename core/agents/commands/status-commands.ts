@@ -2,7 +2,9 @@
 import type { Inbound } from "../../contract/index.ts";
 import { escapeMarkdown } from "../../reply/index.ts";
 import type { CommandCall, CommandDefinition } from "../../sdk/contract.ts";
+import type { ContextStandings } from "../compaction/context-standing.ts";
 import { plainName } from "../conversation/envelope.ts";
+import { renderShare } from "../spending/wording.ts";
 import type { RunningNow, RunningOnNodes, TurnNow } from "../turn/running-on-nodes.ts";
 import type { SessionChoices } from "./session-choices.ts";
 
@@ -13,12 +15,22 @@ const escaped = (name: string): string => escapeMarkdown(plainName(name));
 
 export function statusCommands(options: {
   readonly choices: SessionChoices;
+  readonly contexts: Pick<ContextStandings, "of">;
   readonly runningNow: RunningOnNodes["now"];
   readonly isOwner: (inbound: Inbound) => boolean | Promise<boolean>;
   /** Whether anything that came before waits for its turn in the same chat. */
   readonly waits: (inbound: Inbound) => Promise<boolean>;
 }): readonly CommandDefinition[] {
-  const { choices, runningNow, isOwner, waits } = options;
+  const { choices, contexts, runningNow, isOwner, waits } = options;
+
+  /** `7,900 of 32,000 tokens, 2 summaries`. Empty without a model, or where the next turn could not begin either. */
+  async function contextLine({ inbound, route }: CommandCall): Promise<readonly string[]> {
+    const standing = await contexts.of(inbound, route).catch(() => undefined);
+    if (standing?.room === undefined || standing.userTurns === 0) return [];
+    const { summaries } = standing.conversation;
+    const made = summaries === 0 ? "" : `, ${summaries} ${summaries === 1 ? "summary" : "summaries"}`;
+    return [`- Context: ${renderShare(standing.tokens, standing.room.tokens, "tokens")}${made}`];
+  }
 
   async function doingNow({ first }: RunningNow, inbound: Inbound): Promise<string> {
     if (first === null) return (await waits(inbound)) ? "a message waits for its turn" : "idle";
@@ -34,6 +46,7 @@ export function statusCommands(options: {
       `- Agent: \`${agent.id}\`${agent.name === undefined ? "" : ` (${escaped(agent.name)})`}`,
       `- Session: \`${call.route.sessionKey}\``,
       `- Model: ${await choices.answering(agent, model)}`,
+      ...(await contextLine(call)),
       `- Thinking: ${thinking ?? agent.thinking ?? "off"}, reasoning shown: ${reasoning ?? "off"}`,
       `- Now: ${await doingNow(running, call.inbound)}, ${running.total} running in total`,
     ].join("\n");

@@ -8,8 +8,8 @@ const namespace = "group-context";
 /** Slightly longer than the inbox keeps events. */
 const keepMs = 8 * 24 * 60 * 60_000;
 const maxMessageCharacters = 2_000;
-/** Total size of the context; the newest messages take precedence. */
-const maxCharacters = 50_000;
+/** Largest size of the context; the newest messages take precedence. */
+const mostCharacters = 50_000;
 
 type Parsed = Inbound | Silent | null | undefined;
 
@@ -62,9 +62,12 @@ export function createGroupContext({ store, parse, limit, now }: GroupContextOpt
 /**
  * Renders each message behind a line with verified facts, like the current message. Empty when there are no messages.
  */
-export function renderGroupContext(messages: readonly Inbound[]): string {
+export function renderGroupContext(
+  messages: readonly Inbound[],
+  { maxCharacters = mostCharacters }: { readonly maxCharacters?: number } = {},
+): string {
   const lines: string[] = [];
-  let left = maxCharacters;
+  let left = Math.min(maxCharacters, mostCharacters);
   for (const message of messages.toReversed()) {
     const line = renderMessage(message);
     left -= line.length;

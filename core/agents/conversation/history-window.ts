@@ -17,14 +17,14 @@ function mixed(text: string): number {
  * number: as the window moves on, this stays the same turn for about half of the quarter, and every process chooses the
  * same. `messages` are the last `userTurns` turns; a conversation that has fewer stays whole.
  */
-export function steadyHistory(messages: readonly SessionMessage[], userTurns: number): readonly SessionMessage[] {
+export function steadyHistory<M extends SessionMessage>(messages: readonly M[], userTurns: number): readonly M[] {
   const quarter = Math.floor(userTurns / 4);
   const starts = messages.flatMap(({ role }, index) => (role === "user" ? index : []));
   if (quarter < 2 || starts.length < userTurns) return messages;
   let chosen = 0;
   let least = Number.POSITIVE_INFINITY;
   for (const start of starts.slice(0, quarter)) {
-    const { unitId, at } = messages[start] as SessionMessage;
+    const { unitId, at } = messages[start] as M;
     const number = mixed(unitId ?? String(at));
     if (number > least) continue;
     chosen = start;

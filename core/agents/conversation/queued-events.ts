@@ -5,6 +5,8 @@ import { defuseLines, renderTime } from "./envelope.ts";
 
 /** Longest text of one event. The store only limits the total size of a turn's events. */
 const maxEventChars = 20_000;
+/** What is left of each event where many of them share a small context. */
+const minEventChars = 200;
 
 export function cut(text: string, max: number): string {
   const characters = text.length > max ? [...text] : [];
@@ -41,9 +43,13 @@ function originOf({ authority, body }: StoredEvent): string {
 }
 
 /** Renders the events, oldest first. Empty when there are none. */
-export function renderQueued(events: readonly StoredEvent[], leftOut = 0): string {
+export function renderQueued(
+  events: readonly StoredEvent[],
+  { leftOut = 0, maxCharacters = Number.POSITIVE_INFINITY }: { leftOut?: number; readonly maxCharacters?: number } = {},
+): string {
+  const share = Math.max(minEventChars, Math.floor(maxCharacters / Math.max(1, events.length)));
   const items = events.map((event, index) => {
-    const text = cut(eventText(event), maxEventChars);
+    const text = cut(eventText(event), Math.min(maxEventChars, share));
     const shown = isForeign(event) ? wrapExternal({ text, source: event.source }) : defuseLines(text);
     return (
       `${index + 1}. ${renderTime(event.acceptedAt)}, ` +

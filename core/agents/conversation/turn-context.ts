@@ -14,7 +14,7 @@ import type { WaitingEvent, WaitingEvents } from "./waiting-events.ts";
 
 export interface TurnContext {
   /** Collects the context; called once for a turn. Takes the events of the session's queue into the turn's unit. */
-  read(inbound: Inbound, route: Route, visit: Visit): Promise<string>;
+  read(inbound: Inbound, route: Route, visit: Visit, limit?: { readonly maxCharacters: number }): Promise<string>;
   /** The context that `read` found for this turn; empty when the agent was not called. */
   of(visit: Visit): string;
   /** Whether `read` took events from the session's queue. */
@@ -60,14 +60,18 @@ export function createTurnContext({
   }
 
   return {
-    async read(inbound, route, visit) {
+    async read(inbound, route, visit, limit) {
       const { sessionKey } = route;
       const [events, messages, queued] = await Promise.all([
         waiting.of(sessionKey),
         group.before(inbound, sessionKey),
         take(inbound, route),
       ]);
-      const blocks = [renderQueued(queued, queued[0]?.leftOut), renderGroupContext(messages), renderEvents(events)];
+      const blocks = [
+        renderQueued(queued, { leftOut: queued[0]?.leftOut, ...limit }),
+        renderGroupContext(messages, limit),
+        renderEvents(events),
+      ];
       const text = blocks.filter((block) => block !== "").join("\n");
       visit.set(news, { text, events, hasMessages: messages.length > 0, queued });
       return text;

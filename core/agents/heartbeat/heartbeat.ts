@@ -100,7 +100,7 @@ async function readHeartbeat(
   const blocks = [
     `[heartbeat ${renderTime(at)}] ${agent.heartbeat.prompt ?? defaultPrompt}`,
     notes === "" ? "" : `HEARTBEAT.md:\n\n${notes}`,
-    renderQueued(withText, leader.leftOut),
+    renderQueued(withText, { leftOut: leader.leftOut }),
   ];
   return {
     id: leader.id,

@@ -12,7 +12,7 @@ export function renderUsd(usd: number): string {
 }
 
 /** `12,000`. Not by `Intl.NumberFormat`, whose data takes 8 MB of memory. */
-const renderTokens = (tokens: number): string => tokens.toFixed(0).replace(/\B(?=(?:\d{3})+$)/g, ",");
+export const renderTokens = (tokens: number): string => tokens.toFixed(0).replace(/\B(?=(?:\d{3})+$)/g, ",");
 
 /** An amount with its unit. */
 export function renderAmount(amount: number, unit: Unit): string {

@@ -1,47 +1,43 @@
 /** Everything that one turn needs, read once: a turn ends under the configuration that it began with. */
-import type { PlaceSettings } from "../../access/index.ts";
-import { type AgentSettings, type AgentsView, agentSettings, knownAgentId, resolveModel } from "../../config/index.ts";
+import type { AgentSettings, AgentsView } from "../../config/index.ts";
 import type { Inbound, Route, SkippedModel, Thinking } from "../../contract/index.ts";
 import { reasoningMode } from "../../reply/index.ts";
-import type { ChannelCapabilities, EngineDefinition, EngineTool, EngineTurn, PluginLog } from "../../sdk/contract.ts";
-import type { SessionRecord, Store } from "../../state/index.ts";
+import type { EngineDefinition, EngineTool, EngineTurn, ModelRoom, PluginLog } from "../../sdk/contract.ts";
+import type { SessionMessage, SessionRecord, Store } from "../../state/index.ts";
 import type { Visit } from "../../stations/index.ts";
+import { conversationMessages } from "../context/conversation-messages.ts";
+import { noteSummary, type SummaryNotes } from "../context/summary-notes.ts";
+import { createTurnRoom, type TurnFill, turnFill } from "../context/turn-fill.ts";
 import { steadyHistory } from "../conversation/history-window.ts";
-import { askedMessage, readTranscript } from "../conversation/transcript.ts";
+import { askedMessage } from "../conversation/transcript.ts";
 import { askerOf } from "../spending/asker.ts";
 import type { EngineSpending, Meter } from "../spending/meter.ts";
 import type { Spending } from "../spending/spending.ts";
 import type { TurnCalls } from "../tools/turn-calls.ts";
-import { gatherTools, type TurnTools, type TurnToolsOptions } from "../tools/turn-tools.ts";
-import { chooseEngine, type Engines, retainedEngines } from "./engines.ts";
-import { chooseModels, modelsOf } from "./models.ts";
+import { gatherTools, type TurnTools } from "../tools/turn-tools.ts";
+import { type FixedTextsOptions, turnInstructions } from "./fixed-texts.ts";
 import { stoppedTurn } from "./preparing-turns.ts";
-import { type ActingHint, renderInstructions } from "./prompt.ts";
-import { type ResolveProviders, usableModels } from "./providers.ts";
 import { cameBeforeStop } from "./stops.ts";
+import { createTurnChoice, roomsOf, type TurnChoice, type TurnChoiceOptions } from "./turn-choice.ts";
 
-export interface TurnInputOptions extends TurnToolsOptions {
-  readonly config: () => AgentsView;
-  readonly store: Pick<Store, "session" | "transcript" | "get">;
-  readonly engines: Engines;
-  readonly providers: ResolveProviders;
-  /** What of the tools the instructions tell; `undefined`: there are none. */
-  readonly acting?: (inbound: Inbound, route: Route) => ActingHint | undefined;
+export interface TurnInputOptions extends FixedTextsOptions, TurnChoiceOptions {
+  readonly store: Pick<Store, "session" | "conversation" | "get">;
+  readonly summaryNotes: SummaryNotes;
   readonly spending: Spending;
-  /** What a channel can do, for the instructions. */
-  readonly capabilities?: (channel: string) => ChannelCapabilities | undefined;
   /** What the model reads before the current message: what happened since its last turn. */
-  readonly context?: (inbound: Inbound, route: Route, visit: Visit) => Promise<string>;
-  /** What the configuration says about the place of a message. */
-  readonly place?: (inbound: Inbound) => Pick<PlaceSettings, "skills" | "systemPrompt"> | undefined;
-  /** How many user turns of the transcript the model is sent; absent: all. */
-  readonly historyLimit?: (inbound: Inbound, route: Route) => number | undefined;
-  readonly log: Pick<PluginLog, "warn">;
+  readonly context?: (
+    inbound: Inbound,
+    route: Route,
+    visit: Visit,
+    limit: { readonly maxCharacters: number },
+  ) => Promise<string>;
+  readonly log: Pick<PluginLog, "warn" | "debug">;
   readonly now: () => number;
 }
 
 /** A turn that may begin. */
 export interface TurnInput {
+  readonly choice: TurnChoice;
   readonly engine: EngineDefinition;
   readonly turn: EngineTurn;
   readonly limit: TimeLimit;
@@ -53,12 +49,21 @@ export interface TurnInput {
   readonly previewReasoning: boolean;
 }
 
+/** Share of the context for what happened since the last turn. */
+const contextShare = 1 / 8;
+const charactersPerToken = 3;
+
+const contextCharacters = (room: ModelRoom | undefined): number =>
+  room === undefined ? Number.POSITIVE_INFINITY : Math.floor(room.tokens * contextShare * charactersPerToken);
+
+const turnsIn = (messages: readonly SessionMessage[]): number => messages.filter(({ role }) => role === "user").length;
+
+const noConversation = { summary: null, summaries: 0, messages: [] } as const;
+
 /** An engine that uses only the current message calls no tools either. */
 const noTools: TurnTools = { skills: [], notes: [], context: [], tools: () => [], list: async () => [] };
 
 const defaultTimeoutSeconds = 600;
-/** Bounds the prompt where no history limit is configured. */
-const defaultHistoryTurns = 100;
 
 function setting<T extends string>(session: SessionRecord | null, key: string): T | undefined {
   const value = session?.settings[key];
@@ -83,11 +88,6 @@ export function timeLimitOf(
   return { seconds: timeoutSeconds ?? defaultTimeoutSeconds, setting: `${owner}.timeoutSeconds` };
 }
 
-function speaks({ models }: AgentsView): boolean {
-  const out = models?.speech?.out;
-  return out !== undefined && out.when !== "never";
-}
-
 const joined = (...blocks: readonly (string | undefined)[]): string => blocks.filter((block) => block).join("\n");
 
 /** What a model was answered, it has read once it is asked again. */
@@ -104,38 +104,36 @@ export function createTurnInput(
 ): (inbound: Inbound, route: Route, visit: Visit) => Promise<TurnInput> {
   const { store, log, now } = options;
 
-  /**
-   * A session's own choice, unless the list of allowed models no longer has it: then the default answers, not an error
-   * forever.
-   */
-  function sessionModel(agent: AgentSettings, session: SessionRecord | null): string | undefined {
-    const chosen = setting(session, "model");
-    if (chosen === undefined || resolveModel(chosen, agent.models) !== undefined) return chosen;
-    log.warn({ session: session?.key, model: chosen }, "the session's model is no longer allowed; the default is used");
-    return undefined;
-  }
+  const choose = createTurnChoice(options);
 
   return async (inbound, route, visit) => {
-    const config = options.config();
-    const agent = agentSettings(config, knownAgentId(config, route.agentId));
-    const session = await store.session(route.sessionKey);
+    const choice = await choose(inbound, route, visit);
+    const { config, agent, session, generation, engine, models, skipped, providers, userTurns } = choice;
     if (await cameBeforeStop(store, inbound, { route, now: now() })) throw stoppedTurn();
     const asker = askerOf(inbound, { ...route, agentId: agent.id });
     await options.spending.admit(asker);
     const meter = options.spending.meter(asker);
-    const chosen = chooseModels(agent, inbound.request?.model ?? sessionModel(agent, session));
-    const engine = chooseEngine(retainedEngines(visit, options.engines), agent, chosen.model);
-    const providers = options.providers(modelsOf(chosen));
-    const { models, skipped } =
-      engine.needsModel === true ? usableModels(chosen, providers) : { models: chosen, skipped: [] };
-    const userTurns = options.historyLimit?.(inbound, route) ?? agent.historyTurns ?? defaultHistoryTurns;
-    const alone = route.isolated || engine.stateless === true || userTurns === 0;
-    const generation = session?.generation ?? 0;
-    const transcript = alone
-      ? []
-      : steadyHistory(await store.transcript(route.sessionKey, { userTurns, generation }), userTurns);
+    const rooms = await roomsOf(choice, options.rooms);
+    const { model } = models;
+    const room = model === undefined ? undefined : rooms[model];
+    const conversation =
+      userTurns === 0 ? noConversation : await store.conversation(route.sessionKey, { userTurns, generation });
+    const fill: TurnFill | undefined =
+      model === undefined || room === undefined
+        ? undefined
+        : {
+            ...{ model, room, leftOut: 0, inbound, route, asker, userTurns },
+            readTurns: turnsIn(conversation.messages),
+          };
+    if (fill !== undefined && userTurns > 0) visit.set(turnFill, fill);
+    const transcript = steadyHistory(conversation.messages, userTurns);
+    if (conversation.summary !== null)
+      await noteSummary(conversation, { inbound, route, visit, generation, notes: options.summaryNotes });
     // An engine that uses only the current message gets nothing else.
-    const context = route.isolated || engine.stateless === true ? "" : await options.context?.(inbound, route, visit);
+    const context =
+      route.isolated || engine.stateless === true
+        ? ""
+        : await options.context?.(inbound, route, visit, { maxCharacters: contextCharacters(room) });
     const place = options.place?.(inbound);
     const calls = engine.stateless === true ? undefined : options.offered.callsOf(inbound.id, visit);
     const earlier = (await calls?.notice()) ?? "";
@@ -153,21 +151,14 @@ export function createTurnInput(
       ...(place?.skills === undefined ? {} : { skills: place.skills }),
       // The following is created when an engine asks for it: one that uses only the current message never does.
       get messages() {
-        messages ??= [...readTranscript(transcript, inbound.id), askedMessage(inbound, joined(earlier, context))];
+        messages ??= [
+          ...conversationMessages({ ...conversation, messages: transcript }, inbound.id, room),
+          askedMessage(inbound, joined(earlier, context)),
+        ];
         return messages;
       },
       get instructions() {
-        instructions ??= renderInstructions({
-          agent,
-          inbound,
-          route,
-          capabilities: route.to === null ? undefined : options.capabilities?.(route.to.channel),
-          placePrompts: place?.systemPrompt,
-          acting: options.acting?.(inbound, route),
-          speaks: speaks(options.config()),
-          skills: gathered.skills,
-          notes: [...gathered.notes, ...gathered.context],
-        });
+        instructions ??= turnInstructions(options, { agent, inbound, route, gathered, place });
         return instructions;
       },
       get tools() {
@@ -175,10 +166,14 @@ export function createTurnInput(
         return tools;
       },
       providers: providers.usable,
+      ...(fill !== undefined && {
+        room: createTurnRoom(rooms, { ...{ fill, visit, log }, rooms: options.rooms, providers: providers.usable }),
+      }),
       spending: calls === undefined ? meter.spending : withRequests(meter.spending, calls),
     };
     const limit = timeLimitOf(inbound, agent, config);
     return {
+      choice,
       engine,
       turn,
       limit,

@@ -1,6 +1,7 @@
 /** `privacy`: exports or removes everything that is stored about a person. */
 import { rm } from "node:fs/promises";
 import { createPairing } from "../../access/pairing.ts";
+import { summaryNotesNamespace } from "../../agents/context/summary-notes.ts";
 import { createWaitingEvents } from "../../agents/conversation/waiting-events.ts";
 import { withdrawGrants } from "../../agents/tools/tool-grants.ts";
 import type { Person } from "../../state/removals.ts";
@@ -55,6 +56,7 @@ export async function exportPerson(
         conversations.push({
           session,
           generation: number,
+          summaries: await store.summaries(session, { generation: number }),
           messages: await store.transcript(session, { generation: number }),
         });
     }
@@ -162,7 +164,8 @@ function remains({ embedded, running }: { readonly embedded: boolean; readonly r
 async function erase({ store, person, found }: Looked, now: () => number): Promise<void> {
   for (const session of found.sessions) {
     await store.deleteSession(session);
-    for (const namespace of ["waiting-events", "group-context"]) await store.delete(namespace, session);
+    for (const namespace of ["waiting-events", "group-context", summaryNotesNamespace])
+      await store.delete(namespace, session);
   }
   for (const [transcript, turns] of Map.groupBy(found.turns, ({ message }) => message.transcript)) {
     const remove = turns.flatMap(({ message, without }) => (without === undefined ? [message.id] : []));

@@ -1,4 +1,5 @@
 /** `sessions delete`: removes a conversation permanently. */
+import { summaryNotesNamespace } from "../../agents/context/summary-notes.ts";
 import { withdrawGrants } from "../../agents/tools/tool-grants.ts";
 import { programCommand } from "../../contract/command.ts";
 import { HostError } from "../../contract/errors.ts";
@@ -6,7 +7,7 @@ import type { CommandContext } from "../context.ts";
 import { findSession } from "./find.ts";
 
 /** Namespaces of data stored for the next turn of a session, under its key. */
-const waitingNamespaces = ["waiting-events", "group-context"] as const;
+const waitingNamespaces = ["waiting-events", "group-context", summaryNotesNamespace] as const;
 
 /** Requires the whole key, because a part of one could match another session later. */
 export async function deleteSession(

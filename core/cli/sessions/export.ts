@@ -14,7 +14,11 @@ export async function exportSession(
     const { messages: _current, ...session } = withAgent(await findSession(store, wanted));
     const conversations = [];
     for (let generation = 0; generation <= session.generation; generation += 1)
-      conversations.push({ generation, messages: await store.transcript(session.key, { generation }) });
+      conversations.push({
+        generation,
+        summaries: await store.summaries(session.key, { generation }),
+        messages: await store.transcript(session.key, { generation }),
+      });
     writeOut({ ...session, exportedAt: new Date(now()).toISOString(), conversations }, { out, terminal });
     if (out === undefined) return 0;
     const count = conversations.reduce((sum, { messages }) => sum + messages.length, 0);

@@ -3,7 +3,7 @@ import { messageText } from "../../agents/conversation/transcript.ts";
 import { HostError } from "../../contract/errors.ts";
 import { visible, visibleLine } from "../../log/visible.ts";
 import type { SessionReport } from "../../state/report.ts";
-import type { SessionMessage } from "../../state/session.ts";
+import type { SessionMessage, SessionSummary } from "../../state/session.ts";
 import type { CommandContext } from "../context.ts";
 import type { Style, Terminal } from "../output/terminal.ts";
 import { renderAgo, renderClock } from "../output/times.ts";
@@ -20,6 +20,9 @@ interface Shown {
   readonly session: SessionReport;
   readonly generation: number;
   readonly transcript: readonly SessionMessage[];
+  readonly summaries: readonly SessionSummary[];
+  /** How many of the last messages no summary covers. */
+  readonly uncovered: number;
 }
 
 export async function showSession(
@@ -33,12 +36,16 @@ export async function showSession(
     const generation = options.generation ?? session.generation;
     if (generation > session.generation) throw new HostError("usage", { reason: lastGeneration(session) });
     const transcript = await store.transcript(session.key, { generation });
+    const summaries = await store.summaries(session.key, { generation });
     const shown = {
       session,
       generation,
       transcript: options.limit === 0 ? transcript : transcript.slice(-options.limit),
+      summaries,
+      uncovered: (await store.conversation(session.key, { generation })).messages.length,
     };
-    if (options.json === true) context.terminal.json({ ...session, shown: generation, transcript: shown.transcript });
+    if (options.json === true)
+      context.terminal.json({ ...session, shown: generation, summaries, transcript: shown.transcript });
     else show(shown, transcript.length, context);
     return 0;
   } finally {
@@ -49,7 +56,11 @@ export async function showSession(
 const lastGeneration = ({ key, generation }: SessionReport): string =>
   generation === 0 ? `${key} has one conversation, number 0` : `${key} has the conversations 0 to ${generation}`;
 
-function show({ session, generation, transcript }: Shown, count: number, { terminal, now }: CommandContext): void {
+function show(
+  { session, generation, transcript, ...covered }: Shown,
+  count: number,
+  { terminal, now }: CommandContext,
+): void {
   const { style } = terminal;
   const { lastRecipient: to } = session;
   terminal.line(style("bold", visibleLine(session.key)));
@@ -73,10 +84,28 @@ function show({ session, generation, transcript }: Shown, count: number, { termi
     { indent: "  " },
   );
   terminal.line();
+  printSummaries(covered.summaries, terminal);
   if (transcript.length === 0) terminal.line("Nothing has been said in this conversation yet.");
   if (count > transcript.length)
     terminal.line(style("dim", `${count - transcript.length} older messages; --limit 0 shows all`));
-  for (const message of transcript) printMessage(message, terminal);
+  const boundary = covered.summaries.length === 0 ? 0 : transcript.length - covered.uncovered;
+  for (const [index, message] of transcript.entries()) {
+    if (index === boundary && index > 0)
+      terminal.line(
+        style("dim", "-- the messages above are summarized; the model reads the summary and those below --"),
+      );
+    printMessage(message, terminal);
+  }
+}
+
+function printSummaries(summaries: readonly SessionSummary[], { line, style }: Terminal): void {
+  for (const { messages, model, at, text } of summaries) {
+    line(
+      `${style("dim", renderClock(at))}  ${style("bold", `summary of ${messages} messages by ${visibleLine(model)}`)}`,
+    );
+    for (const one of visible(text).split("\n")) line(`  ${one}`);
+  }
+  if (summaries.length > 0) line();
 }
 
 const roleStyles: Readonly<Record<SessionMessage["role"], Style>> = { user: "cyan", assistant: "green", system: "dim" };

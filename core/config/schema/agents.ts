@@ -143,6 +143,36 @@ const patienceHours = {
   description: "Hours that a turn which no person watches waits for a model that does not answer; 0: it fails at once.",
 };
 
+const compactionSchema = Type.Optional(
+  Type.Object(
+    {
+      enabled: Type.Optional(
+        Type.Boolean({ description: "false: what no longer fits is left out without a summary. Default: true." }),
+      ),
+      at: Type.Optional(
+        Type.Number({
+          ...chatWritable,
+          minimum: 0.2,
+          maximum: 0.95,
+          description: "Share of the model's context from which on the older part is summarized. Default: 0.75.",
+        }),
+      ),
+      keepTurns: Type.Optional(
+        Type.Integer({
+          ...chatWritable,
+          minimum: 1,
+          maximum: 1_000,
+          description: "User turns that stay word for word, as far as half of the context has room. Default: 10.",
+        }),
+      ),
+      model: Type.Optional(
+        Type.String({ minLength: 1, description: "Model that writes the summaries. Default: the one of the turn." }),
+      ),
+    },
+    { description: "Summaries of the older part of a conversation." },
+  ),
+);
+
 const common = {
   engine: Type.Optional(
     Type.String({ minLength: 1, description: "Engine plugin that runs the turns; chosen by the model when absent." }),
@@ -162,6 +192,7 @@ const common = {
   skills: Type.Optional(skillsSchema),
   tools: Type.Optional(toolsSchema),
   budget: budgetSchema,
+  compaction: compactionSchema,
 };
 
 const defaultsSchema = Type.Object(

@@ -8,7 +8,7 @@ const contextTokens = {
   minimum: 256,
   maximum: 100_000_000,
   description:
-    "Size of its context. A conversation that is too long for one model goes to a fallback with more, if both are set.",
+    "Tokens of a request and its reply together. Absent: what the server's refusals, or the list of known models, say.",
 };
 
 const knownModel = {

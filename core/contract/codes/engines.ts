@@ -55,6 +55,18 @@ export const engineCodes = {
     hint: "Send /help for the list of commands.",
     outcome: "failed",
   },
+  context_learned: {
+    meaning: "The server of the model refused a request as too long; later requests are shorter.",
+    hint: "Set contextTokens of the model in models.providers to what its server takes.",
+  },
+  context_left_out: {
+    meaning: "Older messages of the conversation did not fit into the model and were left out of the request.",
+    hint: "They stay stored, and are summarized after the turn. Choose a model with a larger context to keep more.",
+  },
+  context_summarized: {
+    meaning: "The model read a summary in place of the older messages of the conversation.",
+    hint: "`{command} sessions show` prints the summaries and the messages.",
+  },
   denied: { meaning: "A call of a tool was not allowed; the model read that.", hint: "Read the decision before it." },
   engine_error: {
     meaning: "The engine failed with an error of its own.",
@@ -66,6 +78,11 @@ export const engineCodes = {
     hint: "Send fewer wake events.",
     outcome: "silent",
   },
+  message_too_long: {
+    meaning: "The message alone is larger than what the model takes.",
+    hint: "Send it as a file or in parts, or choose a model with a larger context.",
+    outcome: "failed",
+  },
   model_busy: {
     meaning: "The model server is overloaded or limits the rate of requests.",
     hint: "Try again later.",
@@ -74,7 +91,7 @@ export const engineCodes = {
   },
   model_context_full: {
     meaning: "The conversation is larger than the model's context.",
-    hint: "Start a new conversation with /new, or choose a model with a larger context.",
+    hint: "Send /compact, choose a model with a larger context, or allow the agent fewer tools.",
     outcome: "failed",
   },
   model_cut_off: {

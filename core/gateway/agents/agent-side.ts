@@ -16,6 +16,7 @@ import {
   pressedCommand,
   refusalReaction,
   type Spending,
+  type SummaryNotes,
   type TurnContext,
   turnMessages,
   usedCommand,
@@ -23,11 +24,11 @@ import {
 } from "../../agents/index.ts";
 import { type Accounts, completeMedia } from "../../channels/index.ts";
 import { agentSettings, type GatewayConfig, knownAgentId } from "../../config/index.ts";
-import { findCode, type Inbound, reasonOf } from "../../contract/index.ts";
+import { findCode, type Inbound, type Reply, reasonOf } from "../../contract/index.ts";
 import type { Log } from "../../log/index.ts";
 import type { AgentSide } from "../../path/index.ts";
 import { mayBeSilent, noHeartbeat, silenceReason } from "../../reply/index.ts";
-import { askedModels, toolCalls } from "../../stations/index.ts";
+import { askedModels, type FormattingContext, quietLine, toolCalls, type Visit } from "../../stations/index.ts";
 import { storedReply } from "../../webhooks/index.ts";
 import type { OutboundFiles } from "./outbound-files.ts";
 import type { GatewaySpeech } from "./speech.ts";
@@ -48,6 +49,12 @@ export function ackMaxCharsFor(config: GatewayConfig, inbound: Inbound): number 
 
 const defaultPatienceHours = 6;
 
+/** Only under a reply that people read, and not while it grows. */
+function withQuietLine(reply: Reply, { preview }: Pick<FormattingContext, "preview">, visit: Visit): Reply {
+  const line = preview === true || reply.text.trim() === "" ? undefined : visit.get(quietLine);
+  return line === undefined ? reply : { ...reply, text: `${reply.text.trimEnd()}\n\n_${line}_` };
+}
+
 const isDeliverOnly = ({ request }: Inbound) => request?.deliverOnly === true;
 
 export interface AgentSideOptions {
@@ -62,6 +69,7 @@ export interface AgentSideOptions {
   readonly describe: ReturnType<typeof createDescribe>;
   readonly spending: Spending;
   readonly outages: ModelOutages;
+  readonly summaryNotes: SummaryNotes;
   readonly files: OutboundFiles;
   readonly speech: Pick<GatewaySpeech, "hear" | "hearAnswered" | "speak">;
   readonly log: Log;
@@ -128,12 +136,21 @@ export function createAgentSide(options: AgentSideOptions): AgentSide {
     },
     readEarlierCalls: async ({ id }, visit) => void (await options.offered.callsOf(id, visit).notice()),
     asksPerson: options.offered.asksPerson,
-    markRead: context.markRead,
+    markRead(inbound, route, visit) {
+      const read = context.markRead(inbound, route, visit);
+      const reported = options.summaryNotes.markReported(route, visit);
+      return read === undefined && reported === undefined ? undefined : Promise.all([read, reported]);
+    },
     tookQueued: context.tookQueued,
     followUps: (end) => followUps(end, now()),
     asSent(reply, of, visit) {
       const { to } = of.route;
-      return withPrefix(reply, to === null ? undefined : optionsOf(to)?.responsePrefix, { ...of, visit }, facts);
+      return withPrefix(
+        withQuietLine(reply, of, visit),
+        to === null ? undefined : optionsOf(to)?.responsePrefix,
+        { ...of, visit },
+        facts,
+      );
     },
     storedReply: (inbound, reply) =>
       config().hooks.exposeReplies || inbound.request?.keepReply === true

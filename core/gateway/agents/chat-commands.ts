@@ -23,7 +23,7 @@ import { pluginProblems } from "../config-problems.ts";
 export interface ChatCommandsOptions
   extends Pick<
     NativeCommandsOptions,
-    "standings" | "turns" | "stopElsewhere" | "runningNow" | "isOwner" | "forget" | "now"
+    "standings" | "contexts" | "compactions" | "turns" | "stopElsewhere" | "runningNow" | "isOwner" | "forget" | "now"
   > {
   readonly config: () => GatewayConfig;
   readonly configFile: string;
@@ -56,6 +56,8 @@ export function createChatCommands(options: ChatCommandsOptions): Commands {
     config,
     store,
     standings,
+    contexts: options.contexts,
+    compactions: options.compactions,
     turns,
     stopElsewhere,
     runningNow,

@@ -1,12 +1,13 @@
 /** The engines of a plugin in a worker, as the core runs them. */
 import { EngineError, reasonOf, type SkippedModel } from "../../contract/index.ts";
-import type { EngineDefinition, EngineTool, EngineTurn, Json, TurnEvent } from "../../sdk/contract.ts";
+import type { EngineDefinition, EngineTool, EngineTurn, Json, TurnEvent, TurnRoom } from "../../sdk/contract.ts";
 import type { EngineData } from "../declaration.ts";
 import type { Handlers } from "../peer.ts";
 import { ThreadEnded } from "../plugin-thread.ts";
 import type { Supervisor } from "../supervisor.ts";
 
 type EngineSpending = NonNullable<EngineTurn["spending"]>;
+type Completed = Awaited<ReturnType<NonNullable<EngineDefinition["complete"]>>>;
 type Spoken = Awaited<ReturnType<NonNullable<EngineDefinition["speak"]>>>;
 
 /** How long a run may report what it used after its end. */
@@ -20,23 +21,40 @@ export interface ProxyEngines {
 export function createProxyEngines(supervisor: () => Supervisor): ProxyEngines {
   const tools = new Map<number, readonly EngineTool[]>();
   const spendings = new Map<number, EngineTurn["spending"]>();
+  const rooms = new Map<number, TurnRoom>();
   let lastRun = 0;
 
   /** What a stopped run has used is reported a moment after its end. */
   const forget = (run: number) => {
-    setTimeout(() => spendings.delete(run), spendingMs).unref();
+    const both = () => {
+      spendings.delete(run);
+      rooms.delete(run);
+    };
+    setTimeout(both, spendingMs).unref();
   };
 
-  async function* run(id: string, turn: EngineTurn, signal: AbortSignal): AsyncGenerator<TurnEvent> {
+  /** Notes what a call may report while it runs. */
+  function begin({ spending, room }: Pick<EngineTurn, "spending" | "room">): number {
     lastRun += 1;
-    const run = lastRun;
+    spendings.set(lastRun, spending);
+    if (room !== undefined) rooms.set(lastRun, room);
+    return lastRun;
+  }
+
+  function roomOf(run: number): TurnRoom {
+    const room = rooms.get(run);
+    if (room === undefined) throw new Error("the turn has ended");
+    return room;
+  }
+
+  async function* run(id: string, turn: EngineTurn, signal: AbortSignal): AsyncGenerator<TurnEvent> {
+    const run = begin(turn);
     const { ask, askWhenUp, tell } = supervisor();
     const abort = () => tell("engine.abort", [run]);
     tools.set(run, turn.tools);
-    spendings.set(run, turn.spending);
     try {
-      const { spending: _, ...rest } = turn;
-      const data = { ...rest, tools: turn.tools.map(({ run: _, ...tool }) => tool) };
+      const { spending: _, room, ...rest } = turn;
+      const data = { ...rest, rooms: room?.models, tools: turn.tools.map(({ run: _, ...tool }) => tool) };
       await askWhenUp("engine.run", [id, run, data]);
       signal.addEventListener("abort", abort, { once: true });
       if (signal.aborted) abort();
@@ -59,14 +77,13 @@ export function createProxyEngines(supervisor: () => Supervisor): ProxyEngines {
   /** A call beside a turn that uses a model. */
   async function accounted<Result>(
     call: string,
-    [id, what, { spending, ...by }]: readonly [string, unknown, { readonly spending?: EngineTurn["spending"] }],
+    [id, what, { spending, room, ...by }]: readonly [string, unknown, Pick<EngineTurn, "spending" | "room">],
     signal: AbortSignal,
   ): Promise<Result> {
-    lastRun += 1;
-    const run = lastRun;
-    spendings.set(run, spending);
+    const run = begin({ spending, room });
     try {
-      return await supervisor().askWhenUp<Result>(call, [id, run, what, by], { signal });
+      const values = [id, run, what, { ...by, rooms: room?.models }];
+      return await supervisor().askWhenUp<Result>(call, values, { signal });
     } finally {
       forget(run);
     }
@@ -87,8 +104,12 @@ export function createProxyEngines(supervisor: () => Supervisor): ProxyEngines {
       spendingEnd([run, id, used]: readonly [number, string, Parameters<EngineSpending["end"]>[1]]) {
         return spendings.get(run)?.end(id, used);
       },
+      roomCounted: ([run, request]: readonly [number, Parameters<TurnRoom["counted"]>[0]]) =>
+        rooms.get(run)?.counted(request),
+      roomRefused: ([run, request]: readonly [number, Parameters<TurnRoom["refused"]>[0]]) =>
+        roomOf(run).refused(request),
     },
-    define: ({ id, needsModel, stateless, hears, prepares, describes, transcribes, speaks, skips }) => ({
+    define: ({ id, needsModel, stateless, hears, prepares, describes, transcribes, speaks, completes, skips }) => ({
       id,
       needsModel,
       stateless,
@@ -102,6 +123,9 @@ export function createProxyEngines(supervisor: () => Supervisor): ProxyEngines {
       }),
       ...(speaks && {
         speak: (speech, by, signal) => accounted<Spoken>("engine.speak", [id, speech, by], signal),
+      }),
+      ...(completes && {
+        complete: (request, by, signal) => accounted<Completed>("engine.complete", [id, request, by], signal),
       }),
       ...(skips && { skipped: (by) => supervisor().askWhenUp<readonly SkippedModel[]>("engine.skipped", [id, by]) }),
       run: (turn, signal) => run(id, turn, signal),

@@ -1,14 +1,18 @@
 /** The engines of a plugin in its worker. The main thread asks for the events of a turn one by one. */
-import type { EngineDefinition, EngineTool, EngineTurn, TurnEvent } from "../../sdk/contract.ts";
+import type { EngineDefinition, EngineTool, EngineTurn, TurnEvent, TurnRoom } from "../../sdk/contract.ts";
 import type { Handlers, Peer } from "../peer.ts";
 
 /** A turn without its functions. */
-export type TurnData = Omit<EngineTurn, "tools" | "spending"> & { readonly tools: readonly Omit<EngineTool, "run">[] };
+export type TurnData = Omit<EngineTurn, "tools" | "spending" | "room"> & {
+  readonly tools: readonly Omit<EngineTool, "run">[];
+  readonly rooms?: TurnRoom["models"];
+};
 
 type EngineSpending = NonNullable<EngineTurn["spending"]>;
 type Describing = Pick<EngineTurn, "model" | "fallbacks" | "providers">;
 type Transcribing = Parameters<NonNullable<EngineDefinition["transcribe"]>>[1];
 type Speaking = Parameters<NonNullable<EngineDefinition["speak"]>>[1];
+type Completing = Describing & Pick<TurnData, "rooms">;
 
 interface Run {
   readonly events: AsyncIterator<TurnEvent>;
@@ -27,8 +31,18 @@ export function engineHandlers({
     begin: (call) => peer().ask("spendingBegin", [run, call]),
     end: (callId, used) => peer().ask("spendingEnd", [run, callId, used]),
   });
+  const roomOf = (run: number, models: TurnRoom["models"] | undefined): { readonly room?: TurnRoom } =>
+    models === undefined
+      ? {}
+      : {
+          room: {
+            models,
+            counted: (request) => peer().ask("roomCounted", [run, request]),
+            refused: (request) => peer().ask("roomRefused", [run, request]),
+          },
+        };
   return {
-    "engine.run"([id, run, turn]: readonly [string, number, TurnData]) {
+    "engine.run"([id, run, { rooms, ...turn }]: readonly [string, number, TurnData]) {
       const stop = new AbortController();
       const tools = turn.tools.map(
         (tool, index): EngineTool => ({
@@ -37,7 +51,7 @@ export function engineHandlers({
         }),
       );
       const events = engine(id)
-        .run({ ...turn, tools, spending: spendingOf(run) }, stop.signal)
+        .run({ ...turn, tools, spending: spendingOf(run), ...roomOf(run, rooms) }, stop.signal)
         [Symbol.asyncIterator]();
       runs.set(run, { events, stop });
     },
@@ -63,6 +77,9 @@ export function engineHandlers({
     },
     "engine.speak"([id, run, speech, by]: readonly [string, number, never, Speaking], signal) {
       return engine(id).speak?.(speech, { ...by, spending: spendingOf(run) }, signal);
+    },
+    "engine.complete"([id, run, request, { rooms, ...by }]: readonly [string, number, never, Completing], signal) {
+      return engine(id).complete?.(request, { ...by, spending: spendingOf(run), ...roomOf(run, rooms) }, signal);
     },
     "engine.skipped"([id, by]: readonly [string, never]) {
       return engine(id).skipped?.(by);

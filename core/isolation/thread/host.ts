@@ -48,17 +48,20 @@ export function createOwn(): Own {
 export function registeredOf(own: Own): Registered {
   return {
     channels: own.channels.map(channelData),
-    engines: own.engines.map(({ id, needsModel, stateless, hears, prepare, describe, skipped, ...engine }) => ({
-      id,
-      needsModel,
-      stateless,
-      hears,
-      prepares: prepare !== undefined,
-      describes: describe !== undefined,
-      transcribes: engine.transcribe !== undefined,
-      speaks: engine.speak !== undefined,
-      skips: skipped !== undefined,
-    })),
+    engines: own.engines.map(
+      ({ id, needsModel, stateless, hears, prepare, describe, complete, skipped, ...engine }) => ({
+        id,
+        needsModel,
+        stateless,
+        hears,
+        prepares: prepare !== undefined,
+        describes: describe !== undefined,
+        transcribes: engine.transcribe !== undefined,
+        speaks: engine.speak !== undefined,
+        completes: complete !== undefined,
+        skips: skipped !== undefined,
+      }),
+    ),
     commands: own.commands.map((command) => dataOf(command, `the command ${command.name}`, ["run"])),
     routes: own.routes.map((route) => dataOf(route, `the route ${route.path}`, ["handler"])),
     tools: own.tools.map(({ needsApproval, ...tool }) => ({

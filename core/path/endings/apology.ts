@@ -19,7 +19,16 @@ const askLess = "Please ask for less at once.";
 
 /** What the person can do, by the reason code of the failure. */
 const remedies: ReadonlyMap<string, string> = new Map([
-  ["model_context_full", "This conversation is too long for the model. /new starts a new one."],
+  [
+    "model_context_full",
+    "Sorry, this does not fit into my model, although I left out what I could. {contact}; /new starts a new " +
+      "conversation.",
+  ],
+  [
+    "message_too_long",
+    "Sorry, this message is too long: it has about {message} tokens, and I can read about {room} at once. " +
+      "Please send it as a file, or split it. I keep its beginning and its end.",
+  ],
   ["model_empty", "Sorry, the model gave an empty answer twice. Please send your message again."],
   ["model_tool_loop", `Sorry, I used all the tool calls allowed for one answer and did not finish. ${askLess}`],
   ["turn_timeout", `Sorry, the answer took too long. ${askLess}`],
@@ -93,12 +102,20 @@ const help = {
   },
 } as const;
 
-/** Fills in whom to turn to. */
-const addressed = (text: string, isOwner: boolean): string =>
-  text.replace(
-    /\{(ask|contact|turnTo)\}/g,
-    (_, word: keyof (typeof help)["person"]) => help[isOwner ? "owner" : "person"][word],
-  );
+/** People need no more digits. */
+const roundly = (number: number): string => {
+  const unit = 10 ** Math.max(0, Math.floor(Math.log10(Math.max(1, number))) - 1);
+  return String(Math.round(number / unit) * unit).replace(/\B(?=(?:\d{3})+$)/g, ",");
+};
+
+/** Fills in whom to turn to, and numbers of the failure. */
+const addressed = (text: string, isOwner: boolean, numbers: Readonly<Record<string, number>> = {}): string =>
+  text
+    .replace(
+      /\{(ask|contact|turnTo)\}/g,
+      (_, word: keyof (typeof help)["person"]) => help[isOwner ? "owner" : "person"][word],
+    )
+    .replace(/\{(message|room)\}/g, (_, word: string) => roundly(numbers[word] ?? 0));
 
 const mostNamed = 10;
 
@@ -143,17 +160,19 @@ export function apologyTo(
     answered = false,
     uses = [],
     isOwner = false,
+    numbers,
   }: {
     readonly inbound: Inbound;
     readonly to: Address | null;
     readonly answered?: boolean;
     readonly uses?: readonly ToolUse[] | undefined;
     readonly isOwner?: boolean;
+    readonly numbers?: Readonly<Record<string, number>> | undefined;
   },
 ): Stop["say"] {
   if (to === null || !isPersonal(inbound)) return undefined;
   const text = remedies.get(reason) ?? (answered ? undelivered : unexplained);
-  if (doneBefore(uses) === "") return { address: to, reply: textReply(addressed(text, isOwner)) };
+  if (doneBefore(uses) === "") return { address: to, reply: textReply(addressed(text, isOwner, numbers)) };
   const afterTools = remediesAfterTools.get(reason) ?? remedies.get(reason) ?? unfinished;
   return { address: to, reply: textReply(withDone(addressed(afterTools, isOwner), uses)) };
 }

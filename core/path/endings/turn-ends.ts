@@ -23,14 +23,16 @@ export async function failed(
     route: { to },
     isOwner,
     uses,
+    numbers,
   }: {
     readonly route: Route;
+    readonly numbers?: Readonly<Record<string, number>> | undefined;
     readonly isOwner: PathOptions["gate"]["isOwner"];
     readonly uses?: readonly ToolUse[] | undefined;
   },
 ): Promise<Stop> {
   const stop = { outcome: "failed", reason } as const;
-  const say = apologyTo(reason, { inbound, to, uses, isOwner: await isOwner(inbound) });
+  const say = apologyTo(reason, { inbound, to, uses, isOwner: await isOwner(inbound), numbers });
   return say === undefined ? { stop } : { stop, say };
 }
 

@@ -1,5 +1,6 @@
 /** Engines, and the turn that an engine runs. */
 import type { Inbound, InboundMedia, Json, SkippedModel, Thinking, TurnEvent } from "../../contract/index.ts";
+import type { ModelRoom, TextSizes } from "../model-room.ts";
 
 /** A tool that an engine may call. Two calls of one turn may run at the same time. */
 export interface EngineTool {
@@ -23,6 +24,29 @@ export interface EngineMessage {
   readonly role: "user" | "assistant" | "system";
   readonly text: string;
   readonly media?: readonly InboundMedia[];
+  /** Never leave it out of a request that is too long, such as the summary of earlier messages. */
+  readonly lasting?: true;
+}
+
+/** How much the models of a turn take at once, and what the engine reports about that. */
+export interface TurnRoom {
+  /** By `provider/model`: the model of the turn and its fallbacks. */
+  readonly models: Readonly<Record<string, ModelRoom>>;
+  /**
+   * A model has answered a request of this size. `inputTokens` is what its server counted; absent if it counts none, or
+   * if the request had files. `leftOut`: how many messages of the conversation were left out because they did not fit.
+   */
+  counted(request: {
+    readonly model: string;
+    readonly sizes: TextSizes;
+    readonly inputTokens?: number;
+    readonly leftOut?: number;
+  }): Promise<void>;
+  /**
+   * The server refused a request of this size as too long. `named`: the room that its refusal names. Resolves with what
+   * is known from now on, which is remembered for 30 days: ask again with a request that fits.
+   */
+  refused(request: { readonly model: string; readonly sizes: TextSizes; readonly named?: number }): Promise<ModelRoom>;
 }
 
 /** What an engine receives for one turn. It does not change while the turn runs, even if the configuration does. */
@@ -51,6 +75,16 @@ export interface EngineTurn {
    * The providers of `models.providers`, and those of `model` and `fallbacks` that are known by name, secrets resolved.
    */
   readonly providers: Readonly<Record<string, EngineProvider>>;
+  /**
+   * How much each model takes. Cut every request to it before it is sent, those after calls of tools included: a server
+   * refuses a longer one, or silently leaves out its beginning. Absent in a host that does not know, such as a test.
+   *
+   * @example
+   * const room = turn.room?.models["acme/large"];
+   * const sizes = addSizes(...messages.map(({ text }) => measureText(text)));
+   * const isTooLong = room !== undefined && estimateTokens(room, sizes) > room.tokens - longestReply;
+   */
+  readonly room?: TurnRoom;
   /**
    * Asks before each call of a model whether the budget allows it, and says afterwards what it used. Call it around
    * every request to a model server, retries and fallbacks included. An engine that does not is accounted for by its
@@ -183,6 +217,16 @@ export interface EngineDefinition {
     },
     signal: AbortSignal,
   ): Promise<{ readonly data: Uint8Array }>;
+  /**
+   * Answers a single request without tools, such as for the summary of a conversation. `text` and `instructions` fit
+   * into the model, `maxTokens` is the longest reply. Throws as `run` does. The gateway summarizes no conversations of
+   * an engine without it.
+   */
+  complete?(
+    request: { readonly instructions: string; readonly text: string; readonly maxTokens: number },
+    by: Pick<EngineTurn, "model" | "fallbacks" | "providers" | "spending" | "room">,
+    signal: AbortSignal,
+  ): Promise<{ readonly text: string; readonly model: string }>;
   /**
    * The models that a turn which begins now would pass over, and why, such as one whose quota is used up. Called for
    * `/status`, `service status` and `service doctor`, so answer from memory. If all models are returned, one of them is

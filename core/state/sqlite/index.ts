@@ -230,6 +230,9 @@ function sessionMethods(queue: WriteQueue, read: Read) {
         newGeneration,
       }),
     transcript: (key, options) => read((reads) => reads.transcript(key, options)),
+    conversation: (key, options) => read((reads) => reads.conversation(key, options)),
+    summaries: (key, options) => read((reads) => reads.summaries(key, options)),
+    addSummary: (key, summary) => queue.write("addSummary", { key, ...summary }, durable),
     moveChat: (move) => queue.write("moveChat", move, durable),
   } satisfies Partial<Store>;
 }

@@ -13,6 +13,7 @@ import { keyValueReads } from "./records/key-value.ts";
 import { modelCallReads } from "./records/model-calls.ts";
 import { sessionReportReads } from "./records/session-reports.ts";
 import { sessionReads } from "./records/sessions.ts";
+import { summaryReads } from "./records/summaries.ts";
 import { transcriptReads } from "./records/transcripts.ts";
 import { readError } from "./thread/failure.ts";
 import { removalReads } from "./thread/removal-methods.ts";
@@ -44,6 +45,7 @@ function createReads(db: DatabaseSync, now: () => number) {
     ...outboxReads(sql, now),
     ...sessionReads(sql),
     ...transcriptReads(sql),
+    ...summaryReads(sql),
     ...sessionReportReads(sql),
     ...decisionReads(sql),
     ...modelCallReads(sql),

@@ -55,6 +55,8 @@ export function copyingRules({ open, reopen }: OpenOptions): void {
       await target.begin(start);
       expect(await target.stats()).toEqual(await source.stats());
       expect(await target.usage({ since: 0 })).toEqual(await source.usage({ since: 0 }));
+      const first = { generation: 0 };
+      expect(await target.conversation("session", first)).toEqual(await source.conversation("session", first));
       for (const generation of [0, 1])
         expect(await target.transcript("session", { generation })).toEqual(
           await source.transcript("session", { generation }),
@@ -173,6 +175,11 @@ async function fill(store: Store): Promise<void> {
       { role: "assistant", content: "second", at: start },
     ],
   );
+  const { messages } = await store.conversation("session");
+  await store.addSummary("session", {
+    ...{ generation: 0, after: null, until: messages[0]?.id ?? 0, messages: 1 },
+    ...{ text: "what was said first", model: "m", at: start },
+  });
   const [row] = await store.unsent(ends.id);
   const usage = [{ inputTokens: 3, outputTokens: 4, model: "m" }];
   const decisions = [{ ...decision("usage"), sender: "7", detail: "d", usage }];

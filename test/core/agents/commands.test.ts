@@ -67,6 +67,8 @@ function setup(
         providers: () => ({ usable: {}, unusable: options.unusable ?? new Map() }),
         log: { warn() {} },
       }),
+      contexts: { of: () => Promise.reject(new Error("no context")) },
+      compactions: { now: async () => undefined },
       turns: {
         stop({ to }) {
           state.stopped.push(to);
@@ -191,6 +193,7 @@ describe("commands of plugins", () => {
       "whoami",
       "new",
       "reset",
+      "compact",
       "stop",
       "model",
       "think",

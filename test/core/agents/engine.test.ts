@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import { createModelRooms } from "../../../core/agents/context/model-rooms.ts";
 import type { Spending } from "../../../core/agents/spending/spending.ts";
 import { createOfferedTools } from "../../../core/agents/tools/offered-tools.ts";
 import { type AgentTurnsOptions, createAgentTurns } from "../../../core/agents/turn/engine.ts";
@@ -66,14 +67,16 @@ function setup(
     store: {
       session: async (key) =>
         settings === undefined ? null : { key, agentId: "main", generation: 1, settings, updatedAt: 0 },
-      transcript: async (key, options) => {
+      conversation: async (key, options) => {
         reads.push({ key, userTurns: options?.userTurns });
-        return transcript;
+        return { summary: null, summaries: 0, messages: transcript.map((message, id) => ({ ...message, id })) };
       },
       get: async (_, key) => stops[key] ?? null,
     },
     engines: { get: (id) => engines.find((one) => one.id === id), ids: () => engines.map((one) => one.id) },
     providers: () => ({ usable: {}, unusable: new Map() }),
+    rooms: createModelRooms({ store: { get: async () => null, update: async () => null }, log: silent, now: () => 1 }),
+    summaryNotes: { wasReported: async () => true, markReported: () => undefined },
     offered: createOfferedTools({
       registry: { tools: [], toolSources: [] },
       config: () => config,

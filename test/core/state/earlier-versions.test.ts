@@ -27,6 +27,7 @@ test("a version 1 database is upgraded with the tables of a new one", () => {
 
 /** Undoes what the last migrations did: the state as a version before them kept it. */
 const asBefore = `
+DROP TABLE summaries;
 DROP TABLE model_calls;
 DROP TABLE messages;
 DROP TABLE transcripts;
@@ -96,6 +97,7 @@ test("after an upgrade, any next turn of a session reads the events that were wa
   // One that waits for a heartbeat, one that asked for it, one whose heartbeat ran when the process ended, a message
   // beside them.
   db.exec(`
+    DROP TABLE summaries;
     DROP TABLE model_calls;
     INSERT INTO inbox (id, state, attempts, unit, accepted_at, due, source, kind, lane, authority, gather_key,
       extend, body) VALUES
@@ -119,5 +121,26 @@ test("after an upgrade, any next turn of a session reads the events that were wa
   await store.settle({ unitId: "hello", outcome: "answered", reason: "sent", at: 9, decisions: [] });
   expect(await store.event("running")).toMatchObject({ outcome: "answered" });
   expect(await store.stats()).toMatchObject({ waiting: 0, running: 0, settled: { answered: 4 } });
+  await store.close();
+});
+
+test("a conversation of a version without summaries goes on, and can be summarized", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "state-"));
+  const open = () => openSqliteStore({ directory, now: () => 9 });
+  await (await open()).close();
+  const db = new DatabaseSync(join(directory, "state.db"));
+  db.exec(`
+    DROP TABLE summaries;
+    INSERT INTO messages (id, previous, unit_id, role, at, content) VALUES
+      (1, NULL, 'u1', 'user', 1, '"first"'), (2, 1, 'u1', 'assistant', 2, '"answer"'), (3, 2, 'u2', 'user', 3, '"next"');
+    INSERT INTO transcripts (session_key, generation, newest, messages) VALUES ('a', 0, 3, 3);
+    PRAGMA user_version = 7;
+  `);
+  db.close();
+  const store = await open();
+  expect(await store.conversation("a")).toMatchObject({ summary: null, messages: [{ id: 1 }, { id: 2 }, { id: 3 }] });
+  const more = { generation: 0, after: null, messages: 2, model: "a/b", at: 9 };
+  expect(await store.addSummary("a", { ...more, until: 2, text: "the first turn" })).toBe(true);
+  expect(await store.conversation("a")).toMatchObject({ summary: { text: "the first turn" }, messages: [{ id: 3 }] });
   await store.close();
 });

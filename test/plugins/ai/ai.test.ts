@@ -618,61 +618,6 @@ describe("fallbacks", () => {
   });
 });
 
-describe("a conversation that exceeds the model's context", () => {
-  const full = refuse(400, "This model's maximum context length is 4096 tokens");
-  const messages = Array.from({ length: 16 }, (_, index) => ({
-    role: index % 2 === 0 ? ("user" as const) : ("assistant" as const),
-    text: `${index % 2 === 0 ? "question" : "answer"} ${Math.floor(index / 2)}`,
-  })).concat({ role: "user", text: "and now?" });
-  const sent = (index: number) =>
-    server.requests[index]?.body.messages.map(({ role, content }) => `${role}: ${content}`);
-
-  test("is sent again without the older half of its history, but with the system prompt and the question", async () => {
-    server.script(
-      full,
-      errorInStream("request (9000 tokens) exceeds the available context size (4096 tokens)"),
-      say("Now."),
-    );
-    const { engine, warnings } = openEngine();
-    const { text } = await collect(engine.run(turnOf("and now?", { providers, messages }), never));
-    expect(text).toBe("Now.");
-    expect(server.requests.map(({ body }) => body.messages.length)).toEqual([18, 10, 6]);
-    expect(sent(2)).toEqual([
-      "system: Be short.",
-      "user: question 6",
-      "assistant: answer 6",
-      "user: question 7",
-      "assistant: answer 7",
-      "user: and now?",
-    ]);
-    expect(warnings).toHaveLength(2);
-  });
-
-  test("is sent at most five times, the last time without any history", async () => {
-    server.script(...Array.from({ length: 9 }, () => full));
-    const { error } = await collect(openEngine().engine.run(turnOf("and now?", { providers, messages }), never));
-    expectFailure(error, "model_context_full");
-    expect(sent(4)).toEqual(["system: Be short.", "user: and now?"]);
-    expect(server.requests).toHaveLength(5);
-  });
-
-  test("stays shortened for later steps of the turn, which keep their tool calls", async () => {
-    const look: EngineTool = {
-      name: "look",
-      description: "Looks.",
-      parameters: { type: "object" },
-      run: async () => ({ seen: true }),
-    };
-    server.script(full, callTools([{ name: "look", args: {} }]), say("Seen."));
-    const { text } = await collect(
-      openEngine().engine.run(turnOf("and now?", { providers, messages, tools: [look] }), never),
-    );
-    expect(text).toBe("Seen.");
-    expect(server.requests.map(({ body }) => body.messages.length)).toEqual([18, 10, 12]);
-    expect(sent(2)?.slice(1, 2)).toEqual(["user: question 4"]);
-  });
-});
-
 describe("an empty answer", () => {
   test("is requested once more, even after reasoning, and both calls are counted", async () => {
     server.script(say("", { reasoning: "hm" }), say("Here."));

@@ -1,5 +1,10 @@
 /** The engine of the plugin, set up as the host does it, and a turn for it. */
 import type { EngineDefinition, EngineTurn, Inbound, PluginHost, TurnEvent } from "service-gateway/sdk";
+import type { TurnRoom } from "service-gateway/sdk/tools";
+import { createModelRooms } from "../../../core/agents/context/model-rooms.ts";
+import { createTurnRoom } from "../../../core/agents/context/turn-fill.ts";
+import type { Json } from "../../../core/contract/types.ts";
+import { Visit } from "../../../core/stations/visit.ts";
 import ai from "../../../plugins/ai/index.ts";
 
 export interface Warning {
@@ -71,4 +76,31 @@ export async function collect(stream: AsyncIterable<TurnEvent>): Promise<Outcome
     return { events, text: join("text"), reasoning: join("reasoning"), error };
   }
   return { events, text: join("text"), reasoning: join("reasoning") };
+}
+
+/** What the gateway hands to an engine about the contexts of models; remembers what it learns. */
+export function openRooms() {
+  const stored = new Map<string, Json>();
+  const rooms = createModelRooms({
+    store: {
+      get: async (_, key) => stored.get(key) ?? null,
+      async update(_, key, change) {
+        const next = change(stored.get(key) ?? null) ?? null;
+        stored.set(key, next);
+        return next;
+      },
+    },
+    log: { info() {}, warn() {} },
+    now: Date.now,
+  });
+  return {
+    stored,
+    async of(providers: EngineTurn["providers"], ...models: readonly string[]): Promise<TurnRoom> {
+      const visit = new Visit();
+      return createTurnRoom(await rooms.of(models, providers), {
+        ...{ fill: undefined, visit, rooms, providers },
+        log: { debug() {} },
+      });
+    },
+  };
 }

@@ -225,6 +225,20 @@ export const copiedTables: Readonly<Record<Exclude<CopyKind, "message">, CopiedT
     derived: { messages: () => 0 },
     size: "0",
   },
+  summary: {
+    table: "summaries",
+    key: ["id"],
+    fields: [
+      field("id", "id"),
+      field("transcript", "transcript"),
+      field("until", "until"),
+      field("messages", "messages"),
+      field("model", "model"),
+      field("at", "at", time),
+      field("text", "content"),
+    ],
+    size: "length(content)",
+  },
   modelCall: {
     table: "model_calls",
     key: ["id"],

@@ -96,7 +96,7 @@ const firstTables = [
   "messages",
   "kv",
 ];
-const laterTables: Readonly<Record<string, number>> = { transcripts: 6, model_calls: 7 };
+const laterTables: Readonly<Record<string, number>> = { transcripts: 6, model_calls: 7, summaries: 8 };
 
 export function tablesOf(version: number): readonly string[] {
   return [...firstTables, ...Object.keys(laterTables).filter((table) => (laterTables[table] ?? 0) <= version)];

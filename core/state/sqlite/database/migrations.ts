@@ -103,6 +103,20 @@ INSERT INTO model_calls (id, at, agent_id, model, purpose, session_key, event_id
   WHERE e.type = 'array';
 `;
 
+/** What models read in place of the older part of a conversation. */
+const summaries = `
+CREATE TABLE summaries (
+  id INTEGER PRIMARY KEY,
+  transcript INTEGER NOT NULL,
+  until INTEGER NOT NULL,
+  messages INTEGER NOT NULL,
+  model TEXT NOT NULL,
+  at REAL NOT NULL,
+  content TEXT NOT NULL
+) STRICT;
+CREATE INDEX summaries_transcript ON summaries (transcript, id);
+`;
+
 /** From the first version to the second, and so on. */
 const migrations: readonly string[] = [
   silentEvents,
@@ -111,6 +125,7 @@ const migrations: readonly string[] = [
   allMessages,
   chainedTranscripts,
   modelCalls,
+  summaries,
 ];
 
 /** The schema version that this program writes. */

@@ -30,6 +30,8 @@ export const outboxStates = ["waiting", "sending", "sent", "failed"] as const;
  * index would need a page for each session that a commit writes to. `inbox.replays` shows whether an event was
  * replayed; only then are its earlier messages searched for.
  *
+ * A summary covers the messages of its transcript up to `until`.
+ *
  * `model_calls_at` contains what budgets sum, so that a sum does not read the table.
  */
 export const schema = `
@@ -147,6 +149,17 @@ CREATE TABLE messages (
   at REAL NOT NULL,
   content TEXT NOT NULL
 ) STRICT;
+
+CREATE TABLE summaries (
+  id INTEGER PRIMARY KEY,
+  transcript INTEGER NOT NULL,
+  until INTEGER NOT NULL,
+  messages INTEGER NOT NULL,
+  model TEXT NOT NULL,
+  at REAL NOT NULL,
+  content TEXT NOT NULL
+) STRICT;
+CREATE INDEX summaries_transcript ON summaries (transcript, id);
 
 CREATE TABLE kv (
   namespace TEXT NOT NULL,

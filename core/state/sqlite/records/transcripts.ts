@@ -4,33 +4,16 @@
  * would touch a separate page for each.
  */
 import type { Json } from "../../../contract/index.ts";
-import type { SessionMessage } from "../../session.ts";
+import type { Conversation, SessionMessage } from "../../session.ts";
 import type { Statements } from "../database/statements.ts";
 import type { WriteContext } from "../database/writer-database.ts";
+import { forgetSummaries, forgetSummariesOf, moveSummaries, newestSummary } from "./summaries.ts";
+import { generationOf, type TranscriptRow, transcriptOf } from "./transcript-row.ts";
 
 export type PackedMessage = readonly [role: string, content: string, at: number, unitId: string | null];
 
 export function packMessage({ role, content, at, unitId }: SessionMessage): PackedMessage {
   return [role, JSON.stringify(content), at, unitId ?? null];
-}
-
-interface TranscriptRow {
-  readonly id: number;
-  /** Id of the newest message; absent if the transcript is empty. */
-  readonly newest: number | null;
-  readonly messages: number;
-}
-
-function transcriptOf(sql: Statements, sessionKey: string, generation: number): TranscriptRow | undefined {
-  return sql.one<TranscriptRow>(
-    "SELECT id, newest, messages FROM transcripts WHERE session_key = ? AND generation = ?",
-    sessionKey,
-    generation,
-  );
-}
-
-function generationOf(sql: Statements, sessionKey: string): number {
-  return sql.one<{ generation: number }>("SELECT generation FROM sessions WHERE key = ?", sessionKey)?.generation ?? 0;
 }
 
 /** Appends to the current generation. A unit that runs again replaces its earlier messages. */
@@ -95,14 +78,20 @@ export function removeMessages(context: WriteContext, transcript: number, isRemo
   const retained = links.filter((link) => !isRemoved(link));
   const [last] = retained;
   if (retained.length === links.length) return;
+  forgetSummariesOf(context, transcript, { links, isRemoved });
   for (const link of links) if (isRemoved(link)) context.run("DELETE FROM messages WHERE id = ?", link.id);
   for (const [index, { id: message, previous }] of retained.entries()) {
     const before = retained[index + 1]?.id ?? null;
     if (previous !== before) context.run("UPDATE messages SET previous = ? WHERE id = ?", before, message);
   }
-  if (last === undefined) context.run("DELETE FROM transcripts WHERE id = ?", transcript);
+  if (last === undefined) removeTranscript(context, transcript);
   else
     context.run("UPDATE transcripts SET newest = ?, messages = ? WHERE id = ?", last.id, retained.length, transcript);
+}
+
+function removeTranscript(context: WriteContext, transcript: number): void {
+  context.run("DELETE FROM transcripts WHERE id = ?", transcript);
+  forgetSummaries(context, transcript);
 }
 
 /** Removes all transcripts of a session. Returns the number of messages. */
@@ -113,7 +102,7 @@ export function removeTranscripts(context: WriteContext, sessionKey: string): nu
     sessionKey,
   )) {
     for (const link of linksOf(context, newest)) count += context.run("DELETE FROM messages WHERE id = ?", link.id);
-    context.run("DELETE FROM transcripts WHERE id = ?", id);
+    removeTranscript(context, id);
   }
   return count;
 }
@@ -176,6 +165,7 @@ export function moveTranscripts(
     const oldest = linksOf(context, later.newest).at(-1);
     if (oldest !== undefined) context.run("UPDATE messages SET previous = ? WHERE id = ?", earlier.newest, oldest.id);
     context.run("DELETE FROM transcripts WHERE id = ?", earlier.id);
+    moveSummaries(context, earlier.id, later.id);
     context.run(
       "UPDATE transcripts SET newest = ?, messages = messages + ? WHERE id = ?",
       later.newest ?? earlier.newest,
@@ -189,31 +179,60 @@ export function moveTranscripts(
   context.run("UPDATE transcripts SET generation = -1 - generation WHERE session_key = ? AND generation < 0", to);
 }
 
-type MessageRow = readonly [role: SessionMessage["role"], content: string, at: number, unitId: string | null];
+type MessageRow = readonly [
+  id: number,
+  role: SessionMessage["role"],
+  content: string,
+  at: number,
+  unitId: string | null,
+];
+
+export interface ReadOptions {
+  readonly userTurns?: number;
+  readonly generation?: number;
+}
+
+/**
+ * Walks from the newest message back to the one with which the last requested turn begins, or to the one behind
+ * `until`. Oldest first.
+ */
+function readMessages(
+  sql: Statements,
+  { newest }: TranscriptRow,
+  { userTurns = Number.MAX_SAFE_INTEGER, until = 0 }: { readonly userTurns?: number; readonly until?: number },
+): readonly MessageRow[] {
+  const rows = sql.allLists<MessageRow>(
+    `WITH RECURSIVE chain (id, previous, role, content, at, unit_id, turns) AS (
+       SELECT id, previous, role, content, at, unit_id, role = 'user' FROM messages WHERE id = ?1 AND id <> ?3
+       UNION ALL SELECT m.id, m.previous, m.role, m.content, m.at, m.unit_id, turns + (m.role = 'user')
+       FROM chain JOIN messages m ON m.id = chain.previous WHERE turns < ?2 AND m.id <> ?3
+     ) SELECT id, role, content, at, unit_id FROM chain`,
+    newest,
+    userTurns,
+    until,
+  );
+  return rows.toReversed();
+}
+
+function messageOf([, role, content, at, unitId]: MessageRow): SessionMessage {
+  return { role, content: JSON.parse(content) as Json, at, ...(unitId !== null && { unitId }) };
+}
 
 export function transcriptReads(sql: Statements) {
   return {
-    transcript(key: string, options: { userTurns?: number; generation?: number } = {}): readonly SessionMessage[] {
-      const { userTurns = Number.MAX_SAFE_INTEGER } = options;
-      if (userTurns < 1) return [];
-      const transcript = transcriptOf(sql, key, options.generation ?? generationOf(sql, key));
-      if (transcript === undefined) return [];
-      // Walks from the newest message back to the one with which the last requested turn begins.
-      const rows = sql.allLists<MessageRow>(
-        `WITH RECURSIVE chain (previous, role, content, at, unit_id, turns) AS (
-           SELECT previous, role, content, at, unit_id, role = 'user' FROM messages WHERE id = ?
-           UNION ALL SELECT m.previous, m.role, m.content, m.at, m.unit_id, turns + (m.role = 'user')
-           FROM chain JOIN messages m ON m.id = chain.previous WHERE turns < ?
-         ) SELECT role, content, at, unit_id FROM chain`,
-        transcript.newest,
-        userTurns,
-      );
-      return rows.toReversed().map(([role, content, at, unitId]) => ({
-        role,
-        content: JSON.parse(content) as Json,
-        at,
-        ...(unitId !== null && { unitId }),
-      }));
+    transcript(key: string, { userTurns, generation }: ReadOptions = {}): readonly SessionMessage[] {
+      if (userTurns !== undefined && userTurns < 1) return [];
+      const transcript = transcriptOf(sql, key, generation ?? generationOf(sql, key));
+      return transcript === undefined ? [] : readMessages(sql, transcript, { userTurns }).map(messageOf);
+    },
+
+    conversation(key: string, { userTurns, generation }: ReadOptions = {}): Conversation {
+      const transcript = transcriptOf(sql, key, generation ?? generationOf(sql, key));
+      if (transcript === undefined) return { summary: null, summaries: 0, messages: [] };
+      const { summary, count } = newestSummary(sql, transcript.id);
+      const isNone = userTurns !== undefined && userTurns < 1;
+      const rows = isNone ? [] : readMessages(sql, transcript, { userTurns, until: summary?.until });
+      return { summary, summaries: count, messages: rows.map((row) => ({ id: row[0], ...messageOf(row) })) };
     },
   };
 }

@@ -3,6 +3,7 @@ import type { Person, Removals } from "../../removals.ts";
 import { eventState } from "../database/schema.ts";
 import type { WriteContext } from "../database/writer-database.ts";
 import { removeUnitWithoutEvents } from "../events/event-queue.ts";
+import { forgetSummaries } from "../records/summaries.ts";
 import { removeMessages, removeTranscripts } from "../records/transcripts.ts";
 
 interface EventRow {
@@ -27,6 +28,7 @@ export function removalWrites(context: WriteContext) {
       for (const { id, content } of replace)
         context.run("UPDATE messages SET content = ? WHERE id = ?", JSON.stringify(content), id);
       const removed = new Set(remove);
+      forgetSummaries(context, transcript);
       removeMessages(context, transcript, ({ id }) => removed.has(id));
     },
 

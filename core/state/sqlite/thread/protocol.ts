@@ -15,6 +15,7 @@ import { unitWrites } from "../events/units.ts";
 import { keyValueWrites } from "../records/key-value.ts";
 import { modelCallWrites } from "../records/model-calls.ts";
 import { sessionWrites } from "../records/sessions.ts";
+import { summaryWrites } from "../records/summaries.ts";
 import { pruneWrites } from "../removal/prune.ts";
 import { removalWrites } from "../removal/removals.ts";
 
@@ -29,6 +30,7 @@ export function createOperations(context: WriteContext) {
     ...eventQueueWrites(context),
     ...outboxWrites(context),
     ...sessionWrites(context),
+    ...summaryWrites(context),
     ...keyValueWrites(context),
     ...modelCallWrites(context),
     ...pruneWrites(context),

@@ -1,0 +1,73 @@
+/**
+ * Conversations of 2,000 turns: what is refused, how long requests are, what the model still knows, and whether
+ * `/status` is right.
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { tokensIn } from "../openai-server/counting.ts";
+import { openCompactionRoom, words } from "./compaction-room.ts";
+
+const turns = 2_000;
+
+/** Resolves once no summary is written. */
+async function quiet(asked: () => number): Promise<void> {
+  for (let before = -1; before !== asked(); await delay(300)) before = asked();
+}
+
+/** Equal in every run. */
+function createDraw(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+    return state / 2_147_483_648;
+  };
+}
+
+describe.each([4_000, 32_000, 200_000])("a context of %i tokens", (room) => {
+  test.each([
+    ["set in the configuration", { small: { contextTokens: room } }, true],
+    ["not set, and named by a refusal", undefined, true],
+    ["not set, and named by none", undefined, false],
+  ])(
+    "that is %s",
+    async (_, models, names) => {
+      const draw = createDraw(room);
+      const { model, say, shown, asked } = await openCompactionRoom({
+        ...{ room, models, names },
+        reply: (body, facts) => {
+          const last = String(body.messages.at(-1)?.content);
+          return last.includes("What do you know")
+            ? `I know ${facts.join(" ")}`
+            : words(100 + Math.floor(draw() * 400));
+        },
+      });
+      let status = { worst: 0, seen: 0 };
+      for (let n = 1; n <= turns; n += 1) {
+        const fact = n % 100 === 1 ? `FACT-${n}=blue ` : "";
+        const { end } = await say(`${fact}${words(400 + Math.floor(draw() * 3_600))}`);
+        expect(end.outcome).toBe("answered");
+        if (n % 250 !== 0) continue;
+        // A summary that is written at this moment would change the context between the two questions.
+        await quiet(asked);
+        const { text } = await say("/status");
+        const [, used = "0"] = /Context: ([\d,]+) of/.exec(text) ?? [];
+        await say("hi");
+        const real = (model.answered.findLast(({ isSummary }) => !isSummary)?.tokens ?? 0) - tokensIn("hi") - 30;
+        const off = Math.abs(Number(used.replaceAll(",", "")) - real) / real;
+        status = { worst: Math.max(status.worst, off), seen: status.seen + 1 };
+      }
+      const { text } = await say("What do you know?");
+      const { summaries } = await shown("--limit", "1");
+      const longest = Math.max(...model.answered.map(({ tokens }) => tokens));
+      const set = models !== undefined;
+      const figures = { room, names, set, refused: model.refused.length, longest, status };
+      process.stdout.write(`${JSON.stringify({ ...figures, summaries: summaries.length, asked: asked() })}\n`);
+      expect(model.refused.length).toBeLessThanOrEqual(models === undefined && room < 128_000 ? 1 : 0);
+      expect(longest).toBeLessThanOrEqual(room);
+      expect(text).toContain("FACT-1=blue");
+      expect(text).toContain(`FACT-${turns - 99}=blue`);
+      expect(status.worst).toBeLessThan(0.1);
+    },
+    1_800_000,
+  );
+});
