@@ -106,6 +106,7 @@ test("the menu lists native, plugin and custom commands in order; an edit needs 
     "whoami",
     "new",
     "reset",
+    "compact",
     "stop",
     "model",
     "think",

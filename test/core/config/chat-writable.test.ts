@@ -11,6 +11,7 @@ const schema = wholeSchema({
 
 /** Reviewed by hand: a key is added here only when a stranger with an owner's phone can do no lasting harm with it. */
 const reviewed = `
+agents.defaults.compaction.at agents.defaults.compaction.keepTurns agents.list[].compaction.at agents.list[].compaction.keepTurns
 agents.defaults.heartbeat.ackMaxChars agents.defaults.heartbeat.activeHours agents.defaults.heartbeat.every agents.defaults.heartbeat.prompt
 agents.defaults.model agents.defaults.systemPrompt agents.defaults.thinking
 agents.list[].groupChat.mentionPatterns agents.list[].heartbeat.ackMaxChars agents.list[].heartbeat.activeHours agents.list[].heartbeat.every
