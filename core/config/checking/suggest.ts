@@ -1,4 +1,8 @@
-import { distance } from "fastest-levenshtein";
+import { createRequire } from "node:module";
+
+/** Loaded with the first mistake: most commands and configurations have none. */
+const library = (): typeof import("fastest-levenshtein") =>
+  createRequire(import.meta.url)("fastest-levenshtein") as typeof import("fastest-levenshtein");
 
 /** Returns `Did you mean groupPolicy?` if a known key is similar enough; otherwise `undefined`. */
 export function suggestKey(key: string, known: readonly string[]): string | undefined {
@@ -12,6 +16,7 @@ export function suggestKey(key: string, known: readonly string[]): string | unde
  */
 export function nearestOf(word: string, known: readonly string[]): string | undefined {
   const lower = word.slice(0, 100).toLowerCase();
+  const { distance } = library();
   let nearest: { readonly word: string; readonly far: number; readonly longer: number } | undefined;
   for (const candidate of known) {
     const other = candidate.toLowerCase();

@@ -124,7 +124,7 @@ describe.concurrent("a command loads only what it needs", () => {
   // command.
   test.each([
     ["--version", ["commander"], 29],
-    ["--help", ["commander", "jsonc-parser"], 60],
+    ["--help", ["commander", "jsonc-parser"], 61],
     ["gateway --help", ["commander"], 29],
   ])("%s", async (line, parts, most) => {
     const home = homeWith({ gateway: { port: 0 } });

@@ -183,10 +183,10 @@ describe("the package of a plugin", () => {
     expect(ok).toBe(false);
     expect(findings).toEqual(
       expect.arrayContaining([
-        "option-description src/index.ts:8",
-        "option-name src/index.ts:8",
-        "option-default src/index.ts:9",
-        "option-secret src/index.ts:12",
+        "option-description src/index.ts:11",
+        "option-name src/index.ts:11",
+        "option-default src/index.ts:12",
+        "option-secret src/index.ts:15",
         expect.stringMatching(/^contract-not-run src\/index\.ts:\d+$/),
       ]),
     );

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import type { PluginHost } from "service-gateway/sdk";
+import type { Json, PluginHost } from "service-gateway/sdk";
 import { expect, test } from "vitest";
 import playground from "../../../plugins/playground/index.ts";
 import { callBot } from "./client.ts";
@@ -55,10 +55,17 @@ test("a port in use is reported in one sentence with exit code 1", async () => {
   await once(first, "exit");
 });
 
+/** What the plugin remembers, over restarts. */
+function memory(): Pick<PluginHost["store"], "get" | "set"> {
+  const values = new Map<string, Json>();
+  return { get: async (key) => values.get(key) ?? null, set: async (key, value) => void values.set(key, value) };
+}
+
 test("the plugin listens once setup is done and stops on close", async () => {
   const closers: (() => void | Promise<void>)[] = [];
   const lines: object[] = [];
   const host = {
+    store: memory(),
     now: () => 1_800_000_000_000,
     log: { info: (fields: object) => lines.push(fields) },
     onClose: (fn: () => void | Promise<void>) => closers.push(fn),
@@ -73,10 +80,12 @@ test("the plugin listens once setup is done and stops on close", async () => {
 
 test("update ids never repeat those of an earlier run, which the gateway would skip as processed", async () => {
   const ids: number[] = [];
+  const store = memory();
   for (const now of [1_800_000_000_000, 1_800_000_001_000]) {
     let url = "";
     let close: () => void | Promise<void> = () => {};
     const host = {
+      store,
       now: () => now,
       log: { info: (fields: { readonly url: string }) => (url = fields.url) },
       onClose: (fn: typeof close) => (close = fn),
