@@ -54,7 +54,7 @@ async function prepare(drainSeconds: number): Promise<Place> {
   writeFileSync(join(home, "slow"), "");
   const file = configure(home, {
     gateway: { port: 0, drainSeconds },
-    plugins: { load: ["./check-input.ts"] },
+    plugins: { load: ["./patient.ts"] },
     agents: { defaults: { engine: "patient" } },
     session: { dmScope: "per-peer" },
     channels: { botchat: openChannel(platform) },
