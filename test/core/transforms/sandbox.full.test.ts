@@ -231,7 +231,7 @@ describe("threads", () => {
       "waits.mjs": answers("async () => { await new Promise((r) => setTimeout(r, 200)); return { message: 'x' }; }"),
       "quick.mjs": answers("() => ({ message: 'quick' })"),
     });
-    shop.settings = { ...shop.settings, cpuMs: 3_500, timeoutSeconds: 20 };
+    shop.settings = { ...shop.settings, cpuMs: 20_000, timeoutSeconds: 60 };
     for (const name of ["loops.mjs", "waits.mjs", "quick.mjs"]) await shop.transforms.exportsOf(name);
     const ended: string[] = [];
     const loops = Array.from({ length: 4 }, () =>
