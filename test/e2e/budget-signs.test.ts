@@ -63,11 +63,15 @@ test("a used-up budget is announced briefly if the account sets no reactions", a
 });
 
 test("the full budget notice repeats after an hour; the trace names the budget, in the agents' time zone", async () => {
+  const timezone = "Pacific/Auckland";
   const host = await createTestHost({
     answer: costs15,
-    config: { agents: { defaults: { timezone: "Pacific/Auckland", budget: { perDayTokens: 15 } } } },
+    config: { agents: { defaults: { timezone, budget: { perDayTokens: 15 } } } },
   });
   onTestFinished(() => host.close());
+  const hour = new Date(host.now()).toLocaleString("en", { timeZone: timezone, hour: "numeric", hourCycle: "h23" });
+  // A day that ends within the hour would begin a new budget.
+  if (Number(hour) >= 22) await host.advance(2 * 3_600_000);
   await host.say("one");
   const refused = await host.say("two");
   const decision = refused.decisions.find(({ code }) => code === "budget_exceeded");
