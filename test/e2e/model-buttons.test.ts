@@ -1,4 +1,4 @@
-/** The buttons below the list of `/model`: whoever may use the command chooses a model by a press. */
+/** The buttons below the list of `/model`: people who may use the command choose a model with a press. */
 import type { TurnEvent } from "service-gateway/sdk";
 import { createTestHost } from "service-gateway/testkit";
 import { aroundEach, test } from "vitest";

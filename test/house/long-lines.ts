@@ -5,7 +5,7 @@ const mostColumns = 120;
 /** What may stand around a literal that cannot be broken. */
 const mostAround = 60;
 
-/** The lines, counted from 1, with more than 120 columns, unless a literal that cannot be broken makes them so long. */
+/** The numbers of the lines above 120 columns; lines that a literal makes so long are left out. 1 is the first. */
 export function longLines(path: string, text: string): readonly number[] {
   const lines = text.split("\n");
   if (lines.every((line) => line.length <= mostColumns)) return [];

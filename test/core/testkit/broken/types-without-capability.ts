@@ -1,4 +1,4 @@
-/** Has a function whose capability it does not declare, so nobody calls it. */
+/** Has a function whose capability it does not declare, so the gateway never calls it. */
 import { capabilities, createPostbox } from "../postbox/channel.ts";
 import type { Broken } from "./index.ts";
 
