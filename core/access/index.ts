@@ -6,6 +6,16 @@ export { type BotTurns, createBotTurns } from "./bot-turns.ts";
 export { buttonScope } from "./button-scope.ts";
 export { createGate, type Gate } from "./gate.ts";
 export { type CalledIdentity, type IdentityRule, identityRule } from "./identity.ts";
+export {
+  knownChat,
+  type OwnedAccount,
+  type OwnerChat,
+  type OwnersAsked,
+  ownerChatKey,
+  ownerChats,
+  placeOwners,
+  unplacedHint,
+} from "./owner-places.ts";
 export { createPairing, type Pairing } from "./pairing.ts";
 export {
   type AccountAccess,

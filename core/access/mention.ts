@@ -1,6 +1,7 @@
 /** Matches the configured mention patterns with a linear-time engine, so that no pattern can stall the process. */
 
-import { type GatewayConfig, type LinearPattern, linearPatterns } from "../config/index.ts";
+import type { GatewayConfig } from "../config/index.ts";
+import { type LinearPattern, linearPatterns } from "../config/linear-pattern.ts";
 
 /**
  * Upper bound on pattern size times text length. The engine never backtracks, but each character costs time in

@@ -20,7 +20,11 @@ export interface Saying {
   readonly buttons?: readonly (readonly Button[])[];
   readonly replyTo?: string;
   readonly silent?: true;
+  /** Checked when the action was accepted, and again when it is sent. */
+  readonly platform?: Reply["platform"];
   readonly replaces?: string;
+  /** Whose words the text contains, if it is for another person: `privacy` finds the event by it. */
+  readonly about?: { readonly channel: string; readonly senderId: string };
 }
 
 export function actionEvent(saying: Saying, caller: ActionCaller): RawEvent {
@@ -117,17 +121,18 @@ export function tapNotices(hooks: Hooks, agentId: () => string): void {
 }
 
 /**
- * Adds what engines do not produce: the message replied to, the message replaced, and silence. `undefined` if none of
- * these is set.
+ * Adds what engines do not produce: the message replied to, the message replaced, silence, and fields of a platform.
+ * `undefined` if none of these is set.
  */
 function complete(reply: Reply, found: Saying | undefined): Reply | undefined {
-  const { replyTo, silent, replaces } = found ?? {};
-  if (replyTo === undefined && silent === undefined && replaces === undefined) return undefined;
+  const { replyTo, silent, replaces, platform } = found ?? {};
+  if ([replyTo, silent, replaces, platform].every((one) => one === undefined)) return undefined;
   return {
     ...reply,
     ...(replyTo === undefined ? {} : { replyTo }),
     ...(silent === undefined ? {} : { silent }),
     ...(replaces === undefined ? {} : { replaces }),
+    ...(platform === undefined ? {} : { platform }),
   };
 }
 

@@ -3,7 +3,7 @@
  * button scope.
  */
 import { buttonScope, type PathOf } from "../access/index.ts";
-import type { LiveAccount } from "../channels/index.ts";
+import { fitButtons, type LiveAccount } from "../channels/index.ts";
 import type { ChannelCapabilities } from "../sdk/contract.ts";
 import { type ActionRefusal, refuse } from "./result.ts";
 import type { ActionCall, ActionName } from "./schema.ts";
@@ -70,6 +70,9 @@ export function checkButtons(
 ): ActionRefusal | undefined {
   if (call.buttons === undefined || call.buttons.length === 0) return undefined;
   if (!live.capabilities.buttons) return refuse("not_supported", `The channel ${live.channel} has no buttons.`);
+  const fitting = fitButtons(call.buttons, live.capabilities.buttons);
+  if ("problem" in fitting)
+    return refuse("invalid_arguments", `buttons: the channel ${live.channel} ${fitting.problem}.`);
   const scope = buttonScope(live.options.capabilities);
   if (scope === "off") return refuse("buttons_off", `${pathOf(["capabilities", "inlineButtons"])} is "off".`);
   if ((scope === "dm" && kind === "group") || (scope === "group" && kind === "direct"))

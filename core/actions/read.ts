@@ -96,6 +96,10 @@ function readValue(value: Json, kind: FieldKind, name: string): Read {
     }
     case "buttons":
       return readButtons(value, name);
+    case "object":
+      return typeof value === "object" && value !== null && !Array.isArray(value)
+        ? { value }
+        : { refusal: invalid(`${name} must be an object of fields by channel, such as { "acme": { ... } }.`) };
   }
 }
 

@@ -3,7 +3,7 @@
  * configuration allows.
  */
 import { groupKey, type PathOf, parseAllowlist, placeSettings } from "../access/index.ts";
-import { parseTarget } from "../agents/index.ts";
+import { impossibleTopic, parseTarget } from "../agents/index.ts";
 import type { LiveAccount } from "../channels/index.ts";
 import { type Address, ChannelError, type Inbound, type Route } from "../contract/index.ts";
 import { type ActionRefusal, isRefusal, refuse, sentences } from "./result.ts";
@@ -92,7 +92,15 @@ async function readTarget(
   to: string,
   live: LiveAccount,
 ): Promise<{ readonly chat: string; readonly thread?: string } | ActionRefusal> {
-  const { chat, ...topic } = parseTarget(to, { threads: live.capabilities.threads === true });
+  const { capabilities } = live;
+  const target = parseTarget(to, capabilities);
+  const impossible = impossibleTopic(target, capabilities);
+  if (impossible !== undefined)
+    return refuse(
+      "invalid_arguments",
+      `to: the topic must be ${capabilities.messageIds?.description ?? "an id"}, not "${impossible.slice(0, 64)}".`,
+    );
+  const { chat, ...topic } = target;
   try {
     return { chat: (await live.connection.resolve?.(chat)) ?? chat, ...topic };
   } catch (error) {

@@ -1,6 +1,6 @@
 /** Performs an action: reads it, checks permissions, determines the recipient, then acts. */
 import type { PathOf } from "../access/index.ts";
-import { type LiveAccount, retryPolicy, sleep, waitBefore } from "../channels/index.ts";
+import { type LiveAccount, readPlatformFields, retryPolicy, sleep, waitBefore } from "../channels/index.ts";
 import {
   type Accepted,
   type Address,
@@ -202,6 +202,8 @@ async function sayingOf({ call, caller, live, address }: Doing): Promise<Saying 
   const given = wordsOf(call, caller, address);
   if (given.text.trim() === "" && given.media.length === 0)
     return refuse("nothing_to_send", "The message contains nothing that people can see.");
+  const own = call.platform === undefined ? {} : readPlatformFields(call.platform, live);
+  if ("problem" in own) return refuse("invalid_arguments", own.problem);
   const saying: Saying = {
     address,
     text: given.text,
@@ -213,6 +215,7 @@ async function sayingOf({ call, caller, live, address }: Doing): Promise<Saying 
       : { buttons: call.buttons.length === 0 && replaces !== undefined ? [[]] : call.buttons }),
     replyTo: given.replyTo,
     ...(call.silent === true ? { silent: true } : {}),
+    ...(own.fields === undefined ? {} : { platform: { [live.channel]: own.fields } }),
     replaces,
   };
   if (replaces === undefined) return saying;
@@ -257,8 +260,8 @@ async function judgeMedia(media: readonly OutboundMedia[] = []): Promise<ActionR
 
 const placeOf = ({ chat, thread }: Address) => ({ chatId: chat, threadId: thread });
 
-async function partsOf({ address, text, media = [], buttons = [] }: Saying, { connection }: LiveAccount) {
-  const parts = await connection.render({ text, media, buttons }, address);
+async function partsOf({ address, text, media = [], buttons = [], platform }: Saying, { connection }: LiveAccount) {
+  const parts = await connection.render({ text, media, buttons, platform }, address);
   return { parts: parts.map(({ kind, chars }) => ({ kind, chars })) };
 }
 

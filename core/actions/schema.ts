@@ -23,6 +23,8 @@ export interface ActionCall {
   readonly buttons?: readonly (readonly Button[])[];
   readonly replyTo?: string;
   readonly silent?: boolean;
+  /** Fields of the platform's own, by channel. */
+  readonly platform?: { readonly [channel: string]: Json };
   readonly asVoice?: boolean;
   readonly asVideoNote?: boolean;
   readonly emoji?: string;
@@ -32,7 +34,7 @@ export interface ActionCall {
 }
 
 export type FieldKey = Exclude<keyof ActionCall, "action">;
-export type FieldKind = "id" | "text" | "flag" | "count" | "buttons";
+export type FieldKind = "id" | "text" | "flag" | "count" | "buttons" | "object";
 
 export interface Field {
   readonly key: FieldKey;
@@ -71,7 +73,7 @@ const to: Field = {
   key: "to",
   kind: "id",
   names: ["to", "to", "chatId", "target"],
-  description: "Chat id, or <chat>:topic:<n>. Default: the current chat.",
+  description: "Chat id, or <chat>:topic:<id>. Default: the current chat.",
 };
 const chat: Field = {
   ...to,
@@ -138,6 +140,12 @@ export const actionSchemas: readonly ActionSchema[] = [
       replyTo,
       thread,
       silent,
+      {
+        key: "platform",
+        kind: "object",
+        names: ["platform"],
+        description: "Fields of the platform's own, by channel.",
+      },
     ],
     needs: [["text", "media"]],
   },
@@ -233,12 +241,13 @@ const types: Readonly<Record<FieldKind, Json>> = {
   flag: { type: "boolean" },
   count: { type: "integer", minimum: 1, maximum: 50 },
   buttons: buttonRows,
+  object: { type: "object" },
 };
 
 /** JSON Schema of the arguments, with the spellings of the short name. */
 export function parametersOf(schema: ActionSchema): Json {
-  // The model does not choose the account.
-  const fields = schema.fields.filter(({ key }) => key !== "account");
+  // The model does not choose the account, and the fields of a platform would cost tokens in every turn.
+  const fields = schema.fields.filter(({ key }) => key !== "account" && key !== "platform");
   const needed = schema.needs.flatMap((keys) => (keys.length === 1 ? fields.filter(({ key }) => key === keys[0]) : []));
   return {
     type: "object",

@@ -53,7 +53,7 @@ export const errorTable = {
   },
   state_unreadable: {
     text: "The state directory {directory} cannot be used: {reason}.",
-    hint: "Check its owner, its mode and the free space.",
+    hint: "Check its owner, its mode and the free space, or name another directory with --state.",
   },
   state_version: {
     text: "The state in {directory} was written by a newer version (schema {found}, this program knows {known}).",
@@ -100,6 +100,25 @@ export const errorTable = {
     text: "The state is an unfinished copy of another one, so no gateway can start on it.",
     hint: "Run `{command} state copy` again as before. It continues where it stopped.",
   },
+  backup_not_written: { text: "The backup {file} was not written: {reason}.", hint: "{fix}" },
+  backup_unreadable: {
+    text: "The backup {file} cannot be read: {reason}.",
+    hint: "Check the name of the file, its owner and its mode.",
+  },
+  backup_damaged: {
+    text: "The backup {file} is damaged: {reason}.",
+    hint: "Nothing was restored. Use another copy of it, or an older backup.",
+  },
+  backup_newer: {
+    text: "The backup {file} was made by a newer version ({found}; this is {known}).",
+    hint: "Nothing was restored. Install that version first: npm install -g {package}@{found}",
+  },
+  backup_unsafe: {
+    text: "The backup {file} is refused: {reason}.",
+    hint: "Nothing was restored. This program makes no such file: use a backup from a place that you trust.",
+  },
+  restore_refused: { text: "Nothing can be restored into {directory}: {reason}.", hint: "{fix}" },
+  update_unknown: { text: "The newest version is unknown: {reason}.", hint: "{fix}" },
   store_unknown: {
     text: "state.store: there is no store {store}.",
     hint:
@@ -176,6 +195,24 @@ export const errorTable = {
     text: "The plugin in {directory} was not created: {reason}.",
     hint: "Check the owner, mode and space of the folder.",
   },
+  plugin_refused: { text: "The package {plugin} is refused: {reason}.", hint: "{fix} Nothing was changed." },
+  plugin_not_installed: {
+    text: "`plugins add` has not added a plugin {plugin}.",
+    hint: "{fix}",
+  },
+  plugins_lock_unreadable: {
+    text: "The lock file of installed plugins {file} cannot be read: {reason}.",
+    hint: "Restore it from a copy, or remove it and add the plugins again.",
+  },
+  plugins_busy: {
+    text: "Another process ({pid}) is changing the plugins in {directory}.",
+    hint: "Run the command again when it has finished.",
+  },
+  npm_missing: {
+    text: "npm, which installs plugins, is not on this machine.",
+    hint: "Install npm, which most packages of Node contain, or add its folder to PATH.",
+  },
+  npm_failed: { text: "npm could not {action}: {reason}.", hint: "{fix} Nothing was changed." },
   plugin_isolation: {
     text: "The plugin {plugin} cannot run in a worker: {reason}.",
     hint: "Remove plugins.entries.{plugin}.isolation, so that it runs inline, or change the plugin.",
@@ -316,5 +353,15 @@ export const errorTable = {
     text: "The log {file} does not exist yet.",
     hint: "Start a gateway with `{command} gateway`; it creates the log.",
   },
+  interrupted: { text: "Interrupted.", hint: "" },
+  service_refused: {
+    text: "{what}: {reason}.",
+    hint: "`{command} service status` shows what is installed.",
+  },
+  service_unsupported: {
+    text: "There is no way to install a service on {reason} here.",
+    hint: "Let the supervisor of this system run `{command} gateway`.",
+  },
+  init_unfinished: { text: "{reason}.", hint: "{fix}" },
   usage: { text: "{reason}.", hint: "Run the command with --help." },
 } as const satisfies Record<string, ErrorText>;

@@ -51,6 +51,9 @@ export class PluginError extends HostError {
 const fileReasons: Readonly<Record<string, (path: string) => string>> = {
   ENOENT: (path) => `${path} does not exist`,
   EACCES: (path) => `this user has no permission for ${path}`,
+  EPERM: (path) => `this user has no permission for ${path}`,
+  EROFS: (path) => `${path} is on a file system that is read-only`,
+  ENOTDIR: (path) => `a part of the path ${path} is a file, where a directory is needed`,
   EISDIR: (path) => `${path} is a directory`,
 };
 

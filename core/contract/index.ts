@@ -14,6 +14,7 @@ export {
 } from "./errors.ts";
 export { exactCopy, exactDigits, inexactNumber, parseExactJson } from "./exact-json.ts";
 export { isNamed } from "./name-pattern.ts";
+export { packageVersion } from "./package.ts";
 export { ChannelError, codeOf, EngineError } from "./plugin-errors.ts";
 export { product, sdkVersion } from "./product.ts";
 export type { Transform, TransformContext } from "./transform.ts";
@@ -23,6 +24,7 @@ export type {
   Authority,
   Button,
   Decision,
+  EphemeralRecipient,
   Gather,
   Inbound,
   InboundChat,

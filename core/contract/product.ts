@@ -19,4 +19,4 @@ export const product = {
  * Semantic version of the plugin contract. A plugin's `host` range is checked against it. Before 1.0.0, a new minor
  * version may break plugins.
  */
-export const sdkVersion = "0.1.0";
+export const sdkVersion = "0.2.0";

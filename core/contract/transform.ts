@@ -48,6 +48,8 @@ export interface TransformFields {
   /** `last`, or a channel id. */
   readonly channel?: string;
   readonly to?: string;
+  /** What the reply contains of a platform's own, by channel: `{ botchat: { protect_content: true } }`. */
+  readonly platform?: { readonly [channel: string]: Json };
   readonly model?: string;
   readonly thinking?: string;
   /** Time limit of the run, in seconds. */

@@ -150,18 +150,21 @@ export interface Inbound {
   readonly channel: string;
   readonly account: string;
   /**
-   * What happened. Channels set the first five.
+   * What happened. Channels set the first six.
    *
    * - `message`: a person wrote something. Chat commands run only in this kind.
-   * - `edit`: a person changed a message; `messageId` is that of the message, `text` its new text. It is answered like
-   *   a message.
+   * - `edit`: a person changed a message; `messageId` is that of the message, `text` its new text. An edit that arrives
+   *   before the message has had its turn takes its place; `editedMessages` of the account is about later ones.
+   * - `delete`: a person deleted their own message; `messageId` is that of the message, `sender` its writer. A turn or
+   *   an answer that waits or runs ends, and the words are removed from what the gateway stores. `text` is empty.
+   *   Return a deletion by another person, such as a moderator, as silent: the host ignores it.
    * - `press`: a person pressed a button; `text` is `callback_data: ` and the button's value, the form that models
    *   expect, and `messageId` is that of the message with the button. Set `mention`.
    * - `reaction`: a person added a reaction to the message `messageId`. It gets no reply. The agent reads `text` at its
    *   next turn, so make it a sentence, such as `Reaction added: 👍 by Ada on message 7`. A removed reaction is silent.
    * - `migration`: the chat has a new id, `migratedTo`.
    */
-  readonly kind: "message" | "edit" | "press" | "reaction" | "migration" | "hook" | "system";
+  readonly kind: "message" | "edit" | "delete" | "press" | "reaction" | "migration" | "hook" | "system";
   readonly chat: InboundChat;
   readonly sender: InboundSender;
   /** Text as Markdown; a media placeholder if there is no text. */
@@ -190,6 +193,11 @@ export interface Inbound {
   readonly timestamp: number;
   /** The platform's message id; absent if there is no message to reply to. */
   readonly messageId?: string;
+  /**
+   * The platform's handle of a press or a slash command, such as a token or an address, if an answer that only the
+   * sender sees needs it: such an answer has it in `Part.onlyFor`.
+   */
+  readonly interaction?: string;
   /** The ids of all messages gathered into this one, beginning with `messageId`. */
   readonly messageIds?: readonly string[];
   /** For kind `migration`: the chat's new id at the platform. */
@@ -251,6 +259,8 @@ export interface TurnRequest {
    * one of the channel. Whether the bot may write there is not checked.
    */
   readonly address?: Pick<Address, keyof Address>;
+  /** `platform` of the reply, for an event whose operator has set it. It never comes from a request. */
+  readonly platform?: Reply["platform"];
   readonly wakeMode?: "now" | "next-heartbeat";
   /** The plugin that submitted the event may read the reply. */
   readonly keepReply?: boolean;
@@ -386,9 +396,27 @@ export interface Reply {
   readonly text: string;
   readonly reasoning?: string;
   readonly media: readonly OutboundMedia[];
+  /**
+   * Rows of buttons. In a reply that replaces a message, `[]` keeps its buttons, and `[[]]` removes them; elsewhere
+   * both mean none.
+   */
   readonly buttons: readonly (readonly Button[])[];
   /** Id of the message to reply to; absent: none. */
   readonly replyTo?: string;
+  /**
+   * In a group, only the sender of the message that is answered sees the reply. The gateway sets it for answers of
+   * commands and for refusals. It is a courtesy, not a secret: an account without `ChannelCapabilities.ephemeral` shows
+   * the reply to everyone in the group, and `render` does not get this member.
+   */
+  readonly to?: "sender";
+  /**
+   * What the reply contains of a platform's own, by the id of its channel, as the channel's `platformFields` describe
+   * it. Fields for other channels are ignored, and fields that do not match are left out of a reply.
+   *
+   * @example
+   * platform: { botchat: { protect_content: true } },
+   */
+  readonly platform?: { readonly [channel: string]: Json };
   /** Speak the text, and send it as a voice message: the reply has the tag `[[audio_as_voice]]` and no files. */
   readonly speak?: true;
   /** Send without a notification sound. */
@@ -398,6 +426,16 @@ export interface Reply {
   readonly usage?: { readonly inputTokens: number; readonly outputTokens: number; readonly model: string };
   /** The model that answered, as `provider/model`, if the engine named it. */
   readonly model?: string;
+}
+
+/** The one person in a group who sees a message, and what it answers. */
+export interface EphemeralRecipient {
+  /** The person's id, as `parse` returns it. */
+  readonly sender: string;
+  /** Id of the message that is answered; that of the message with the button if a press is. */
+  readonly messageId?: string;
+  /** `Inbound.interaction` of what is answered. */
+  readonly interaction?: string;
 }
 
 /** One message in the form the platform accepts. JSON, because it waits in the outbox. */
@@ -418,6 +456,18 @@ export interface Part {
   readonly replyImplied?: true;
   /** What was left out, in a few words each for the trace, such as a button with too much data. */
   readonly omitted?: readonly string[];
+  /**
+   * The key of this send, 20 letters and digits. The gateway sets it for `send`, the same for every repetition of the
+   * part, also after a restart and on another node; no other part has it. Pass it to a platform that shows a message
+   * with a known key once, with a suffix for each message if the part becomes several. See
+   * `ChannelCapabilities.repeats`.
+   */
+  readonly key?: string;
+  /**
+   * Only this person may see the part, in the chat of the address. The gateway sets it for `send`, on each part of a
+   * reply with `to: "sender"`, and only if the account has `ChannelCapabilities.ephemeral`.
+   */
+  readonly onlyFor?: EphemeralRecipient;
   /** Edit the message in `replaces` or fail: if it is gone, no new message is sent. */
   readonly inPlace?: true;
   /**

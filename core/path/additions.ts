@@ -12,7 +12,7 @@ export function withAdditions(
   }: { readonly inbound: Inbound; readonly silence: (reply: Reply, inbound: Inbound) => string | null },
 ): Reply {
   if (additions === undefined) return reply;
-  const { files, buttons, refused } = additions;
+  const { files, buttons, refused, to } = additions;
   const added = files.flatMap(({ caption }) => caption ?? []);
   const media = [...reply.media, ...files.map((file) => file.media)];
   const isQuiet = media.length === 0 && silence(reply, inbound) !== null;
@@ -23,5 +23,6 @@ export function withAdditions(
     text: added.length + note.length === 0 ? reply.text : text,
     media,
     buttons: buttons?.rows ?? reply.buttons,
+    ...(to !== undefined && { to }),
   };
 }

@@ -18,15 +18,23 @@ export function aboutOf(
   inbound: Inbound,
   to: Address,
 ): { readonly trigger?: string; readonly inbound?: Inbound } | undefined {
-  const { authority, channel, account, chat } = inbound;
-  const isHere = channel === to.channel && account === to.account && chat.id === to.chat;
-  if (!isHere) return undefined;
+  if (!isIn(inbound, to)) return undefined;
   const trigger = triggerOf(inbound, to);
-  return { trigger, ...(authority === "channel" && { inbound }) };
+  return { trigger, ...(inbound.authority === "channel" && { inbound }) };
+}
+
+/** Whether the reply goes to the chat in which a person has just written. */
+export function answersPerson(inbound: Inbound, to: Address): boolean {
+  return inbound.authority === "channel" && isIn(inbound, to);
 }
 
 /** The message that a reply may refer to: one that a person wrote, in the chat that the reply goes to. */
-export function triggerOf({ kind, messageId, channel, account, chat }: Inbound, to: Address): string | undefined {
+export function triggerOf(inbound: Inbound, to: Address): string | undefined {
+  const { kind, messageId } = inbound;
   if (kind !== "message" && kind !== "edit") return undefined;
-  return channel === to.channel && account === to.account && chat.id === to.chat ? messageId : undefined;
+  return isIn(inbound, to) ? messageId : undefined;
+}
+
+function isIn({ channel, account, chat }: Inbound, to: Address): boolean {
+  return channel === to.channel && account === to.account && chat.id === to.chat;
 }

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import {
   type AwayAccount,
   type Contact,
-  type LiveAccount,
+  deletedSilent,
   retryPolicy,
   sleep,
   unlimitedRetryWait,
@@ -12,22 +12,29 @@ import {
 import { type Address, type ChannelError, PluginError, type Receipt } from "../contract/index.ts";
 import type { OutboxRow, Settlement, Store } from "../state/index.ts";
 import type { Hooks, Visit } from "../stations/index.ts";
-import { admission, mayGo, unreportedWaitMs } from "./admission.ts";
+import { admission } from "./admission.ts";
 import type { Trace } from "./endings/ending.ts";
 import { channelError, hintOf, repeatable } from "./endings/send-errors.ts";
 import { unreachable } from "./endings/unreachable.ts";
 import { persist, waitFor } from "./patience.ts";
 import { requireAccount } from "./row-account.ts";
+import {
+  type Attempts,
+  doubt,
+  type Fate,
+  giveUp,
+  isRecognised,
+  noteRepetition,
+  resumeRow,
+  type SendOptions,
+  waitBeforeSending,
+  waitsAgain,
+} from "./sending/attempts.ts";
+import { sendKey } from "./sending/send-key.ts";
 import type { Admission } from "./unit-result.ts";
 
 /** How long a send that had no effect is retried: a platform may be away for hours, and the reply must not be lost. */
 const giveUpAfterMs = 24 * 60 * 60_000;
-/**
- * A part whose outcome is unknown is repeated once. It is repeated once more if the process that was to repeat it died,
- * because between its mark and its call that process may have done nothing, and the sender would get no reply. It is
- * not repeated endlessly: this very part may be what kills the gateway, and each start would add a copy.
- */
-const mostRepetitions = 2;
 /** A send may take this long. It must end before another node may take the unit over. */
 const sendMs = 5_000;
 
@@ -43,28 +50,18 @@ export interface DeliveryResult {
   readonly last?: NonNullable<Settlement["sent"]>;
 }
 
-export interface DeliveryOptions {
+export interface DeliveryOptions extends SendOptions {
   readonly hooks: Hooks;
-  readonly store: Store;
-  readonly trace: Trace;
   /** Absent where the rows are not those of an event on its way. */
   readonly visit?: Visit;
   readonly now: () => number;
   readonly random: () => number;
-  readonly signal: AbortSignal;
-  /** The rows come from an earlier process. One that it marked as being sent may have arrived. */
-  readonly resumed: boolean;
-  /**
-   * Sends the rows at most once, for texts that must not be repeated: a row with an unknown outcome is given up.
-   * `when-answered`: the first attempt waits until the platform has answered another call.
-   */
-  readonly once?: "now" | "when-answered" | undefined;
   /** What `admission` returned for the first row when it was written, if that row waits. */
   readonly admission?: Admission | undefined;
-  readonly account: (channel: string, account: string) => LiveAccount | undefined;
+  /** The message that the rows answer was deleted, so they are not sent. */
+  readonly isDeleted?: () => boolean;
   /** Why the account of a row cannot be used now. */
   readonly away: (address: Address) => AwayAccount | undefined;
-  readonly contact: (channel: string, account: string) => Contact;
 }
 
 /**
@@ -72,11 +69,6 @@ export interface DeliveryOptions {
  * that has not been asked yet.
  */
 type Leave = "marked" | Admission | undefined;
-
-type Fate =
-  | { readonly receipt: Receipt }
-  | { readonly failure: string; readonly platformSilent?: true | undefined }
-  | { readonly interrupted: true };
 
 /** Throws `Postponed` if the account of a row is away: the row and those after it wait in the store. */
 export async function deliver(rows: readonly OutboxRow[], options: DeliveryOptions): Promise<DeliveryResult> {
@@ -96,7 +88,8 @@ export async function deliver(rows: readonly OutboxRow[], options: DeliveryOptio
     if ("failure" in fate) {
       failure ??= fate.failure;
       platformSilent ??= fate.platformSilent;
-      await persist(() => store.unsendable(row.id, { at: now(), reason: fate.failure }), options.signal);
+      const forget = fate.failure === deletedSilent.silent;
+      await persist(() => store.unsendable(row.id, { at: now(), reason: fate.failure, forget }), options.signal);
       for (const other of await giveUpRest(row, rows.slice(index + 1), fate.failure, options)) untried.add(other);
       continue;
     }
@@ -135,127 +128,94 @@ async function giveUpRest(
 
 /** Sends one row until its outcome is known. */
 async function sendRow(row: OutboxRow, leave: Leave, options: DeliveryOptions): Promise<Fate> {
-  const { trace, store, signal, once } = options;
+  const { store, signal, once } = options;
   // Does not use the wall clock: if it were set forward, the reply would be given up.
   const began = performance.now();
   const contact = options.contact(row.address.channel, row.address.account);
   const account = () => options.account(row.address.channel, row.address.account);
-  let { doubts } = row;
+  const attempts: Attempts = { doubts: row.doubts, answerAfter: contact.lastFailure() };
   await requireAccount(row, { ...options, isMarked: leave === "marked" });
   if (leave !== "marked") {
-    // An earlier process began to send the row and died, so it is unknown whether it arrived. Editing or removing a
-    // message twice does no harm, so those are not in doubt.
-    const doubtful =
-      options.resumed && row.state === "sending" && row.operation === "send" && row.part.replaces === undefined;
-    if (doubtful && doubts >= (once === undefined ? mostRepetitions : 0))
-      return giveUp(row, "send_fate_unknown", `sent ${doubts + 1} times with an unknown outcome`, trace);
-    if (doubtful) {
-      doubts += 1;
-      await doubt(
-        row,
-        {
-          plugin: "core",
-          detail: `part ${row.index + 1} may arrive ${doubts === 1 ? "twice" : `${doubts + 1} times`}`,
-        },
-        options,
-      );
-    }
-    if (doubts > 0 || once === "when-answered") {
-      const ended = await awaitAnswers(row, contact.lastFailure(), contact, options);
-      if (ended !== undefined) return ended;
-    }
-    if (!(await mayGo(row, leave, options))) return { interrupted: true };
+    const ended = (await resumeRow(row, attempts, options)) ?? (await waitBeforeSending(row, leave, attempts, options));
+    if (ended !== undefined) return ended;
     await store.sending(row.id);
   }
+  let attemptBegan = leave === "marked" ? began : performance.now();
   for (let attempt = 1; ; attempt += 1) {
+    if (row.operation === "send" && options.isDeleted?.() === true) return await leaveOut(row, options);
     // The signal says that the lease was lost meanwhile, even if the node has a new one by now.
     if (store.nodes !== undefined && (signal.aborted || store.nodes.leaseLeft() < sendMs))
-      return await leaveRow(row, store);
+      return await leaveRow(row, attempts, store);
     try {
       const receipt = row.operation === "send" ? await sendOnce(row, contact, options) : await removeOnce(row, options);
-      if (receipt === undefined) return giveUp(row, "no_channel", `no plugin sends to ${row.address.channel}`, trace);
-      trace.add("delivery", {
-        plugin: row.address.channel,
-        verdict: "done",
-        code: row.operation === "send" ? "sent" : "removed",
-        detail: `${row.part.kind}, message ${receipt.messageId}`,
-      });
-      for (const detail of receipt.omitted ?? [])
-        trace.add("delivery", { plugin: row.address.channel, verdict: "pass", code: "part_omitted", detail });
+      if (receipt === undefined)
+        return giveUp(row, "no_channel", `no plugin sends to ${row.address.channel}`, options.trace);
+      noteReceipt(row, receipt, options.trace);
       return { receipt };
     } catch (thrown) {
-      const mark = contact.failed();
+      attempts.answerAfter = contact.failed();
       const error = row.operation === "remove" ? repeatable(channelError(thrown), attempt) : channelError(thrown);
       const plugin = thrown instanceof PluginError && thrown.plugin !== "core" ? thrown.plugin : row.address.channel;
-      if (error.fate === "not-sent" && (signal.aborted || error.retryable)) await store.notSent(row.id);
+      const givenUp = (reason: string, more: { readonly hint?: string | undefined; readonly platformSilent?: true }) =>
+        giveUp(row, reason, error.message, options.trace, { plugin, ...more });
+      const isLate = performance.now() - began > giveUpAfterMs;
+      if (error.fate === "not-sent" && (signal.aborted || error.retryable)) await waitsAgain(row, attempts, store);
       if (signal.aborted) return { interrupted: true };
       if (error.fate === "not-sent" && error.retryable) waitFor(() => options.away(row.address));
       if (error.fate === "unknown") {
-        // Either this was the repetition, or none is allowed.
-        if (doubts > 0 || once !== undefined) return giveUp(row, "send_fate_unknown", error.message, trace, { plugin });
-        doubts += 1;
-        await doubt(row, { plugin, detail: `repeated once when the platform answers: ${error.message}` }, options);
-      } else if (!error.retryable)
-        return giveUp(row, error.reason, error.message, trace, { plugin, hint: hintOf(error, account()) });
-      else if (performance.now() - began > giveUpAfterMs)
-        return giveUp(row, error.reason, error.message, trace, {
-          plugin,
-          hint: hintOf(error, account()),
-          platformSilent: true,
-        });
+        attempts.unsureSince ??= attemptBegan;
+        if (isRecognised(row, attempts, options)) {
+          if (isLate) return givenUp("send_fate_unknown", { platformSilent: true });
+          noteRepetition(row, attempt, options.trace, { plugin, detail: error.message });
+          if (attempt > 1 && !(await waitAfter(error, { row, attempt }, options))) return { interrupted: true };
+        } else {
+          // Either this was the repetition, or none is allowed.
+          if (attempts.doubts > 0 || once !== undefined) return givenUp("send_fate_unknown", {});
+          const detail = `repeated once when the platform answers: ${error.message}`;
+          await doubt(row, attempts, { plugin, detail }, options);
+        }
+      } else if (!error.retryable) return givenUp(error.reason, { hint: hintOf(error, account()) });
+      else if (isLate) return givenUp(error.reason, { hint: hintOf(error, account()), platformSilent: true });
       else if (!(await waitAfter(error, { row, attempt }, options))) return { interrupted: true };
       await requireAccount(row, { ...options, isMarked: false });
-      // A row that may be repeated has one attempt left, which must not fall into the same outage.
-      if (doubts > 0) {
-        const ended = await awaitAnswers(row, mark, contact, options);
-        if (ended !== undefined) return ended;
-      }
-      if (!(await mayGo(row, undefined, options))) return { interrupted: true };
+      const ended = await waitBeforeSending(row, undefined, attempts, options);
+      if (ended !== undefined) return ended;
       await store.sending(row.id);
+      attemptBegan = performance.now();
     }
   }
 }
 
+/** The reply of a deleted message. What its preview has shown of it goes as well. */
+async function leaveOut(row: OutboxRow, options: DeliveryOptions): Promise<Fate> {
+  const reason = deletedSilent.silent;
+  options.trace.add("delivery", { plugin: "core", verdict: "silent", code: reason, detail: deletedSilent.detail });
+  const { replaces, inPlace } = row.part;
+  if (replaces !== undefined && inPlace !== true) await removeOnce(row, options).catch(() => {});
+  return { failure: reason };
+}
+
+function noteReceipt({ operation, part, address }: OutboxRow, receipt: Receipt, trace: Trace): void {
+  const alone = part.onlyFor === undefined ? "" : `, which only ${part.onlyFor.sender} sees`;
+  const detail = `${part.kind}, message ${receipt.messageId}${alone}`;
+  const code = operation === "send" ? "sent" : "removed";
+  trace.add("delivery", { plugin: address.channel, verdict: "done", code, detail });
+  for (const omitted of receipt.omitted ?? [])
+    trace.add("delivery", { plugin: address.channel, verdict: "pass", code: "part_omitted", detail: omitted });
+}
+
 /** Another node may take the unit over soon, and would send the row too. */
-async function leaveRow({ id }: OutboxRow, store: Store): Promise<Fate> {
-  await store.notSent(id);
+async function leaveRow(row: OutboxRow, attempts: Attempts, store: Store): Promise<Fate> {
+  await waitsAgain(row, attempts, store);
   return { interrupted: true };
 }
 
-async function sendOnce(
-  { part, address }: OutboxRow,
-  contact: Contact,
-  options: DeliveryOptions,
-): Promise<Receipt | undefined> {
+async function sendOnce(row: OutboxRow, contact: Contact, options: DeliveryOptions): Promise<Receipt | undefined> {
   const succeeded = contact.sending();
-  const answer = await options.hooks.delivery(part, address, options.signal, options.visit);
+  const part = { ...row.part, key: sendKey(row) };
+  const answer = await options.hooks.delivery(part, row.address, options.signal, options.visit);
   if (answer !== undefined) succeeded();
   return answer?.value;
-}
-
-/**
- * Waits until the platform answers a call that began after the mark. Meanwhile the row waits in the store, so that a
- * process that dies adds no further doubt about it. `undefined`: it may be sent; otherwise its outcome.
- */
-async function awaitAnswers(
-  row: OutboxRow,
-  mark: number,
-  contact: Contact,
-  { trace, signal }: Pick<DeliveryOptions, "trace" | "signal">,
-): Promise<Fate | undefined> {
-  const began = performance.now();
-  const how = await contact.answersAfter(mark, signal);
-  if (how === "closing") return { interrupted: true };
-  if (how === "too-late")
-    return giveUp(row, "send_fate_unknown", "the platform did not answer for 24 hours", trace, {
-      platformSilent: true,
-    });
-  const waited = performance.now() - began;
-  if (waited >= unreportedWaitMs) {
-    const detail = `part ${row.index + 1} waited ${Math.round(waited / 1_000)} s until the platform answered`;
-    trace.add("delivery", { plugin: row.address.channel, verdict: "pass", code: "platform_answers", detail });
-  }
-  return undefined;
 }
 
 /**
@@ -281,38 +241,8 @@ async function waitAfter(
   return await sleep(delay, signal);
 }
 
-/**
- * Counts and reports the doubt before the next attempt, so that the reason of a duplicate message survives a crash. The
- * mark of that attempt comes after this and after the wait: a process that dies in between has not repeated anything,
- * and the next one does so without further doubt.
- */
-async function doubt(
-  row: OutboxRow,
-  { plugin, detail }: { readonly plugin: string; readonly detail: string },
-  { store, trace }: Pick<DeliveryOptions, "store" | "trace">,
-): Promise<void> {
-  trace.add("delivery", { plugin, verdict: "retry", code: "possibly_repeated", detail });
-  await store.doubted(row.id, { decisions: trace.take() });
-}
-
 async function removeOnce({ part, address }: OutboxRow, { account, signal }: DeliveryOptions): Promise<Receipt> {
   const messageId = part.replaces ?? "";
   await account(address.channel, address.account)?.connection.remove?.(messageId, address, signal);
   return { messageId };
-}
-
-function giveUp(
-  row: OutboxRow,
-  reason: string,
-  detail: string,
-  trace: Trace,
-  {
-    plugin = row.address.channel,
-    hint,
-    platformSilent,
-  }: { readonly plugin?: string; readonly hint?: string | undefined; readonly platformSilent?: true } = {},
-): Fate {
-  trace.add("delivery", { plugin, verdict: "failed", code: reason, detail, hint });
-  // A preview that cannot be removed does not make the reply a failure.
-  return row.operation === "remove" ? { receipt: { messageId: "" } } : { failure: reason, platformSilent };
 }

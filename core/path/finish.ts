@@ -1,6 +1,8 @@
 /** The end of a unit: sends what it says, stores its outcome, and reports the end. */
+import { deletedSilent } from "../channels/index.ts";
 import type { Ending, Unit } from "../state/index.ts";
 import { type DeliveryOptions, deliver } from "./delivery.ts";
+import { deletedOf } from "./endings/deleted.ts";
 import { createReport, createUnreadLine } from "./endings/ended.ts";
 import { dropped } from "./endings/ending.ts";
 import { Interrupted } from "./endings/hand-back.ts";
@@ -13,23 +15,31 @@ import type { StepDependencies, Walk } from "./step-dependencies.ts";
 import type { UnitResult } from "./unit-result.ts";
 import { findRoute } from "./walk.ts";
 
+/** Rows of the account that received the event are sent by the same bot only. */
+function awayFor(accounts: PathOptions["accounts"], { events: [leader] }: Unit): DeliveryOptions["away"] {
+  const { source, account: received, dedupeKey } = leader ?? {};
+  if (source === undefined || received === undefined || dedupeKey === undefined)
+    return ({ channel, account: id }) => accounts.away(channel, id);
+  const by = { source, account: received, dedupeKey };
+  return ({ channel, account: id }) =>
+    channel === source && id === received ? accounts.awayFor(by) : accounts.away(channel, id);
+}
+
+/** How a unit ends whose parts were sent; `failure`: the reason of the first one that was not. */
+function endAfter(ending: Ending, failure: string | undefined): Ending {
+  if (failure === deletedSilent.silent) return { ...ending, outcome: "silent", reason: failure };
+  if (failure === undefined || ending.outcome !== "answered") return ending;
+  return { ...ending, outcome: "failed", reason: failure };
+}
+
 export function createFinish(
   dependencies: StepDependencies,
   log: PathOptions["reports"]["log"],
 ): (walk: Walk, result: UnitResult) => Promise<void> {
-  const { hooks, store, accounts, clock, newTrace, lanes } = dependencies;
+  const { hooks, store, accounts, clock, newTrace, lanes, deletions } = dependencies;
   const { now, random } = clock;
   const account = accounts.get;
   const sending = { hooks, store, now, random, account, contact: accounts.contact };
-  /** Rows of the account that received the event are sent by the same bot only. */
-  function awayOf({ events: [leader] }: Unit): DeliveryOptions["away"] {
-    const { source, account: received, dedupeKey } = leader ?? {};
-    if (source === undefined || received === undefined || dedupeKey === undefined)
-      return ({ channel, account: id }) => accounts.away(channel, id);
-    const by = { source, account: received, dedupeKey };
-    return ({ channel, account: id }) =>
-      channel === source && id === received ? accounts.awayFor(by) : accounts.away(channel, id);
-  }
   const report = createReport({ log, hooks, underWay: dependencies.underWay });
   const reportUnread = createUnreadLine(log);
   const apologize = createUndelivered({
@@ -37,8 +47,14 @@ export function createFinish(
     find: (unit) => findRoute(dependencies, { unit, trace: newTrace() }),
     render: (apology, trace) => renderNotice(apology, { account, trace }),
     // Its rows wait in the store, like those that an earlier process left.
-    deliver: (rows, { unit, ...how }) => deliver(rows, { ...sending, ...how, away: awayOf(unit), resumed: true }),
+    deliver: (rows, { unit, ...how }) =>
+      deliver(rows, { ...sending, ...how, away: awayFor(accounts, unit), resumed: true }),
   });
+  /** A deletion may have been carried out just before the turn was written. */
+  async function forgetDeleted(unit: Unit): Promise<void> {
+    if (unit.stage !== "turn" || deletedOf(unit, deletions) === undefined) return;
+    await deletions.forgetAgain(unit.events.map(({ id }) => id));
+  }
   /** Ends a unit whose reply an operator has dropped while it waited for its channel. */
   async function drop(
     unit: Unit,
@@ -78,14 +94,15 @@ export function createFinish(
       trace,
       visit,
       resumed: unit.stage === "delivery",
-      away: awayOf(unit),
+      away: awayFor(accounts, unit),
       admission: result.admission,
       once,
+      isDeleted: () => deletedOf(unit, deletions) === "all",
     });
     if (delivered.interrupted === true) throw new Interrupted();
     const failure = result.failure ?? delivered.failure;
-    const undelivered = failure !== undefined && ending.outcome === "answered";
-    const end: Ending = undelivered ? { ...ending, outcome: "failed", reason: failure } : ending;
+    const end = endAfter(ending, failure);
+    const undelivered = end !== ending && end.outcome === "failed";
     const deciding = end.outcome === "answered" ? undefined : trace.deciding(end.outcome);
     const sent = undelivered
       ? await apologize({ unit, end, rows, sent: delivered, inbound, trace, signal })
@@ -105,6 +122,7 @@ export function createFinish(
       return;
     }
     if (!(await persist(() => store.settle(settlement), signal))) return;
+    await forgetDeleted(unit);
     if (result.files !== undefined) void dependencies.files.forget(result.files);
     // Events that it returned to the queue may have become due meanwhile.
     if (end.unread === true && end.sessionKey !== undefined) lanes.notify(end.sessionKey, 0);

@@ -16,12 +16,13 @@ import {
   type Reply,
   reasonOf,
 } from "../contract/index.ts";
-import type { CalledConnection } from "../host/index.ts";
 import type { ChannelConnection } from "../sdk/contract.ts";
 import type { FormattingContext, Hooks, Visit } from "../stations/index.ts";
 import { aboutOf } from "./answer-place.ts";
 import { type Stop, type Trace, textReply } from "./endings/ending.ts";
 import { Interrupted } from "./endings/hand-back.ts";
+import { ephemeralRecipient, publicReply } from "./fitting/ephemeral.ts";
+import { fittingReply, withRequestedFields } from "./fitting/fitting-reply.ts";
 import type { AgentSide, CompleteReply } from "./options.ts";
 import { simplerReplies } from "./plain-text.ts";
 import { endedText, endNotes } from "./shown-text.ts";
@@ -97,7 +98,7 @@ export async function formatting(
   }
   if (whole === undefined)
     return { outcome: "failed", reason: "media_unavailable", reply: formatted, sayings: cleared };
-  return render(whole, context, options);
+  return render(withRequestedFields(whole, inbound.request), context, options);
 }
 
 /** The reply with its voice message, or alone. `null`: it was stopped. */
@@ -174,9 +175,10 @@ async function render(
     throw new ChannelError("account_not_open", { retryable: true, detail: `${to.channel}:${to.account} is not open` });
   const partsOf = (formattedReply: Reply) =>
     renderSayings(asSent(formattedReply, context), to, {
-      connection: live.connection,
+      account: live,
       previews,
       about: aboutOf(context.inbound, to),
+      inbound: context.inbound,
       inPlace: formattedReply.media.length === 0 && formattedReply.buttons.length === 0,
       mayOmitFiles: formattedReply.media.length > 0 && context.inbound.request?.deliverOnly !== true,
       onOmitted: (detail) =>
@@ -256,20 +258,31 @@ export async function renderSayings(
   reply: Reply,
   address: Address,
   options: {
-    readonly connection: Pick<CalledConnection, "render">;
+    readonly account: Pick<LiveAccount, "channel" | "connection" | "capabilities" | "platformFields">;
     readonly previews: readonly string[];
     readonly about?: Parameters<ChannelConnection["render"]>[2];
+    /** What is answered. */
+    readonly inbound?: Inbound | undefined;
     readonly inPlace?: boolean;
     readonly mayOmitFiles?: boolean;
     readonly onOmitted?: (what: string) => void;
   },
 ): Promise<readonly Saying[]> {
-  const { connection, previews, about, inPlace = false, mayOmitFiles = false, onOmitted } = options;
-  const parts = await connection.render(reply, address, about);
+  const { account, previews, about, inbound, mayOmitFiles = false, onOmitted } = options;
+  const fitting = fittingReply(reply, account, onOmitted);
+  const onlyFor =
+    reply.to === undefined
+      ? undefined
+      : ephemeralRecipient(reply, { inbound, address, capabilities: account.capabilities });
+  const shown = fitting.to === undefined || onlyFor !== undefined ? fitting : publicReply(fitting);
+  const parts = await account.connection.render(shown, address, about);
+  // Everyone sees the preview, and it was sent without the fields.
+  const inPlace = options.inPlace === true && onlyFor === undefined && shown.platform === undefined;
   const taken = inPlace && previews.length > 0 && parts.every(isEditable) ? previews.slice(0, parts.length) : [];
   const sayings: Saying[] = parts.map((rendered, index) => {
     const whole = rendered.omitted === undefined ? rendered : reportOmitted(rendered, onOmitted);
-    const part: Part = mayOmitFiles ? { ...whole, mayOmitFiles: true } : whole;
+    const addressed: Part = onlyFor === undefined ? whole : { ...whole, onlyFor };
+    const part: Part = mayOmitFiles ? { ...addressed, mayOmitFiles: true } : addressed;
     if (index === 0 && reply.replaces !== undefined)
       return { address, operation: "send", part: { ...part, replaces: reply.replaces, inPlace: true } };
     const replaces = taken[index];
@@ -295,12 +308,15 @@ export async function renderNotice(
   const { account, trace, previews = [], place = null, shown } = options;
   const cleared = place === null ? [] : removals(previews, place);
   const inPlace = shown !== undefined && previews.length > 0 && place !== null;
-  const notice = inPlace ? { address: place, reply: textReply(shown) } : stopReply;
+  const notice: Stop["say"] = inPlace ? { address: place, reply: textReply(shown) } : stopReply;
   if (notice === undefined) return cleared;
   const live = account(notice.address.channel, notice.address.account);
   if (live === undefined) return [];
   try {
-    return await renderSayings(notice.reply, notice.address, { connection: live.connection, previews, inPlace });
+    const { address, reply, inbound } = notice;
+    const { writeCommands } = live;
+    const named = writeCommands === undefined ? reply : { ...reply, text: writeCommands(reply.text) };
+    return await renderSayings(named, address, { account: live, previews, inbound, inPlace });
   } catch (error) {
     const plugin = error instanceof PluginError ? error.plugin : notice.address.channel;
     trace.add("formatting", { plugin, verdict: "pass", code: "notice_not_sent", detail: reasonOf(error) });

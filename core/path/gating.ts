@@ -1,15 +1,11 @@
 /** Station 2: pass, or the first refusal. Nothing with a side effect happens before it. */
 
-import type { Address, Inbound } from "../contract/index.ts";
+import type { Inbound } from "../contract/index.ts";
 import { passedBy } from "../stations/index.ts";
-import { type Stop, textReply } from "./endings/ending.ts";
+import { placeOf } from "./endings/apology.ts";
+import { type Stop, sayToSender } from "./endings/ending.ts";
 import { waitFor } from "./patience.ts";
 import type { StepDependencies, Walk } from "./step-dependencies.ts";
-
-function addressOf(inbound: Inbound): Address {
-  const { channel, account, chat } = inbound;
-  return { channel, account, chat: chat.id, thread: chat.thread };
-}
 
 export async function gating(
   { hooks, accounts }: Pick<StepDependencies, "hooks" | "accounts">,
@@ -34,5 +30,5 @@ export async function gating(
     hint,
   });
   const stop = { outcome, reason: code } as const;
-  return notice === undefined ? { stop } : { stop, say: { address: addressOf(inbound), reply: textReply(notice) } };
+  return notice === undefined ? { stop } : { stop, say: sayToSender(notice, placeOf(inbound), inbound) };
 }

@@ -22,11 +22,13 @@ import { createRun } from "./run.ts";
 import type { StepDependencies } from "./step-dependencies.ts";
 
 export type { Path } from "./door.ts";
+export { lateApology } from "./endings/undelivered.ts";
 export type { AgentSide } from "./options.ts";
 export { waitFor } from "./patience.ts";
+export { showTyping } from "./presence/typing.ts";
 
 export function createPath(options: PathOptions): Path {
-  const { hooks, store, accounts, gate, agents, clock } = options;
+  const { hooks, store, accounts, gate, agents, deletions, clock } = options;
   const { log, redact, onBegin } = options.reports;
   const { now, random } = clock;
   const interruption = new AbortController();
@@ -72,6 +74,7 @@ export function createPath(options: PathOptions): Path {
       accounts,
       gate,
       agents,
+      deletions,
       clock,
       signal,
       sessions,

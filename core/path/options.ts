@@ -1,7 +1,7 @@
 /** Dependencies of the path: the other rooms, and the agents' part in a turn. */
 
 import type { Gate } from "../access/index.ts";
-import type { Accounts } from "../channels/index.ts";
+import type { Accounts, Deletions } from "../channels/index.ts";
 import type {
   Address,
   Decision,
@@ -173,6 +173,7 @@ export interface PathOptions {
   readonly accounts: Pick<Accounts, "get" | "contact" | "away" | "awayFor">;
   readonly gate: Pick<Gate, "pathsOf" | "isOwner">;
   readonly agents: AgentSide;
+  readonly deletions: Pick<Deletions, "has" | "forgetAgain">;
   readonly reports: PathReports;
   readonly clock: { readonly now: () => number; readonly newId: () => string; readonly random: () => number };
 }

@@ -22,9 +22,9 @@ function missing({ length }: Reply["media"]): string {
 
 /** Simpler forms of a reply, in the order in which they are tried: without files and buttons, then without markup. */
 export function simplerReplies(reply: Reply, { markup }: Pick<ChannelCapabilities, "markup">): readonly Reply[] {
-  const { media, buttons, replyTo, silent, replaces } = reply;
+  const { media, buttons, replyTo, silent, replaces, to } = reply;
   const text = [reply.text.trim(), missing(media)].filter((piece) => piece !== "").join("\n\n");
-  const common = { media: [], buttons: [], ...(silent && { silent }), replaces };
+  const common = { media: [], buttons: [], ...(silent && { silent }), replaces, ...(to && { to }) };
   const words: Reply = { ...common, text, ...(replyTo === undefined ? {} : { replyTo }) };
   const plain: Reply = { ...common, text: markup === "rich" ? escaped(text) : text };
   const hasMore = media.length > 0 || buttons.length > 0;

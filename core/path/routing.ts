@@ -1,27 +1,27 @@
 /** Station 3: which agent, which session, and where the reply goes. */
 
-import type { AwayAccount } from "../channels/index.ts";
+import { closedWindow } from "../channels/index.ts";
 import type { Address, Inbound, Route } from "../contract/index.ts";
 import type { Hooks, Visit } from "../stations/index.ts";
-import { dropped, type Stop, stopForTap, type Trace } from "./endings/ending.ts";
+import { answersPerson } from "./answer-place.ts";
+import { dropped, outsideWindow, type Stop, stopForTap, type Trace } from "./endings/ending.ts";
 import { waitFor } from "./patience.ts";
+import type { StepDependencies } from "./step-dependencies.ts";
 
 export async function routing(
   inbound: Inbound,
   {
     hooks,
+    accounts,
+    clock,
     trace,
     visit,
-    awayFrom,
     isDropped,
-  }: {
-    readonly hooks: Hooks;
+  }: Pick<StepDependencies, "hooks" | "accounts" | "clock"> & {
     readonly trace: Trace;
     readonly visit: Visit;
     /** Whether an operator has dropped what waits for the account of a recipient. */
     readonly isDropped: (to: Address) => boolean;
-    /** Why the account of a recipient cannot be used now. */
-    readonly awayFrom: (to: Address) => AwayAccount | undefined;
   },
 ): Promise<Route | Stop> {
   let answered: Awaited<ReturnType<Hooks["routing"]>>;
@@ -35,7 +35,12 @@ export async function routing(
   const { to } = route;
   if (to !== null && isDropped(to)) return dropped(trace);
   // A turn whose reply could not be sent now waits, so that the model is not paid twice.
-  if (to !== null) waitFor(() => awayFrom(to));
+  if (to !== null) waitFor(() => accounts.away(to.channel, to.account));
+  if (to !== null && !answersPerson(inbound, to)) {
+    const live = accounts.get(to.channel, to.account);
+    const closed = live?.connection.reaches && (await closedWindow(live, to, clock.now()));
+    if (closed !== undefined) return outsideWindow(trace, { plugin: to.channel, detail: closed });
+  }
   trace.add("routing", {
     plugin,
     verdict: "pass",

@@ -31,7 +31,7 @@ export interface Walk {
 }
 
 export interface StepDependencies
-  extends Pick<PathOptions, "hooks" | "store" | "accounts" | "gate" | "agents" | "clock"> {
+  extends Pick<PathOptions, "hooks" | "store" | "accounts" | "gate" | "agents" | "deletions" | "clock"> {
   /** Aborted when the gateway closes. */
   readonly signal: AbortSignal;
   readonly log: PathOptions["reports"]["log"];

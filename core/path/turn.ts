@@ -165,7 +165,7 @@ async function afterFailure(
   const uses = visit.get(toolCalls);
   const failure = isRefused
     ? await refused(inbound, route, { refusalFor, react: (emoji) => presence.react(emoji), uses })
-    : await failed(code, inbound, { route, isOwner, uses, numbers });
+    : await failed(code, inbound, { route, isOwner, uses, onlySender: additions?.to === "sender", numbers });
   return withShown(failure, seen, failure.say?.reply.text ?? endNotes.interrupted);
 }
 

@@ -1,17 +1,21 @@
 /** From ingress to formatting: the steps of one unit until what it says is in the outbox. */
+
+import { deletedSilent } from "../channels/index.ts";
 import type { Address, Inbound, Reply, Route } from "../contract/index.ts";
 import { controlSuffix, type Ending, type Unit } from "../state/index.ts";
 import { addHold, type FormattingContext, toolCalls, Visit } from "../stations/index.ts";
 import { isAt } from "./answer-place.ts";
 import { apologyTo, placeOf } from "./endings/apology.ts";
+import { deletedOf, deletedStop } from "./endings/deleted.ts";
 import { dropped, isStop, type Stop, type Trace } from "./endings/ending.ts";
 import { exhaustedEnding, maxAttempts } from "./endings/exhausted.ts";
 import { Interrupted } from "./endings/hand-back.ts";
-import { formatting, renderNotice, type Saying } from "./formatting.ts";
+import { formatting, removals, renderNotice, type Saying } from "./formatting.ts";
 import { gating } from "./gating.ts";
 import { ingress } from "./ingress.ts";
 import { enterSession } from "./lanes/session-place.ts";
 import { waitFor } from "./patience.ts";
+import type { Presence } from "./presence/presence.ts";
 import { routing } from "./routing.ts";
 import { say } from "./say.ts";
 import type { StepDependencies, Walk } from "./step-dependencies.ts";
@@ -102,10 +106,9 @@ function routeOf(
   { unit, trace, visit }: Pick<Walk, "unit" | "trace" | "visit">,
   inbound: Inbound,
 ): Promise<Route | Stop> {
-  const { hooks, accounts, drops } = dependencies;
+  const { hooks, accounts, clock, drops } = dependencies;
   const isDroppedTo = (to: Address) => drops.cover(to, unit.events[0]?.acceptedAt ?? 0);
-  const awayFrom = ({ channel, account }: Address) => accounts.away(channel, account);
-  return routing(inbound, { hooks, trace, visit, isDropped: isDroppedTo, awayFrom });
+  return routing(inbound, { hooks, accounts, clock, trace, visit, isDropped: isDroppedTo });
 }
 
 /** Renders a text of the gateway itself. */
@@ -132,6 +135,37 @@ function accountDuringTurn({ get }: StepDependencies["accounts"], { to }: Route)
     get(channel, account) ?? (atBegin?.channel === channel && atBegin.id === account ? atBegin : undefined);
 }
 
+/**
+ * Ends a unit whose message was deleted meanwhile, without a word in the chat. Throws where a part of the message is
+ * left: the unit runs again with that.
+ */
+async function endDeleted(
+  dependencies: StepDependencies,
+  walk: Walk,
+  during?: { readonly route: Route; readonly presence: Presence; readonly previews: readonly string[] },
+): Promise<UnitResult | undefined> {
+  const { unit, trace, visit } = walk;
+  const deleted = deletedOf(unit, dependencies.deletions);
+  if (deleted === undefined) return undefined;
+  if (deleted === "some") {
+    trace.add("turn", {
+      plugin: "core",
+      verdict: "retry",
+      code: deletedSilent.silent,
+      detail: "a part of the message",
+    });
+    throw new Interrupted();
+  }
+  const { stop } = deletedStop(trace);
+  const unread = dependencies.agents.tookQueued(visit);
+  const ending = { ...stop, ...(unread && { unread }) };
+  if (during === undefined) return await say(dependencies, walk, { ending, sayings: [] });
+  const { route, presence, previews } = during;
+  const { sessionKey, agentId, to } = route;
+  const sayings = to === null ? [] : removals(previews, to);
+  return await say(dependencies, walk, { ending: { ...ending, sessionKey, agentId }, sayings, route, presence });
+}
+
 /** Runs the turn and renders what it says. */
 async function answer(
   dependencies: StepDependencies,
@@ -140,6 +174,8 @@ async function answer(
 ): Promise<UnitResult> {
   const { hooks, store, accounts, agents, gate, clock } = dependencies;
   const { unit, trace, visit, signal } = walk;
+  const deletedBefore = await endDeleted(dependencies, walk);
+  if (deletedBefore !== undefined) return deletedBefore;
   const { to } = route;
   // It may have been closed while the turn waited for others of its session.
   if (to !== null) waitFor(() => accounts.away(to.channel, to.account));
@@ -174,6 +210,8 @@ async function answer(
   const speak = (reply: Reply, context: FormattingContext) => agents.speak(reply, context, { visit, signal });
   const pipe = { hooks, trace, visit, previews, account, silence, asSent, speak, completeReply, signal };
   const formatted = isStop(result) ? result : await formatting(result.reply, { inbound, route }, pipe);
+  const deleted = await endDeleted(dependencies, walk, { route, presence, previews });
+  if (deleted !== undefined) return deleted;
   if (isStop(formatted)) {
     const sayings = await notice({ accounts: { get: account } }, walk, formatted.say, {
       previews,
@@ -197,7 +235,11 @@ async function answer(
   const ending = { outcome, reason, ...place, ...(stored === undefined ? {} : { reply: stored }) };
   // The model has replied and is not called again; the sender learns that the reply could not be sent.
   const owed =
-    outcome === "failed" ? apologyTo(reason, { inbound, to: route.to, isOwner: await isOwner(inbound) }) : undefined;
+    outcome === "failed"
+      ? apologyTo(reason, {
+          ...{ inbound, to: route.to, isOwner: await isOwner(inbound), onlySender: reply.to === "sender" },
+        })
+      : undefined;
   const apology = await notice({ accounts: { get: account } }, walk, owed);
   return await say(dependencies, walk, { ending, sayings: [...apology, ...sayings], inbound, route, reply, presence });
 }

@@ -2,7 +2,6 @@
 
 export { escapeMarkdown } from "./escape-markdown.ts";
 export { compileInsertion, type Piece } from "./insert-values.ts";
-export { markdownParser } from "./markdown-parser.ts";
 export { reasoningMode, renderReasoning, showReasoning, withoutReasoning } from "./reasoning.ts";
 export { applyReplyTags, withoutTagsSoFar } from "./reply-tags.ts";
 export {

@@ -24,6 +24,8 @@ export interface CountedAttempt {
    * sends the apology of a unit that used up its attempts.
    */
   returns(): Promise<void> | undefined;
+  /** Waits for what may take long, such as another turn of the session. A short wait counts. */
+  waitFor<Result>(waited: Promise<Result>): Promise<Result>;
 }
 
 export const countedAttempt = carried<CountedAttempt>("countedAttempt");

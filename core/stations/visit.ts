@@ -58,7 +58,7 @@ interface Addition {
   readonly order: number;
 }
 
-/** What tools have added to the reply of their turn. */
+/** What tools, or a command, have added to the reply of their turn. */
 export interface ReplyAdditions {
   /** Checked and stored already; in the order of their calls. */
   readonly files: readonly (Addition & { readonly media: OutboundMedia; readonly caption?: string })[];
@@ -66,6 +66,8 @@ export interface ReplyAdditions {
   readonly buttons?: Addition & { readonly rows: NonNullable<Reply["buttons"]> };
   /** What users read of the last file that was refused, unless one was attached by a later call. */
   readonly refused?: Addition & { readonly note: string };
+  /** Set by a command: its answer is for the sender. */
+  readonly to?: Reply["to"];
 }
 
 export const replyAdditions = carried<ReplyAdditions>("replyAdditions");

@@ -112,6 +112,27 @@ function wrapped(
   return `${introduction}\n${begin(id)}\n${facts.join("\n")}\n---\n${text}\n${end(id)}`;
 }
 
+const marker = /<<<(end-)?external-content ([0-9a-f]{32})>>>/g;
+
+/**
+ * Puts other signs in the place of the markers of wrapped content, which is about to be wrapped once more: that would
+ * remove the markers. Those of the content's author were removed when it was wrapped.
+ */
+export function replaceMarkers(text: string, signs: { readonly begin: string; readonly end: string }): string {
+  const last = new Map<string, number>();
+  for (const { 1: isEnd, 2: id = "", index } of text.matchAll(marker)) if (isEnd !== undefined) last.set(id, index);
+  let open: string | undefined;
+  return text.replace(marker, (whole: string, isEnd: string | undefined, id: string, at: number) => {
+    if (isEnd === undefined && open === undefined && (last.get(id) ?? -1) > at) {
+      open = id;
+      return signs.begin;
+    }
+    if (isEnd === undefined || open !== id) return whole;
+    open = undefined;
+    return signs.end;
+  });
+}
+
 /** A text from outside that is shown without a wrapper, such as the description of a tool. */
 export function cleanExternal(text: string): string {
   return defuseExternal(withoutInvisible(text)).replace(formerFrame, "(");

@@ -1,3 +1,10 @@
 /** Wraps content from outside, so that a model can distinguish it from instructions. */
-export { cleanExternal, cleanHookName, findInjection, wrapExternal, wrapToolText } from "./external.ts";
+export {
+  cleanExternal,
+  cleanHookName,
+  findInjection,
+  replaceMarkers,
+  wrapExternal,
+  wrapToolText,
+} from "./external.ts";
 export { mapTexts } from "./invisible.ts";

@@ -30,10 +30,53 @@ export const channelCodes = {
     meaning: "The certificate of the platform's server is not trusted.",
     hint: "Set caFile to the certificate that signed the server's.",
   },
+  own_message: { meaning: "The message is the bot's own.", hint: "", outcome: "silent" },
+  service_message: {
+    meaning: "The platform announces a change in the chat, such as a new member or a new title.",
+    hint: "",
+    outcome: "silent",
+  },
+  deleted_by_sender: {
+    meaning: "The writer deleted the message, so it is not answered, and its words are no longer stored.",
+    hint: "",
+    outcome: "silent",
+  },
+  message_deleted: {
+    meaning: "A person deleted a message; its words were removed here, too.",
+    hint: "",
+    outcome: "silent",
+  },
+  message_unknown: {
+    meaning: "The message that the platform reports about is not stored here, or another person wrote it.",
+    hint: "",
+    outcome: "silent",
+  },
+  edit_taken_up: {
+    meaning: "The message had not had its turn, which reads the edited text.",
+    hint: "",
+    outcome: "silent",
+  },
+  edit_noted: {
+    meaning: "The edit is not answered; the next turn of the conversation mentions it.",
+    hint: "Set editedMessages of the account to answer, so that each edit gets an answer.",
+    outcome: "silent",
+  },
+  edit_ignored: {
+    meaning: "Edits of messages that had their turn are ignored in this account.",
+    hint: "Set editedMessages of the account to note or answer.",
+    outcome: "silent",
+  },
+  message_delivered: { meaning: "The platform reported that the message has reached the person.", hint: "" },
+  message_read: { meaning: "The platform reported that the person has seen the message.", hint: "" },
   chat_migrated: {
     meaning: "The group has a new id; its conversation and settings moved there.",
     hint: "Replace the old id in the configuration.",
     outcome: "silent",
+  },
+  outside_window: {
+    meaning: "The platform lets the bot write there only as an answer, or for some time after a person has written.",
+    hint: "Ask the person to write to the bot first, or send it elsewhere.",
+    outcome: "failed",
   },
   chat_not_found: {
     meaning: "The platform does not know the chat, or the bot is not in it.",

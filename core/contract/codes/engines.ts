@@ -159,7 +159,7 @@ export const engineCodes = {
   },
   model_unauthorized: {
     meaning: "The model server rejected the API key.",
-    hint: "Check apiKey of the provider.",
+    hint: "Check the key: apiKey of the provider, or its variable in the environment of the gateway.",
     outcome: "failed",
   },
   model_unavailable: {

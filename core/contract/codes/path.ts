@@ -138,6 +138,10 @@ export const pathCodes = {
     hint: "This is a bug in the channel plugin.",
     outcome: "failed",
   },
+  repeated_by_key: {
+    meaning: "The connection broke during a send, so the message was sent again. The platform shows it once.",
+    hint: "",
+  },
   routed: { meaning: "The agent and the session for the event are chosen.", hint: "" },
   send_fate_unknown: {
     meaning: "It is unknown whether the message was sent; the gateway does not send it again.",

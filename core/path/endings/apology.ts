@@ -1,7 +1,7 @@
 /** What a person reads if their message ends `failed`. The reason is for the operator, in the trace. */
 import { type Address, type Inbound, programCommand } from "../../contract/index.ts";
 import type { ToolUse } from "../../stations/index.ts";
-import { type Stop, textReply } from "./ending.ts";
+import { type Stop, sayToSender, textReply } from "./ending.ts";
 
 /** The model has replied and only the delivery failed, so the sender can ask for the reply again. */
 const undelivered =
@@ -65,7 +65,10 @@ const remedies: ReadonlyMap<string, string> = new Map([
   ],
   ["speech_unavailable", `Sorry, I cannot listen to voice messages at the moment. ${orWrite}`],
   ["speech_failed", "Sorry, I could not understand this voice message. Please write to me instead."],
-  ["speech_not_fetched", `Sorry, I could not get your voice message. ${orWrite}`],
+  [
+    "speech_not_fetched",
+    "Sorry, I could not get your voice message. Please send it again later, send a shorter one, or write to me.",
+  ],
   [
     "speech_too_long",
     "Sorry, I can listen to voice messages of at most 10 minutes and 25 MB. Please send a shorter one, or write to me.",
@@ -151,6 +154,7 @@ const personal: ReadonlySet<Inbound["kind"]> = new Set(["message", "edit", "pres
 /**
  * `undefined` if no person asked (a heartbeat, a hook), or if the reply had no destination. `answered`: only the
  * delivery of the reply failed. `uses`: the tools that the turn called. `isOwner`: the person is an owner.
+ * `forSender`: the message whose sender alone sees the apology, as the reply was for them only.
  */
 export function apologyTo(
   reason: string,
@@ -160,19 +164,24 @@ export function apologyTo(
     answered = false,
     uses = [],
     isOwner = false,
+    forSender,
     numbers,
   }: {
-    readonly inbound: Inbound;
+    readonly inbound: Pick<Inbound, "kind" | "request">;
     readonly to: Address | null;
     readonly answered?: boolean;
     readonly uses?: readonly ToolUse[] | undefined;
     readonly isOwner?: boolean;
+    readonly forSender?: Inbound | undefined;
     readonly numbers?: Readonly<Record<string, number>> | undefined;
   },
 ): Stop["say"] {
   if (to === null || !isPersonal(inbound)) return undefined;
   const text = remedies.get(reason) ?? (answered ? undelivered : unexplained);
-  if (doneBefore(uses) === "") return { address: to, reply: textReply(addressed(text, isOwner, numbers)) };
+  if (doneBefore(uses) === "") {
+    const words = addressed(text, isOwner, numbers);
+    return forSender === undefined ? { address: to, reply: textReply(words) } : sayToSender(words, to, forSender);
+  }
   const afterTools = remediesAfterTools.get(reason) ?? remedies.get(reason) ?? unfinished;
   return { address: to, reply: textReply(withDone(addressed(afterTools, isOwner), uses)) };
 }

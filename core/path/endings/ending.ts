@@ -4,6 +4,7 @@ import {
   ChannelError,
   type Decision,
   HostError,
+  type Inbound,
   PluginError,
   type RawEvent,
   type Reply,
@@ -18,7 +19,12 @@ import { postponementOf } from "../patience.ts";
 /** The end of a unit, decided by a station. It may include a text to send: a pairing code, an apology. */
 export interface Stop {
   readonly stop: Ending;
-  readonly say?: { readonly address: Address; readonly reply: Reply };
+  readonly say?: {
+    readonly address: Address;
+    readonly reply: Reply;
+    /** What is answered, if the reply is for its sender only. */
+    readonly inbound?: Inbound;
+  };
   /** The final text of the preview, if people have seen one. It also says how the turn ended. */
   readonly shown?: string;
   /** The reply in it, without what the gateway adds, for the conversation. Only if the preview has a message. */
@@ -90,8 +96,22 @@ export function dropped(trace: Trace): Stop {
   return { stop: { outcome: "silent", reason: "dropped" } };
 }
 
+/** The bot may not begin in that chat, so nothing is asked of a model. */
+export function outsideWindow(
+  trace: Trace,
+  { plugin, detail }: { readonly plugin: string; readonly detail: string },
+): Stop {
+  trace.add("routing", { plugin, verdict: "failed", code: "outside_window", detail });
+  return { stop: { outcome: "failed", reason: "outside_window" } };
+}
+
 export function textReply(text: string): Reply {
   return { text, media: [], buttons: [] };
+}
+
+/** A text for the sender of a message in a group, who alone sees it if the platform can show it so. */
+export function sayToSender(text: string, address: Address, inbound: Inbound): NonNullable<Stop["say"]> {
+  return { address, reply: { ...textReply(text), to: "sender" }, inbound };
 }
 
 /**

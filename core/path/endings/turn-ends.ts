@@ -4,7 +4,7 @@ import type { ToolUse } from "../../stations/index.ts";
 import type { PathOptions } from "../options.ts";
 import { endedText, endNotes, type ShownText } from "../shown-text.ts";
 import { apologyTo, withDone } from "./apology.ts";
-import { type Stop, textReply } from "./ending.ts";
+import { type Stop, sayToSender } from "./ending.ts";
 
 /** Text that people have read stays, with a note that says why it ends there. */
 export function withShown(stop: Stop, seen: ReturnType<ShownText["last"]> | undefined, note: string): Stop {
@@ -23,16 +23,19 @@ export async function failed(
     route: { to },
     isOwner,
     uses,
+    onlySender,
     numbers,
   }: {
     readonly route: Route;
+    readonly onlySender?: boolean;
     readonly numbers?: Readonly<Record<string, number>> | undefined;
     readonly isOwner: PathOptions["gate"]["isOwner"];
     readonly uses?: readonly ToolUse[] | undefined;
   },
 ): Promise<Stop> {
   const stop = { outcome: "failed", reason } as const;
-  const say = apologyTo(reason, { inbound, to, uses, isOwner: await isOwner(inbound), numbers });
+  const forSender = onlySender === true ? inbound : undefined;
+  const say = apologyTo(reason, { inbound, to, uses, isOwner: await isOwner(inbound), forSender, numbers });
   return say === undefined ? { stop } : { stop, say };
 }
 
@@ -61,5 +64,5 @@ export async function refused(
   const sign = to === null ? undefined : await refusalFor(inbound, route);
   if (sign === undefined || to === null) return { stop };
   if (sign.emoji !== undefined && (await react(sign.emoji))) return { stop };
-  return { stop, say: { address: to, reply: textReply(withDone(sign.text, uses)) } };
+  return { stop, say: sayToSender(withDone(sign.text, uses), to, inbound) };
 }

@@ -3,7 +3,7 @@
  * sending it.
  */
 
-import type { Inbound, Receipt, Route } from "../../contract/index.ts";
+import type { Address, Inbound, Receipt, Route } from "../../contract/index.ts";
 import type { Ending, OutboxRow, Settlement, Store, Unit } from "../../state/index.ts";
 import { persist } from "../patience.ts";
 import { apologyTo } from "./apology.ts";
@@ -76,7 +76,8 @@ export function createUndelivered(options: {
   return async ({ unit, end, rows, sent, inbound, trace, signal }) => {
     if (sent.platformSilent === true || unreachable.has(end.reason)) return sent;
     const asked = inbound === undefined ? await findAgain(unit) : { inbound, to: rows.find(isSend)?.address ?? null };
-    const apology = asked && apologyTo(end.reason, { ...asked, answered: true });
+    const forSender = rows.some(({ part }) => part.onlyFor !== undefined) ? asked?.inbound : undefined;
+    const apology = asked && apologyTo(end.reason, { ...asked, answered: true, forSender });
     const sayings = await options.render(apology, trace);
     if (sayings.length === 0) return sent;
     const { last, ...before } = sent;
@@ -96,4 +97,10 @@ export function createUndelivered(options: {
     const apologized = await options.deliver(notices, { unit, trace, once: onceAfter(end), signal });
     return { ...before, ...apologized, receipts: [...before.receipts, ...apologized.receipts] };
   };
+}
+
+/** The same for an answer that did not arrive, as its platform reports later; `undefined`: none would arrive. */
+export function lateApology(code: string, address: Address): string | undefined {
+  if (unreachable.has(code)) return undefined;
+  return apologyTo(code, { inbound: { kind: "message" }, to: address, answered: true })?.reply.text;
 }

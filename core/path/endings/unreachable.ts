@@ -6,6 +6,7 @@ export const unreachable: ReadonlySet<string> = new Set([
   "account_not_open",
   "blocked_by_user",
   "chat_not_found",
+  "outside_window",
   "thread_gone",
   "unauthorized",
 ]);

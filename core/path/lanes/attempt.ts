@@ -6,8 +6,6 @@ import type { CountedAttempt } from "../../stations/index.ts";
 const shortWaitMs = 250;
 
 export interface Attempt extends CountedAttempt {
-  /** Waits for what may take long, such as another turn of the session. */
-  waitFor<Result>(waited: Promise<Result>): Promise<Result>;
   /**
    * The unit is handed back. Resolves with whether the hand-back has to take the attempt back, so that it does not
    * count.

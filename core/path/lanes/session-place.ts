@@ -10,20 +10,6 @@ import { persist } from "../patience.ts";
 import { type EnteringUnit, enterOnAllNodes, leaveOnAllNodes } from "./session-on-nodes.ts";
 import type { SessionTurns } from "./session-turns.ts";
 
-export interface SessionPlace extends TurnHold {
-  /** Whether the turn has left its place for now. */
-  readonly isAway: boolean;
-  /**
-   * Whether the turn's conversation has ended while the turn was away, because another chat of the session sent `/new`.
-   * What the turn says does not belong to the new conversation. Known once the turn is back.
-   */
-  readonly isOver: boolean;
-  /** Comes back if the turn is away: what a turn writes, it writes in its session, also if it was stopped meanwhile. */
-  resume(): Promise<void>;
-  /** Ends the turn's place. It is never taken again. */
-  leave(): void;
-}
-
 export interface SessionPlaceOptions {
   readonly sessions: Pick<SessionTurns, "enter">;
   readonly store: Pick<Store, "nodes" | "session">;
@@ -31,76 +17,112 @@ export interface SessionPlaceOptions {
   readonly route: Route;
 }
 
-export async function enterSession({ sessions, store, walk, route }: SessionPlaceOptions): Promise<SessionPlace> {
-  const { sessionKey } = route;
-  const { unit, slot, signal } = walk;
-  const enter = () => sessions.enter(sessionKey, { lane: unit.lane, slot });
-  const generation = async () => (await store.session(sessionKey))?.generation ?? 0;
-  const entering = enter();
-  let leaveHere: (() => void) | undefined = entering instanceof Promise ? await entering : entering;
-  let hasEnded = false;
-  let isOver = false;
+/** Resolves once no other turn runs in the session, on this node or another. */
+export async function enterSession(options: SessionPlaceOptions): Promise<SessionPlace> {
+  const place = new SessionPlace(options);
+  await place.enter();
+  return place;
+}
+
+/**
+ * A class because the closures of each turn would survive V8's quick collections: a turn would cost eight per cent
+ * more.
+ */
+export class SessionPlace implements TurnHold {
+  readonly #options: SessionPlaceOptions;
+  #leaveHere: (() => void) | undefined;
+  #hasEnded = false;
+  #isOver = false;
   /**
    * Resolves with the generation in which the turn began, once the place is free; with `undefined` if the turn has kept
    * it.
    */
-  let leaving: Promise<number | undefined> | undefined;
-  let returning: Promise<void> | undefined;
+  #leaving: Promise<number | undefined> | undefined;
+  #returning: Promise<void> | undefined;
 
-  const leave = () => {
-    leaveHere?.();
-    leaveHere = undefined;
-  };
+  constructor(options: SessionPlaceOptions) {
+    this.#options = options;
+  }
 
-  async function goAway(): Promise<number | undefined> {
+  /** Whether the turn has left its place for now. */
+  get isAway(): boolean {
+    return this.#leaving !== undefined;
+  }
+
+  /**
+   * Whether the turn's conversation has ended while the turn was away, because another chat of the session sent `/new`.
+   * What the turn says does not belong to the new conversation. Known once the turn is back.
+   */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  async enter(): Promise<void> {
+    const { store, walk, route } = this.#options;
+    await this.#enterHere();
+    try {
+      await enterOnAllNodes(store, walk, route);
+    } catch (error) {
+      this.leave();
+      throw error;
+    }
+  }
+
+  pause(): void {
+    if (this.#hasEnded || this.isAway) return;
+    this.#leaving = this.#goAway();
+  }
+
+  /** Comes back if the turn is away: what a turn writes, it writes in its session, also if it was stopped meanwhile. */
+  resume(): Promise<void> {
+    if (this.#leaving === undefined) return Promise.resolve();
+    this.#returning ??= this.#comeBack(this.#leaving).finally(() => {
+      this.#leaving = undefined;
+      this.#returning = undefined;
+    });
+    return this.#returning;
+  }
+
+  /** Ends the turn's place. It is never taken again. */
+  leave(): void {
+    this.#hasEnded = true;
+    this.#leaveForNow();
+  }
+
+  async #enterHere(): Promise<void> {
+    const { sessions, walk, route } = this.#options;
+    const entering = sessions.enter(route.sessionKey, { lane: walk.unit.lane, slot: walk.slot });
+    this.#leaveHere = entering instanceof Promise ? await entering : entering;
+  }
+
+  #leaveForNow(): void {
+    this.#leaveHere?.();
+    this.#leaveHere = undefined;
+  }
+
+  async #generation(): Promise<number> {
+    const { store, route } = this.#options;
+    return (await store.session(route.sessionKey))?.generation ?? 0;
+  }
+
+  async #goAway(): Promise<number | undefined> {
+    const { store, walk, route } = this.#options;
     // Read while the turn is still in its place: no `/new` can come between. Without the store, nothing is left: it
     // only costs others time.
-    const begun = await generation().catch(() => undefined);
+    const begun = await this.#generation().catch(() => undefined);
     if (begun === undefined) return undefined;
     await leaveOnAllNodes(store, walk, route).catch(() => {});
-    leave();
+    this.#leaveForNow();
     return begun;
   }
 
-  async function comeBack(left: Promise<number | undefined>): Promise<void> {
+  async #comeBack(left: Promise<number | undefined>): Promise<void> {
+    const { store, walk, route } = this.#options;
     const begun = await left;
     if (begun === undefined) return;
-    const back = enter();
-    leaveHere = back instanceof Promise ? await back : back;
-    if (hasEnded) return leave();
+    await this.#enterHere();
+    if (this.#hasEnded) return this.#leaveForNow();
     await enterOnAllNodes(store, walk, route);
-    if ((await persist(generation, signal)) !== begun) isOver = true;
+    if ((await persist(() => this.#generation(), walk.signal)) !== begun) this.#isOver = true;
   }
-
-  const place: SessionPlace = {
-    get isAway() {
-      return leaving !== undefined;
-    },
-    get isOver() {
-      return isOver;
-    },
-    pause() {
-      if (hasEnded || leaving !== undefined) return;
-      leaving = goAway();
-    },
-    resume() {
-      if (leaving === undefined) return Promise.resolve();
-      returning ??= comeBack(leaving).finally(() => {
-        leaving = undefined;
-        returning = undefined;
-      });
-      return returning;
-    },
-    leave() {
-      hasEnded = true;
-      leave();
-    },
-  };
-  try {
-    await enterOnAllNodes(store, walk, route);
-  } catch (error) {
-    place.leave();
-    throw error;
-  }
-  return place;
 }

@@ -8,15 +8,7 @@ import type { Address, Inbound } from "../../contract/index.ts";
 import type { CalledConnection } from "../../host/index.ts";
 import type { ChannelPreview } from "../../sdk/contract.ts";
 import type { Acknowledgement } from "./acknowledging.ts";
-
-/** A quick reply needs no typing before it. */
-const typingAfterMs = 300;
-const typingEveryMs = 5_000;
-/** How long a turn without progress is shown as typing. */
-const typingWithoutProgressMs = 120_000;
-
-/** After two refusals in a row, the platform will probably refuse again and may object to more requests. */
-const mostTypingErrors = 2;
+import { showTyping, type TypingShown } from "./typing.ts";
 
 export interface Presence {
   /** Whether the reply is shown while it grows. */
@@ -64,50 +56,6 @@ export const noPresence: Presence = {
   done() {},
 };
 
-/** Shows typing, from a moment after the beginning until nothing has happened for long, or the platform rejects it. */
-class Typing {
-  readonly #connection: CalledConnection;
-  readonly #address: Address;
-  readonly #options: PresenceOptions;
-  #timer: NodeJS.Timeout;
-  #lastProgress: number;
-  #errors = 0;
-
-  constructor(connection: CalledConnection, address: Address, options: PresenceOptions) {
-    this.#connection = connection;
-    this.#address = address;
-    this.#options = options;
-    this.#lastProgress = options.now();
-    this.#timer = setTimeout(type, typingAfterMs, this);
-  }
-
-  type(): void {
-    if (this.#options.now() - this.#lastProgress > typingWithoutProgressMs || this.#errors >= mostTypingErrors) return;
-    this.#timer = setTimeout(type, typingEveryMs, this);
-    this.#connection.typing?.(this.#address).then(
-      () => {
-        this.#errors = 0;
-      },
-      (error: unknown) => {
-        this.#errors += 1;
-        this.#options.onError(error, "typing");
-      },
-    );
-  }
-
-  progress(): void {
-    this.#lastProgress = this.#options.now();
-  }
-
-  stop(): void {
-    clearTimeout(this.#timer);
-  }
-}
-
-function type(typing: Typing): void {
-  typing.type();
-}
-
 /**
  * What the account can show of a turn: everything if a person waits, only the end if a program asked. It is a class
  * because hundreds of turns may run at once, and closures for each would cost more memory.
@@ -117,7 +65,7 @@ export class LivePresence implements Presence {
   readonly #connection: CalledConnection;
   readonly #address: Address;
   readonly #options: PresenceOptions;
-  readonly #typing: Typing | undefined;
+  readonly #typing: TypingShown | undefined;
   readonly #acknowledgement: Acknowledgement | undefined;
   readonly #canReact: boolean;
   #preview: ChannelPreview | undefined;
@@ -130,10 +78,7 @@ export class LivePresence implements Presence {
     this.#address = address;
     this.#options = options;
     this.shows = waits && capabilities.edits === true && connection.preview !== undefined;
-    this.#typing =
-      waits && capabilities.typing && connection.typing !== undefined
-        ? new Typing(connection, address, options)
-        : undefined;
+    this.#typing = waits ? showTyping({ capabilities, connection }, address, options) : undefined;
     this.#canReact = capabilities.reactions === true;
     this.#acknowledgement = trigger !== undefined && capabilities.reactions ? acknowledge?.(trigger) : undefined;
   }
