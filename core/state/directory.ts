@@ -22,7 +22,7 @@ import { HostError, reasonOf } from "../contract/index.ts";
  * Flushes a directory. A new directory survives a power cut only if its parent is flushed; SQLite does this for its own
  * files.
  */
-function flushDirectory(directory: string): void {
+export function flushDirectory(directory: string): void {
   // Windows cannot open directories and does not need this flush.
   if (process.platform === "win32") return;
   const handle = openSync(directory, "r");

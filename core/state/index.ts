@@ -10,14 +10,14 @@ export {
   copyNamespace,
   copyRecordKey,
 } from "./copying.ts";
-export { startError, writeWhole } from "./directory.ts";
+export { flushDirectory, makeDirectory, ownLike, startError, writeWhole } from "./directory.ts";
 export { createDrops, type Drops } from "./drops.ts";
 export { createDuties, type Duties } from "./duties.ts";
 export { lookForEnd } from "./ends-elsewhere.ts";
 export { createIds, timeOfId } from "./ids.ts";
 export { controlSuffix, encodeLanePart } from "./lane.ts";
 export type { Pruned, PruneLimits } from "./limits.ts";
-export { lockState } from "./lock.ts";
+export { lockHolder, lockState } from "./lock.ts";
 export { createLogWatch } from "./log-file.ts";
 export type {
   CallPurpose,
@@ -32,7 +32,7 @@ export type {
 } from "./model-calls.ts";
 export { nodeName } from "./node-name.ts";
 export { accountDuty, type NodeNote, type NodeReport, type Nodes, type NodeWatcher } from "./nodes.ts";
-export type { OutboxRow, OutboxState } from "./outbox-row.ts";
+export { type AfterReceipt, forgottenPart, type OutboxRow, type OutboxState } from "./outbox-row.ts";
 export { isQueueKey, type Queue, queuePrefix } from "./queue-key.ts";
 export type { Person, Removals, StoredMessage, StoredRow } from "./removals.ts";
 export type { EventFilter, EventReport, PlatformId, SessionReport, StoreStats } from "./report.ts";
@@ -56,3 +56,12 @@ export type {
   Unit,
   WaitingLane,
 } from "./store.ts";
+export {
+  deletedBody,
+  type MessageName,
+  readDeleted,
+  readEdited,
+  type WaitingEdit,
+  type WriterChanges,
+  withEdit,
+} from "./writer-changes.ts";

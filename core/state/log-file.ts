@@ -127,6 +127,9 @@ export function createLogWatch(file: string): () => boolean {
   };
 }
 
+/** One call that reads frames with their pages costs less than one call for each of their headers. */
+const framesAtOnce = 16;
+
 /**
  * A frame without a salt was never written. Begins with the last frame before `from`, which a cut would have taken
  * first.
@@ -137,7 +140,15 @@ function hasHole(
 ): boolean {
   const step = log.frameHeaderBytes + pageSize;
   const frameAt = (size: number) => Math.floor((size - log.headerBytes) / step);
-  for (let frame = Math.max(0, frameAt(from) - 1); frame < frameAt(to); frame += 1)
-    if (bytesAt(descriptor, log.headerBytes + frame * step + 8, 8).every((byte) => byte === 0)) return true;
+  const end = frameAt(to);
+  for (let frame = Math.max(0, frameAt(from) - 1); frame < end; frame += framesAtOnce) {
+    const frames = Math.min(framesAtOnce, end - frame);
+    const bytes = bytesAt(descriptor, log.headerBytes + frame * step, frames * step);
+    for (let index = 0; index < frames; index += 1) if (!hasSalt(bytes, index * step + 8)) return true;
+  }
   return false;
 }
+
+/** What was cut off meanwhile has none. */
+const hasSalt = (bytes: Buffer, offset: number): boolean =>
+  offset + 8 <= bytes.length && (bytes.readUInt32LE(offset) !== 0 || bytes.readUInt32LE(offset + 4) !== 0);

@@ -26,14 +26,18 @@ export interface StoredRow {
 
 /** The part of a store that an operator uses to find and remove data. */
 export interface Removals {
-  /** Durable. Removes a session with all its conversations and settings. */
+  /**
+   * Durable. Removes a session with all its conversations and settings, and its key from the ledger of model calls.
+   */
   deleteSession(key: string): Promise<{ readonly found: boolean; readonly messages: number }>;
   /**
-   * Transcript messages that contain the text or were written by one of the units, oldest first. Reads all transcripts.
+   * Transcript messages that contain the text or were written by one of the units, oldest first. Reads all transcripts,
+   * or those of one session.
    */
   messagesAbout(about: {
     readonly text: string;
     readonly unitIds: readonly string[];
+    readonly session?: string;
   }): Promise<readonly StoredMessage[]>;
   /** Durable. Removes messages of a transcript and replaces the content of others. */
   editTranscript(edit: {

@@ -19,10 +19,19 @@ export interface EventFilter {
   readonly chat?: PlatformId;
   /** Only events caused by this sender, who is known once the event has been parsed. */
   readonly sender?: PlatformId;
+  /** Only events whose body contains the text, where the body is written as JSON. */
+  readonly bodyContains?: string;
   /** Only events accepted at this time or later, epoch milliseconds. */
   readonly since?: number;
   /** Only events accepted after the event with this id. */
   readonly newerThan?: string;
+  /** Only events accepted before the event with this id. */
+  readonly olderThan?: string;
+  /**
+   * How far back from the newest event, or from `olderThan`, it is searched: about this many events. Bounds the time of
+   * a search for what no index knows.
+   */
+  readonly within?: number;
   /** Excludes events of this kind. */
   readonly exceptKind?: string;
   readonly includeInternal?: boolean;

@@ -12,11 +12,12 @@ import type { Copying } from "./copying.ts";
 import type { Pruned, PruneLimits } from "./limits.ts";
 import type { ModelCalls } from "./model-calls.ts";
 import type { Nodes } from "./nodes.ts";
-import type { OutboxRow } from "./outbox-row.ts";
+import type { AfterReceipt, OutboxRow } from "./outbox-row.ts";
 import type { Queue } from "./queue-key.ts";
 import type { Removals } from "./removals.ts";
 import type { EventFilter, EventReport, SessionReport, StoreStats } from "./report.ts";
 import type { LastRecipient, SessionMessage, SessionRecord } from "./session.ts";
+import type { WriterChanges } from "./writer-changes.ts";
 
 /** An event as stored in the inbox. */
 export interface StoredEvent extends RawEvent {
@@ -122,7 +123,7 @@ export interface Settlement extends Ending {
 }
 
 /** The operations that the runtime needs from a database. Rules beyond the types are in `storeContract`. */
-export interface Store extends Removals, ModelCalls, Conversations {
+export interface Store extends Removals, ModelCalls, Conversations, WriterChanges, AfterReceipt {
   /** Present if several gateways can share the store. */
   readonly nodes?: Nodes;
   /** Present if the state can be copied to another store and from it. */
@@ -206,7 +207,8 @@ export interface Store extends Removals, ModelCalls, Conversations {
   // outbox
   /**
    * Durable. Ends the turn of a unit: stores its reply in the outbox, in order, and its transcript. The first row is
-   * stored as `sending`, because it is sent next, unless `first` is `"waiting"` because of the platform's limits.
+   * stored as `sending` at `at`, because it is sent next, unless `first` is `"waiting"` because of the platform's
+   * limits.
    * `tookQueued`: the unit took events from a queue. An `unread` ending returns them in the same commit.
    */
   say(input: {
@@ -222,7 +224,7 @@ export interface Store extends Removals, ModelCalls, Conversations {
   }): Promise<readonly OutboxRow[]>;
   /** Rows of a unit that are neither sent nor failed, in order. */
   unsent(unitId: string): Promise<readonly OutboxRow[]>;
-  /** Marks a row before an attempt to send it. */
+  /** Marks a row before an attempt to send it. The time of the first mark remains until `notSent`. */
   sending(rowId: number): Promise<void>;
   /**
    * The attempt certainly had no effect, so the row waits again. A later start can send it without risk of duplication.
@@ -235,7 +237,11 @@ export interface Store extends Removals, ModelCalls, Conversations {
   doubted(rowId: number, options: { readonly decisions: readonly Decision[] }): Promise<void>;
   /** Records the platform's message id, and marks `next` as sending in the same commit. */
   sent(rowId: number, receipt: Receipt, options: { readonly at: number; readonly next?: number }): Promise<void>;
-  unsendable(rowId: number, options: { readonly at: number; readonly reason: string }): Promise<void>;
+  /** `forget`: the content of the part is removed, too. */
+  unsendable(
+    rowId: number,
+    options: { readonly at: number; readonly reason: string; readonly forget?: boolean },
+  ): Promise<void>;
   /** The reason of a unit's first part that could not be sent; `null` if there is none. */
   failedPart(unitId: string): Promise<string | null>;
   /**
@@ -287,6 +293,8 @@ export interface Store extends Removals, ModelCalls, Conversations {
   // operator's view
   event(id: string): Promise<EventReport | null>;
   events(filter: EventFilter): Promise<readonly EventReport[]>;
+  /** The events of the unit that an event belongs to, in order; the event alone if none has taken it. */
+  unitOf(eventId: string): Promise<readonly StoredEvent[]>;
   /** The body of an event, for replay and `show`. */
   body(eventId: string): Promise<Json | null>;
   /**

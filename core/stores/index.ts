@@ -2,6 +2,6 @@
 
 export { copyState } from "./copy.ts";
 export { openState } from "./open.ts";
-export { filesOf, logOf, type StatePlace } from "./place.ts";
+export { filesOf, isEmbedded, logOf, type StatePlace } from "./place.ts";
 export { checkStateSettings, statePlace } from "./settings.ts";
 export { createSharedConfig, type SharedConfig } from "./shared-config.ts";

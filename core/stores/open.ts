@@ -1,7 +1,7 @@
 /** Opens the state that a configuration names. Each kind of store is loaded only if it is used. */
 import { embeddedStore } from "../config/embedded-store.ts";
 import { HostError } from "../contract/index.ts";
-import type { StoreFinding } from "../sdk/store.ts";
+import type { StoreCommands, StoreFinding } from "../sdk/store.ts";
 import type { Store } from "../state/index.ts";
 import type { StateOptions } from "./options.ts";
 import { isEmbedded } from "./place.ts";
@@ -31,4 +31,11 @@ export async function checkStore(options: StateOptions): Promise<readonly StoreF
   if (isEmbedded(options.place)) return [];
   const { checkPluginStore } = await import("./plugin-store.ts");
   return await checkPluginStore(options);
+}
+
+/** How the database of a plugin's store is copied; `undefined` for the embedded one, and if the store does not say. */
+export async function backupHelp(options: StateOptions): Promise<StoreCommands | undefined> {
+  if (isEmbedded(options.place)) return undefined;
+  const { pluginStoreCommands } = await import("./plugin-store.ts");
+  return await pluginStoreCommands(options);
 }

@@ -11,9 +11,9 @@ export interface StateOptions {
   /** Whether the caller is the gateway that holds the lock of the state directory. */
   readonly owner: boolean;
   /** Reads the address of the database; called only if there is one. */
-  secrets(): Secrets | Promise<Secrets>;
+  secrets(): Promise<Secrets>;
   /** Where the plugin of a store is found; called only if the store is provided by one. */
-  plugins(): PluginPlaces | Promise<PluginPlaces>;
+  plugins(): Promise<PluginPlaces>;
   /** Delay added to each flush of the embedded store, for tests and benchmarks of slow disks. */
   readonly slowFlushMs?: number;
   /** Whether the embedded store writes in a thread of its own; default: for the owner. */

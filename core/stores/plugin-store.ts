@@ -2,7 +2,7 @@
 import { HostError, PluginError, reasonOf } from "../contract/index.ts";
 import { checkDeclaration, findStore } from "../host/index.ts";
 import type { PluginDefinition } from "../sdk/contract.ts";
-import type { StoreDefinition, StoreFinding, StoreOpening } from "../sdk/store.ts";
+import type { StoreCommands, StoreDefinition, StoreFinding, StoreOpening } from "../sdk/store.ts";
 import { nodeName, type Store } from "../state/index.ts";
 import { type DatabaseAddress, databaseAddress } from "./address.ts";
 import type { PluginPlaces, StateOptions } from "./options.ts";
@@ -43,6 +43,18 @@ export async function checkPluginStore(options: PluginStoreOptions): Promise<rea
   } catch (error) {
     return [{ verdict: "fail", reason: `its check failed: ${address.clean(reasonOf(error))}` }];
   }
+}
+
+/** The store's own commands for a copy of its database. The address in them has no password. */
+export async function pluginStoreCommands(options: PluginStoreOptions): Promise<StoreCommands | undefined> {
+  const { place } = options;
+  const address = databaseAddress(place, await options.secrets());
+  const definition = await loadStore(place.store, await options.plugins());
+  const commands = definition.backupCommands?.(address.url);
+  const { password = "" } = URL.parse(address.url) ?? {};
+  // Cleaning shortens the address, so it is for a store that shows the password.
+  const cleaned = (text: string) => (password !== "" && text.includes(password) ? address.clean(text) : text);
+  return commands && { backup: cleaned(commands.backup), restore: cleaned(commands.restore) };
 }
 
 function openingOf({ place, now, owner }: PluginStoreOptions, { url }: DatabaseAddress): StoreOpening {

@@ -9,6 +9,7 @@ import { prepareFile } from "../directory.ts";
 import { forgetIdentity, wasUsed } from "../identity.ts";
 import type { OutboxRow } from "../outbox-row.ts";
 import type { NewEvent, Store, StoredEvent, Unit } from "../store.ts";
+import type { WriterChanges } from "../writer-changes.ts";
 import { examineFile } from "./database/examine.ts";
 import { packEvent } from "./events/acceptance.ts";
 import { unpackClaim, unpackTaken } from "./events/claim-result.ts";
@@ -88,12 +89,13 @@ async function openStore(
   const own = createOwnUnits();
   return {
     ...workMethods(queue, read, own),
-    ...outboxMethods(queue, read, own),
+    ...outboxMethods(queue, read, own, now),
     ...sessionMethods(queue, read),
     ...viewMethods(read),
     ...modelCallMethods(queue),
     ...keyValueMethods(queue, read, now),
     ...removalMethods(queue, read),
+    ...writerChangeMethods(queue, read),
     copying: copyMethods(queue, read),
     prune: (limits) => prune(queue, limits),
     trouble() {
@@ -176,7 +178,7 @@ function workMethods(queue: WriteQueue, read: Read, own: OwnUnits) {
   } satisfies Partial<Store>;
 }
 
-function outboxMethods(queue: WriteQueue, read: Read, own: OwnUnits) {
+function outboxMethods(queue: WriteQueue, read: Read, own: OwnUnits, now: () => number) {
   return {
     async say(saying) {
       const { unitId, rows } = saying;
@@ -185,7 +187,7 @@ function outboxMethods(queue: WriteQueue, read: Read, own: OwnUnits) {
       own.partsAdded(unitId, rows.length);
       return rows.map((row, offset): OutboxRow => {
         const [id, index] = placed[offset] ?? [0, 0];
-        const marked = offset === packed[3];
+        const marked = offset === packed[4];
         return {
           id,
           unitId,
@@ -198,12 +200,12 @@ function outboxMethods(queue: WriteQueue, read: Read, own: OwnUnits) {
       });
     },
     unsent: (unitId) => read((reads) => reads.unsent(unitId)),
-    sending: (rowId) => queue.write("sending", { rowId }),
+    sending: (rowId) => queue.write("sending", { rowId, at: now() }),
     notSent: (rowId) => queue.write("notSent", { rowId }),
     doubted: (rowId, { decisions }) => queue.write("doubted", { rowId, decisions: packDecisions(decisions) }),
     sent: (rowId, receipt, { at, next }) =>
       queue.write("sent", { sent: packSent(rowId, receipt, at), next: next ?? null }),
-    unsendable: (rowId, { at, reason }) => queue.write("unsendable", { rowId, at, reason }),
+    unsendable: (rowId, options) => queue.write("unsendable", { rowId, ...options }),
     failedPart: (unitId) => read((reads) => reads.failedPart(unitId)),
     sentBy: (unitId) => read((reads) => reads.sentBy(unitId)),
     async findSent(where) {
@@ -213,7 +215,23 @@ function outboxMethods(queue: WriteQueue, read: Read, own: OwnUnits) {
       await queue.write("pass", undefined);
       return read((reads) => reads.findSent(where));
     },
+    async sentMessages(where) {
+      const found = await read((reads) => reads.sentMessages(where));
+      if (found.length > 0 || queue.isIdle()) return found;
+      await queue.write("pass", undefined);
+      return read((reads) => reads.sentMessages(where));
+    },
+    addDecision: (unitId, decision) =>
+      queue.write("addDecision", { unitId, entries: packDecisions([decision]) ?? "[]" }, durable),
   } satisfies Partial<Store>;
+}
+
+function writerChangeMethods(queue: WriteQueue, read: Read) {
+  return {
+    editWaiting: (keys, edit) => queue.write("editWaiting", { keys, edit }),
+    redactEvents: (ids, body) => queue.write("redactEvents", { ids, body: JSON.stringify(body) }, durable),
+    unitOf: (eventId) => read((reads) => reads.unitOf(eventId)),
+  } satisfies WriterChanges & Pick<Store, "unitOf">;
 }
 
 function sessionMethods(queue: WriteQueue, read: Read) {

@@ -8,6 +8,7 @@ import { createStatements } from "./database/statements.ts";
 import { eventQueueReads } from "./events/event-queue.ts";
 import { inboxReads } from "./events/inbox.ts";
 import { outboxReads } from "./events/outbox.ts";
+import { writerChangeReads } from "./events/writer-changes.ts";
 import { decisionReads } from "./records/decisions.ts";
 import { keyValueReads } from "./records/key-value.ts";
 import { modelCallReads } from "./records/model-calls.ts";
@@ -43,6 +44,7 @@ function createReads(db: DatabaseSync, now: () => number) {
     ...inboxReads(sql, now),
     ...eventQueueReads(sql),
     ...outboxReads(sql, now),
+    ...writerChangeReads(sql),
     ...sessionReads(sql),
     ...transcriptReads(sql),
     ...summaryReads(sql),

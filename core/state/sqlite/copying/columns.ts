@@ -175,6 +175,7 @@ export const copiedTables: Readonly<Record<Exclude<CopyKind, "message">, CopiedT
       field("state", "state", rowStates),
       field("attempts", "attempts"),
       field("doubts", "doubts"),
+      field("sendingSince", "sending_since", time),
       computed(
         "messageIds",
         "CASE WHEN message_id IS NULL THEN NULL ELSE coalesce(message_ids, json_array(message_id)) END",

@@ -117,6 +117,9 @@ CREATE TABLE summaries (
 CREATE INDEX summaries_transcript ON summaries (transcript, id);
 `;
 
+/** The beginning of the first attempt to send a part that is not known to have had no effect. */
+const timedSends = "ALTER TABLE outbox ADD COLUMN sending_since REAL;";
+
 /** From the first version to the second, and so on. */
 const migrations: readonly string[] = [
   silentEvents,
@@ -126,6 +129,7 @@ const migrations: readonly string[] = [
   chainedTranscripts,
   modelCalls,
   summaries,
+  timedSends,
 ];
 
 /** The schema version that this program writes. */

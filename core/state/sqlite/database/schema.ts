@@ -24,7 +24,8 @@ export const outboxStates = ["waiting", "sending", "sent", "failed"] as const;
  * `sent`, the rows of one commit share a few pages instead of needing one for each chat.
  *
  * `outbox.doubts` says how many times too often a part may have been sent. `outbox.message_ids` is a JSON list if a
- * part became several messages; `message_id` is the first of them.
+ * part became several messages; `message_id` is the first of them. `outbox.sending_since` is the beginning of the first
+ * attempt that is not known to have had no effect.
  *
  * A generation of a session in `transcripts` refers to its newest message, and each message to the previous one. An
  * index would need a page for each session that a commit writes to. `inbox.replays` shows whether an event was
@@ -106,7 +107,8 @@ CREATE TABLE outbox (
   message_id TEXT,
   ended_at REAL,
   reason TEXT,
-  message_ids TEXT
+  message_ids TEXT,
+  sending_since REAL
 ) STRICT;
 CREATE INDEX outbox_unit ON outbox (unit, position);
 

@@ -1,6 +1,6 @@
 /** The outbox: what turns send, part by part, until the platform has accepted it. */
 import type { Address, Part } from "../../../contract/index.ts";
-import type { OutboxRow } from "../../outbox-row.ts";
+import { forgottenPart, type OutboxRow } from "../../outbox-row.ts";
 import type { Store } from "../../store.ts";
 import { outboxStates } from "../database/schema.ts";
 import type { Statements } from "../database/statements.ts";
@@ -19,6 +19,7 @@ export type PackedSaying = readonly [
   /** JSON text. */
   ending: string,
   rows: readonly (readonly [address: string, operation: string, part: string])[],
+  at: number,
   /** Index of the row that is sent at once; -1 if none. */
   sending: number,
   sessionKey: string | null,
@@ -31,13 +32,14 @@ export type PackedSaying = readonly [
 ];
 
 export function packSaying(
-  { unitId, rows, first, ending, transcript, decisions, tookQueued }: Parameters<Store["say"]>[0],
+  { unitId, at, rows, first, ending, transcript, decisions, tookQueued }: Parameters<Store["say"]>[0],
   row: number | null,
 ): PackedSaying {
   return [
     unitId,
     JSON.stringify(ending),
     rows.map(({ address, operation, part }) => [JSON.stringify(address), operation, JSON.stringify(part)] as const),
+    at,
     first === "waiting" ? -1 : 0,
     transcript?.sessionKey ?? null,
     transcript?.messages.map(packMessage) ?? [],
@@ -73,8 +75,13 @@ function speak(context: WriteContext, unitId: string, ending: string, row: numbe
 }
 
 export function outboxWrites(context: WriteContext) {
-  const markSending = (rowId: number) =>
-    context.run("UPDATE outbox SET state = 1, attempts = attempts + 1 WHERE id = ? AND state < 2", rowId);
+  const markSending = (rowId: number, at: number) =>
+    context.run(
+      "UPDATE outbox SET state = 1, attempts = attempts + 1, sending_since = coalesce(sending_since, ?) " +
+        "WHERE id = ? AND state < 2",
+      at,
+      rowId,
+    );
 
   return {
     /** Stores the rows. Returns the id and index of each. */
@@ -82,6 +89,7 @@ export function outboxWrites(context: WriteContext) {
       unitId,
       ending,
       rows,
+      at,
       sending,
       sessionKey,
       messages,
@@ -100,8 +108,8 @@ export function outboxWrites(context: WriteContext) {
       const placed = rows.map(([address, operation, part], offset) => {
         const marked = offset === sending ? 1 : 0;
         const id = context.insert(
-          "INSERT INTO outbox (unit, unit_id, position, address, operation, part, state, attempts) VALUES " +
-            "(?, ?, ?, ?, ?, ?, ?, ?)",
+          "INSERT INTO outbox (unit, unit_id, position, address, operation, part, state, attempts, " +
+            "sending_since) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
           unit.id,
           unitId,
           next + offset,
@@ -110,6 +118,7 @@ export function outboxWrites(context: WriteContext) {
           part,
           marked,
           marked,
+          marked === 1 ? at : null,
         );
         return [id, next + offset] as const;
       });
@@ -119,14 +128,14 @@ export function outboxWrites(context: WriteContext) {
       return placed;
     },
 
-    sending({ rowId }: { readonly rowId: number }): void {
+    sending({ rowId, at }: { readonly rowId: number; readonly at: number }): void {
       context.requireFence();
-      markSending(rowId);
+      markSending(rowId, at);
     },
 
     notSent({ rowId }: { readonly rowId: number }): void {
       context.requireFence();
-      context.run("UPDATE outbox SET state = 0 WHERE id = ? AND state = 1", rowId);
+      context.run("UPDATE outbox SET state = 0, sending_since = NULL WHERE id = ? AND state = 1", rowId);
     },
 
     doubted({ rowId, decisions }: { readonly rowId: number; readonly decisions: string | null }): void {
@@ -141,12 +150,20 @@ export function outboxWrites(context: WriteContext) {
     sent({ sent, next }: { readonly sent: PackedSent; readonly next: number | null }): void {
       context.requireFence();
       recordSent(context, sent);
-      if (next !== null) markSending(next);
+      const [, at] = sent;
+      if (next !== null) markSending(next, at);
     },
 
-    unsendable(input: { readonly rowId: number; readonly at: number; readonly reason: string }): void {
+    unsendable({
+      rowId,
+      at,
+      reason,
+      forget = false,
+    }: { readonly rowId: number } & Parameters<Store["unsendable"]>[1]): void {
       context.requireFence();
-      endRow(context, input.rowId, { state: 3, at: input.at, reason: input.reason });
+      const ended = endRow(context, rowId, { state: 3, at, reason });
+      if (forget && ended !== undefined)
+        context.run("UPDATE outbox SET part = ? WHERE id = ?", JSON.stringify(forgottenPart), rowId);
     },
   };
 }
@@ -160,13 +177,15 @@ interface WaitingRow {
   readonly state: number;
   readonly attempts: number;
   readonly doubts: number;
+  readonly sending_since: number | null;
 }
 
 export function outboxReads(sql: Statements, now: () => number) {
   return {
     unsent(unitId: string): readonly OutboxRow[] {
       const rows = sql.all<WaitingRow>(
-        `SELECT o.id, o.position, o.address, o.operation, o.part, o.state, o.attempts, o.doubts
+        `SELECT o.id, o.position, o.address, o.operation, o.part, o.state, o.attempts, o.doubts,
+           o.sending_since
          FROM inbox i JOIN outbox o ON o.unit = i.unit WHERE i.id = ? AND o.state < 2 ORDER BY o.position`,
         unitId,
       );
@@ -180,6 +199,7 @@ export function outboxReads(sql: Statements, now: () => number) {
         state: outboxStates[row.state] ?? "waiting",
         attempts: row.attempts,
         doubts: row.doubts,
+        ...(row.sending_since !== null && { sendingForMs: now() - row.sending_since }),
       }));
     },
 
@@ -209,6 +229,17 @@ export function outboxReads(sql: Statements, now: () => number) {
         const ids = message_ids === null ? [message_id] : (JSON.parse(message_ids) as readonly string[]);
         return ids.map((messageId) => ({ chat, messageId }));
       });
+    },
+
+    sentMessages(where: { readonly channel: string; readonly account: string; readonly messageId: string }) {
+      const rows = sql.all<{ chat: string; thread: string | null; unit_id: string }>(
+        "SELECT chat, thread, unit_id FROM sent WHERE message_id = ? AND account = ? AND channel = ? AND at >= ?",
+        where.messageId,
+        where.account,
+        where.channel,
+        now() - sentMs,
+      );
+      return rows.map(({ chat, thread, unit_id }) => ({ chat, ...(thread !== null && { thread }), unitId: unit_id }));
     },
 
     findSent(where: { channel: string; account: string; chat: string; messageId: string }) {

@@ -107,6 +107,21 @@ function chainOf(sql: Statements, unit: number | null): readonly Decision[] {
 const reportOf = (sql: Statements, row: ReportRow): EventReport =>
   eventReportOf(row, stateOf(row.state), chainOf(sql, row.unit));
 
+export function decisionWrites(context: WriteContext) {
+  return {
+    addDecision({ unitId, entries }: { readonly unitId: string; readonly entries: string }): boolean {
+      const unit = context.one<{ unit: number | null }>("SELECT unit FROM inbox WHERE id = ?", unitId)?.unit ?? null;
+      if (unit === null) return false;
+      const [added] = unpackDecisions(entries);
+      const isKnown = chainOf(context, unit).some(
+        ({ station, code, detail }) => station === added?.station && code === added.code && detail === added.detail,
+      );
+      if (!isKnown) appendDecisions(context, unit, entries);
+      return !isKnown;
+    },
+  };
+}
+
 export function decisionReads(sql: Statements) {
   return {
     event(id: string): EventReport | null {

@@ -5,12 +5,12 @@ import { eventState } from "../database/schema.ts";
 
 /**
  * Events that have not ended, found through the partial indexes: each waiting event has a due time or a gather key.
- * Otherwise, looking at three waiting events would read the whole inbox.
+ * Otherwise, looking at three waiting events would read the whole inbox, as a UNION without ALL would.
  */
 const open = `i.sequence IN (
   SELECT sequence FROM inbox WHERE state = 2 AND due IS NOT NULL
-  UNION SELECT sequence FROM inbox WHERE state = 2 AND gather_key IS NOT NULL
-  UNION SELECT r.sequence FROM units JOIN inbox r ON r.unit = units.id WHERE units.state = 1)`;
+  UNION ALL SELECT sequence FROM inbox WHERE state = 2 AND gather_key IS NOT NULL
+  UNION ALL SELECT r.sequence FROM units JOIN inbox r ON r.unit = units.id WHERE units.state = 1)`;
 
 /**
  * The part of a lane after source and account: a chat, optionally followed by a thread or the mark of control commands.
@@ -46,8 +46,16 @@ export function conditionsOf(filter: EventFilter): Conditions {
   if (filter.source !== undefined) add("i.source = ?1", filter.source);
   else if (filter.includeInternal !== true) add("i.source <> 'heartbeat'");
   if (filter.exceptKind !== undefined) add("i.kind <> ?1", filter.exceptKind);
+  if (filter.bodyContains !== undefined) add("instr(i.body, ?1) > 0", filter.bodyContains);
   if (filter.since !== undefined) add("i.accepted_at >= ?1", filter.since);
   if (filter.newerThan !== undefined) add("i.sequence > (SELECT sequence FROM inbox WHERE id = ?1)", filter.newerThan);
+  if (filter.within !== undefined)
+    add(
+      "i.sequence >= coalesce((SELECT sequence FROM inbox WHERE id = ?2), (SELECT max(sequence) FROM inbox) + 1) - ?1",
+      filter.within,
+      filter.olderThan ?? "",
+    );
+  if (filter.olderThan !== undefined) add("i.sequence < (SELECT sequence FROM inbox WHERE id = ?1)", filter.olderThan);
   if (chat?.channel !== undefined)
     add(
       `((i.source = ?2 AND ${fromChat}) OR ${intoChat} AND json_extract(o.address, '$.channel') = ?2))`,

@@ -21,6 +21,8 @@ export function removalWrites(context: WriteContext) {
     deleteSession(key: string): { readonly found: boolean; readonly messages: number } {
       const messages = removeTranscripts(context, key);
       const record = context.run("DELETE FROM sessions WHERE key = ?", key);
+      // Also of calls that no person caused, such as those of a webhook with this session.
+      context.run("UPDATE model_calls SET session_key = NULL WHERE session_key = ?", key);
       return { found: record > 0 || messages > 0, messages };
     },
 

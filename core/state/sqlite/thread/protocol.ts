@@ -12,6 +12,8 @@ import { outboxWrites } from "../events/outbox.ts";
 import { overdueWrites } from "../events/overdue.ts";
 import { settlementWrites } from "../events/settlement.ts";
 import { unitWrites } from "../events/units.ts";
+import { writerChangeWrites } from "../events/writer-changes.ts";
+import { decisionWrites } from "../records/decisions.ts";
 import { keyValueWrites } from "../records/key-value.ts";
 import { modelCallWrites } from "../records/model-calls.ts";
 import { sessionWrites } from "../records/sessions.ts";
@@ -26,6 +28,8 @@ export function createOperations(context: WriteContext) {
     ...inboxWrites(context),
     ...claimWrites(context),
     ...unitWrites(context),
+    ...writerChangeWrites(context),
+    ...decisionWrites(context),
     ...settlementWrites(context),
     ...eventQueueWrites(context),
     ...outboxWrites(context),

@@ -216,7 +216,7 @@ function createQueue(worker: WriterSide, directory: string): WriteQueue {
     isIdle: () => sent.length === 0 && waiting() === 0,
     trouble: () => (full !== undefined && performance.now() - full.at < troubleMs ? full.reason : undefined),
     write(name, input, { durable = false, weight = 0, arrival = false } = {}) {
-      if (closing || gone) return Promise.reject(gone ?? closed());
+      if (closing || gone) return Promise.reject(closing ? closed() : gone);
       if (name === "accept" && (waiting() >= maxWaiting || arrivals.weight() > maxWaitingWeight)) {
         return Promise.reject(new HostError("state_full", { reason: "too many events wait for the disk" }));
       }

@@ -16,23 +16,35 @@ interface MessageRow {
   readonly unit_id: string | null;
 }
 
+const messageColumns =
+  "m.id, chain.transcript, t.session_key, t.generation, m.role, m.at, m.content, m.unit_id FROM chain";
+const isAbout = "instr(content, ?1) > 0 OR unit_id IN (SELECT value FROM json_each(?2))";
+
+const aboutAll = `WITH RECURSIVE found AS (
+    SELECT id FROM messages WHERE ${isAbout}
+  ), chain (transcript, id, previous) AS (
+    SELECT t.id, m.id, m.previous FROM transcripts t JOIN messages m ON m.id = t.newest
+    UNION ALL SELECT c.transcript, m.id, m.previous FROM chain c JOIN messages m ON m.id = c.previous
+  )
+  SELECT ${messageColumns} JOIN found ON found.id = chain.id JOIN messages m ON m.id = chain.id
+    JOIN transcripts t ON t.id = chain.transcript
+  ORDER BY m.id`;
+
+const aboutSession = `WITH RECURSIVE chain (transcript, id, previous) AS (
+    SELECT t.id, m.id, m.previous FROM transcripts t JOIN messages m ON m.id = t.newest WHERE t.session_key = ?3
+    UNION ALL SELECT c.transcript, m.id, m.previous FROM chain c JOIN messages m ON m.id = c.previous
+  )
+  SELECT ${messageColumns} JOIN messages m ON m.id = chain.id JOIN transcripts t ON t.id = chain.transcript
+  WHERE ${isAbout} ORDER BY m.id`;
+
 export function removalReads(sql: Statements) {
   return {
-    messagesAbout({ text, unitIds }: Parameters<Removals["messagesAbout"]>[0]): readonly StoredMessage[] {
-      const rows = sql.all<MessageRow>(
-        `WITH RECURSIVE found AS (
-           SELECT id FROM messages WHERE instr(content, ?1) > 0 OR unit_id IN (SELECT value FROM json_each(?2))
-         ), chain (transcript, id, previous) AS (
-           SELECT t.id, m.id, m.previous FROM transcripts t JOIN messages m ON m.id = t.newest
-           UNION ALL SELECT c.transcript, m.id, m.previous FROM chain c JOIN messages m ON m.id = c.previous
-         )
-         SELECT m.id, chain.transcript, t.session_key, t.generation, m.role, m.at, m.content, m.unit_id
-         FROM chain JOIN found ON found.id = chain.id JOIN messages m ON m.id = chain.id JOIN transcripts t
-           ON t.id = chain.transcript
-         ORDER BY m.id`,
-        text,
-        JSON.stringify(unitIds),
-      );
+    messagesAbout({ text, unitIds, session }: Parameters<Removals["messagesAbout"]>[0]): readonly StoredMessage[] {
+      const units = JSON.stringify(unitIds);
+      const rows =
+        session === undefined
+          ? sql.all<MessageRow>(aboutAll, text, units)
+          : sql.all<MessageRow>(aboutSession, text, units, session);
       return rows.map(({ session_key, unit_id, content, ...row }) => ({
         ...row,
         session: session_key,

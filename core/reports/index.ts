@@ -1,0 +1,12 @@
+/** What operators read of the state. The command line imports single files, so that it loads only what it needs. */
+export { readActs, recordAct } from "./acts.ts";
+export { eventData, readEvents } from "./events.ts";
+export { findFailed, groupFailed, runAgain } from "./failed.ts";
+export { findByPrefix } from "./find-event.ts";
+export { fits, logFile, readPast, severities } from "./logs.ts";
+export { parsePlatformId } from "./platform-id.ts";
+export { readSessions, readShown, shownData } from "./sessions.ts";
+export { readWork } from "./status.ts";
+export { printStory, readStory, type Story, storyData } from "./story.ts";
+export { createTextPage } from "./text-page.ts";
+export { groupings, readUsage } from "./usage.ts";
