@@ -8,11 +8,12 @@ import type { OpenAccount, OpenAccountOptions } from "./open-account.ts";
 /** The new settings apply from the next event on. */
 export function retainAccount(
   account: OpenAccount,
-  { access, identity, options: values }: AccountSettings,
+  { access, identity, capabilities, options: values }: AccountSettings,
   log: Log,
 ): void {
   account.access = access;
   account.identity = identity;
+  account.capabilities = capabilities;
   if (isDeepStrictEqual(account.options, values)) return;
   account.options = values;
   try {

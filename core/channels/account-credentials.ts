@@ -81,11 +81,13 @@ export function credentialPlace(
   { credentials = [], secretFiles = {}, environment = {} }: CalledChannel,
   { raw, own, id }: ChannelAccountSection,
   pathOf: PathOf,
+  of?: string,
 ): string {
   const hasOwn = credentials.some((name) => own[name] !== undefined);
   const from = id !== "default" || hasOwn ? own : raw;
   // A file takes precedence over the option itself.
-  const name = [...Object.keys(secretFiles), ...credentials].find((one) => from[one] !== undefined);
+  const isMeant = (name: string) => of === undefined || name === of || secretFiles[name] === of;
+  const name = [...Object.keys(secretFiles), ...credentials].find((one) => isMeant(one) && from[one] !== undefined);
   const variables = Object.values(environment).map((variable) => `$${variable}`);
   if (name !== undefined) return pathOf([name]);
   return variables.length === 0 ? pathOf([]) : variables.join(", ");

@@ -25,12 +25,16 @@ import {
   unexpanded,
   validateSection,
 } from "../config/index.ts";
-import type { CalledChannel } from "../host/index.ts";
+import { type CalledChannel, capabilitiesOf } from "../host/index.ts";
+import type { ChannelCapabilities } from "../sdk/contract.ts";
 import { checkAll, errorsIn, uncheckable } from "./account-check.ts";
 import { type CredentialSources, credentialPlace, withCredentials } from "./account-credentials.ts";
 import { unencryptedSecret } from "./account-encryption.ts";
 
 type Values = Readonly<Record<string, unknown>>;
+
+/** Before the channel has been asked. An account whose channel gives no answer does not open. */
+const noneYet: ChannelCapabilities = { maxChars: 1 };
 
 export interface AccountSettings {
   readonly definition: CalledChannel;
@@ -42,6 +46,7 @@ export interface AccountSettings {
   readonly identity: IdentityRule;
   /** The identity on the platform, if the options contain it; see `ChannelDefinition.signsInAs`. */
   readonly signsInAs?: string | undefined;
+  readonly capabilities: ChannelCapabilities;
   /** Connection settings as text: when they change, the account restarts. */
   readonly fingerprint: string;
 }
@@ -89,7 +94,7 @@ export async function readAccounts(
   const read = await Promise.all(accounts.map((account) => readDraft(definition, account, { section, from })));
   const seen: SeenAccounts = new Map();
   const drafts = read.map((draft): Draft => {
-    const at = credentialPlace(definition, draft.account, draft.pathOf);
+    const at = (name?: string) => credentialPlace(definition, draft.account, draft.pathOf, name);
     return { ...draft, twin: errorsIn(draft.own).length === 0 ? twinProblem(draft.settings, { seen, at }) : undefined };
   });
   const between = await checkAll(drafts, problemsOf);
@@ -117,7 +122,7 @@ async function readDraft(
     account.key === undefined && isRecord(section) && section.accounts !== undefined
       ? checkOpen(["channels", definition.id], account)
       : [];
-  const { settings, problems: unjudged } = await judged(written, from.owners ?? []);
+  const { settings, problems: unjudged } = await judged(written, from.owners ?? [], errorsIn(own).length === 0);
   return { account, path, pathOf, settings, own, more: [...open, ...unjudged], isUnjudged: unjudged.length > 0 };
 }
 
@@ -145,21 +150,24 @@ function problemsOf(
   ];
 }
 
-/** Adds what only the channel's own functions know. */
+/** Adds what only the channel's own functions know. `isComplete`: the options have no error. */
 async function judged(
-  settings: AccountSettings,
+  written: AccountSettings,
   owners: readonly (string | number)[],
+  isComplete: boolean,
 ): Promise<Required<Pick<ReadAccount, "problems" | "settings">>> {
-  const { definition, access, options, path } = settings;
+  const { definition, access, options, path } = written;
   const { id, identity: declared } = definition;
   try {
     const signsInAs = await signedInAs(definition, options);
-    if (declared?.fold === undefined) return { settings: { ...settings, signsInAs }, problems: [] };
+    const capabilities = isComplete ? await capabilitiesOf(definition, options) : written.capabilities;
+    const settings = { ...written, signsInAs, capabilities };
+    if (declared?.fold === undefined) return { settings, problems: [] };
     const identity = identityRule(id, declared, await configuredForms(access, owners, settings.identity));
     const inForm = { ...access, groupKeys: groupKeysOf(access, identity.formOf) };
-    return { settings: { ...settings, signsInAs, identity, access: inForm }, problems: [] };
+    return { settings: { ...settings, identity, access: inForm }, problems: [] };
   } catch (error) {
-    return { settings, problems: [uncheckable(path, error)] };
+    return { settings: written, problems: [uncheckable(path, error)] };
   }
 }
 
@@ -242,6 +250,7 @@ function readSettings(
     options,
     access: access.value as AccountAccess,
     identity: identityRule(definition.id, definition.identity),
+    capabilities: typeof definition.capabilities === "function" ? noneYet : definition.capabilities,
     fingerprint: fingerprintOf(definition, ownValue),
   };
   return { problems, settings };
@@ -260,21 +269,22 @@ type SeenAccounts = Map<string, string>;
 /** Two accounts with one credential, or of one bot, would take each other's events. */
 function twinProblem(
   { definition, options, path, signsInAs: id }: AccountSettings,
-  { seen, at }: { readonly seen: SeenAccounts; readonly at: string },
+  { seen, at }: { readonly seen: SeenAccounts; readonly at: (name?: string) => string },
 ): Problem | undefined {
-  const values = (definition.credentials ?? [])
-    .flatMap((name) => options[name] ?? [])
-    .filter((value) => typeof value === "string");
-  const same = values.map((value) => seen.get(`credential ${value}`)).find((place) => place !== undefined);
-  const other = same ?? (id === undefined ? undefined : seen.get(`id ${id}`));
+  const values = (definition.credentials ?? []).flatMap((name) => {
+    const value = options[name];
+    return typeof value === "string" ? [{ name, key: `credential ${value}` }] : [];
+  });
+  const same = values.find(({ key }) => seen.has(key));
+  const other = same === undefined ? seen.get(`id ${id}`) : seen.get(same.key);
   if (other === undefined) {
-    for (const value of values) seen.set(`credential ${value}`, at);
-    if (id !== undefined) seen.set(`id ${id}`, at);
+    for (const { name, key } of values) seen.set(key, at(name));
+    if (id !== undefined) seen.set(`id ${id}`, at());
     return undefined;
   }
   const message = same === undefined ? `signs in as ${id}, and so does ${other}` : `is the same as ${other}`;
   const hint = `Two accounts of one bot take messages from each other. Give ${path} another credential, or remove it.`;
-  return { severity: "error", path: at, message, hint };
+  return { severity: "error", path: at(same?.name), message, hint };
 }
 
 /**

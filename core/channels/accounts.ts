@@ -5,9 +5,10 @@
 
 import { isDeepStrictEqual } from "node:util";
 import type { GatewayConfig, Secrets } from "../config/index.ts";
-import { codeOf, reasonOf } from "../contract/index.ts";
+import { type Address, codeOf, reasonOf } from "../contract/index.ts";
+import type { CalledChannel } from "../host/index.ts";
 import type { Log } from "../log/index.ts";
-import type { ChannelStatus } from "../sdk/contract.ts";
+import type { ChannelCapabilities, ChannelStatus } from "../sdk/contract.ts";
 import { createDuties, type StoredEvent } from "../state/index.ts";
 import { createAway } from "./absent-accounts.ts";
 import { retainAccount, updateMenu } from "./account-changes.ts";
@@ -23,6 +24,8 @@ import type { LiveAccount } from "./live-account.ts";
 import { type OpenAccount, type OpenAccountOptions, openAccount } from "./open-account.ts";
 import { createOpenAccounts } from "./open-accounts.ts";
 import { type RenewedAccounts, renewAccounts } from "./renewed-accounts.ts";
+import type { RouteReport } from "./routes/account-routes.ts";
+import { createFindRoute, type FindRoute } from "./routes/find-route.ts";
 import { type FailedAccount, type WantedAccounts, wantedAccounts } from "./wanted-accounts.ts";
 
 export interface AccountReport {
@@ -35,12 +38,20 @@ export interface AccountReport {
   readonly standby?: true;
   /** Sends with an unknown outcome, which are repeated when the platform answers; absent if there are none. */
   readonly waitingSends?: number;
+  /** Its addresses on the gateway's port; absent if it has none. */
+  readonly addresses?: readonly RouteReport[];
 }
 
 export interface Accounts extends AwayAccounts {
   get(channel: string, account: string): LiveAccount | undefined;
   /** Whether an account's platform answers; also works for an account that is not open. */
   readonly contact: Contacts["of"];
+  /**
+   * What an account can do; of an account that is not open, what its channel says of all of them. `undefined`: unknown.
+   */
+  capabilities(at: Pick<Address, "channel" | "account">): ChannelCapabilities | undefined;
+  /** What answers at an address below `/channels/`. */
+  readonly route: FindRoute;
   /** The open accounts of a channel, in the order of the configuration. */
   of(channel: string): readonly LiveAccount[];
   all(): readonly LiveAccount[];
@@ -95,10 +106,11 @@ function createAccountsLog(log: Log): (open: readonly OpenAccount[], failures: r
 }
 
 function reportOf(
-  { live: { channel, id, path }, status, standby }: OpenAccount,
+  { live: { channel, id, path }, routes, status, standby }: OpenAccount,
   contact: Contacts["of"],
 ): AccountReport {
   const waitingSends = contact(channel, id).waiting();
+  const addresses = routes.reports();
   return {
     channel,
     account: id,
@@ -106,6 +118,7 @@ function reportOf(
     status,
     ...(standby === true && status.state !== "failed" && { standby }),
     ...(waitingSends > 0 && { waitingSends }),
+    ...(addresses.length > 0 && { addresses }),
   };
 }
 
@@ -189,6 +202,13 @@ export function createAccounts(options: AccountsOptions): Accounts {
   return {
     get: (channel, account) => open.find(channel, account)?.live,
     contact,
+    route: createFindRoute({ open, definitionOf: (channel) => channels.get(channel)?.definition as CalledChannel }),
+    capabilities({ channel, account }) {
+      const ofAccount = open.find(channel, account)?.capabilities;
+      if (ofAccount !== undefined) return ofAccount;
+      const declared = channels.get(channel)?.definition.capabilities;
+      return typeof declared === "function" ? undefined : declared;
+    },
     of: (channel) => open.all().flatMap(({ live }) => (live.channel === channel ? [live] : [])),
     all: () => open.all().map((account) => account.live),
     ...createAway({ open, failures, channels, configured }),

@@ -46,10 +46,12 @@ export async function lookInto<T>(
     directory: join(options.stateDirectory, definition.id, id),
     now: options.now,
     newId: options.newId,
+    sent: async () => {},
     receive: async () => {
       throw new Error("no events are accepted here");
     },
     check: async () => ({ allowed: false, code: "not_taken_in", notice: "" }),
+    route() {},
     judgeCaller: () => ({ ok: false, status: 401 }),
     debounceMs: () => 0,
     room: () => undefined,
@@ -71,7 +73,7 @@ export async function lookInto<T>(
       path,
       connection,
       codes: definition.codes ?? {},
-      capabilities: definition.capabilities,
+      capabilities: settings.capabilities,
       access,
       identity,
       options: settings.options,

@@ -14,17 +14,20 @@ import {
 } from "../host/index.ts";
 import { createClientAddress, createJudgeCaller } from "../http/index.ts";
 import type { Log } from "../log/index.ts";
-import type { ChannelAccount, ChannelDefinition, ChannelStatus } from "../sdk/contract.ts";
+import type { ChannelAccount, ChannelCapabilities, ChannelDefinition, ChannelStatus } from "../sdk/contract.ts";
 import type { Store } from "../state/index.ts";
 import { createUnderWay, type TimedCall, type UnderWay } from "../stations/index.ts";
 import type { AccountSettings } from "./account-settings.ts";
 import type { AccountStates } from "./account-states.ts";
+import type { ReportSent } from "./connection/after-receipt.ts";
+import { readCommandPrefix, writeCommandPrefix } from "./connection/command-prefix.ts";
 import type { Contact } from "./connection/contact.ts";
 import { createFaultLog } from "./connection/fault-log.ts";
 import { guardConnection } from "./connection/guarded-connection.ts";
 import { explainedStatus, reasonOfStatus } from "./connection/status-detail.ts";
 import type { LiveAccount } from "./live-account.ts";
 import { checkUpdate, type ReceivingOptions, readUpdate, receiveUpdate } from "./receive-update.ts";
+import { type AccountRoutes, createAccountRoutes } from "./routes/account-routes.ts";
 
 export interface OpenAccount {
   readonly live: LiveAccount;
@@ -36,9 +39,11 @@ export interface OpenAccount {
   readonly holds: readonly string[];
   /** Calls into the connection whose answers are awaited. */
   readonly calls: UnderWay;
+  readonly routes: AccountRoutes;
   /** Replaced at a reload, without a restart. */
   access: AccountAccess;
   identity: IdentityRule;
+  capabilities: ChannelCapabilities;
   options: Readonly<Record<string, unknown>>;
   status: ChannelStatus;
   started: boolean;
@@ -66,13 +71,14 @@ export interface OpenAccountOptions extends ReceivingOptions {
   readonly debounceMs: () => number;
   readonly room: ChannelAccount["room"];
   readonly contact: (channel: string, account: string) => Contact;
+  readonly reportSent: ReportSent;
   readonly timed: TimedCall;
   readonly elapsed: () => number;
   readonly commands: (channel: string) => readonly { readonly name: string; readonly summary: string }[];
 }
 
 export function openAccount(
-  { definition, id, path, options: values, access, identity, fingerprint, signsInAs }: AccountSettings,
+  { definition, id, path, options: values, access, identity, capabilities, fingerprint, signsInAs }: AccountSettings,
   options: OpenAccountOptions,
 ): OpenAccount {
   const { log, now } = options;
@@ -84,6 +90,14 @@ export function openAccount(
   const accountLog = log.child({ channel, account: id });
   const holder: { open?: OpenAccount } = {};
   const calls = createUnderWay();
+  const judgeCaller = createJudgeCaller({
+    elapsed: options.elapsed,
+    clientAddress: createClientAddress(options.trustedProxies),
+    onLimited: (client, seconds) =>
+      accountLog.warn({ client, seconds }, "callers with a wrong secret are refused for a while"),
+  });
+  const { timed } = options;
+  const routes = createAccountRoutes({ plugin, channel, account: id, judge: judgeCaller, now, timed });
   const opened = openConnection(definition, {
     id,
     options: values as never,
@@ -121,12 +135,15 @@ export function openAccount(
       logStatus(accountLog, status, path);
       options.states.note({ channel, id, path }, status);
     },
-    judgeCaller: createJudgeCaller({
-      elapsed: options.elapsed,
-      clientAddress: createClientAddress(options.trustedProxies),
-      onLimited: (client, seconds) =>
-        accountLog.warn({ client, seconds }, "callers with a wrong secret are refused for a while"),
-    }),
+    judgeCaller,
+    route: (route) => routes.add(route),
+    async sent(messageId, report, at) {
+      if (holder.open === undefined || holder.open.closed)
+        throw new HostError("account_closed", { channel, account: id });
+      if (!isSentReport(messageId, report))
+        return accountLog.warn({ plugin }, "the channel reports something of a message that does not exist");
+      await options.reportSent(holder.open.live, messageId, report, at);
+    },
     debounceMs: options.debounceMs,
     room: options.room,
     calling() {
@@ -138,12 +155,15 @@ export function openAccount(
     },
     commands: () => options.commands(channel),
   });
+  const { commandPrefix = "/", platformFields } = definition;
+  const isCommand = (name: string) => options.commands(channel).some((command) => command.name === name);
   const connection = guardConnection(opened, {
+    ...(commandPrefix !== "/" && { readCommand: (text) => readCommandPrefix(text, commandPrefix, isCommand) }),
     plugin,
     ...(definition.identity?.fold && { fold: identity.fold }),
     isWaiting: () => holder.open?.status.state === "waiting",
     name: `${channel}:${id}`,
-    timed: options.timed,
+    timed,
     underWay: calls,
     onFault: createFaultLog({ log: accountLog, plugin, now }),
   });
@@ -154,7 +174,11 @@ export function openAccount(
     path,
     connection,
     codes: definition.codes ?? {},
-    capabilities: definition.capabilities,
+    ...(platformFields !== undefined && { platformFields }),
+    ...(commandPrefix !== "/" && { writeCommands: (text) => writeCommandPrefix(text, commandPrefix, isCommand) }),
+    get capabilities() {
+      return created.capabilities;
+    },
     get access() {
       return created.access;
     },
@@ -175,8 +199,10 @@ export function openAccount(
     stop,
     holds,
     calls,
+    routes,
     access,
     identity,
+    capabilities,
     options: values,
     status: { state: "connecting" },
     started: false,
@@ -210,6 +236,13 @@ function isStatus(status: unknown): status is ChannelStatus {
     states.includes(state as string) &&
     [reason.code, reason.detail, reason.hint].every((text) => ["string", "undefined"].includes(typeof text))
   );
+}
+
+function isSentReport(messageId: unknown, report: unknown): boolean {
+  if (typeof messageId !== "string" || messageId === "") return false;
+  if (report === "delivered" || report === "read") return true;
+  const { failed } = (report ?? {}) as { readonly failed?: unknown };
+  return typeof failed === "string" && /^[a-z][a-z0-9_]*$/.test(failed);
 }
 
 export function logStatus(log: Log, status: ChannelStatus, path: string): void {

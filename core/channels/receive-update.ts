@@ -14,6 +14,8 @@ import type { ChannelAccount } from "../sdk/contract.ts";
 import { controlSuffix } from "../state/index.ts";
 import { placeOf } from "./account-lane.ts";
 import type { LiveAccount } from "./live-account.ts";
+import { deletionEvent } from "./writer/deletions.ts";
+import { type MessagePlace, placeOfMessage, type StoredMessages } from "./writer/stored-message.ts";
 
 /** What an account needs to receive events. */
 export interface ReceivingOptions {
@@ -21,6 +23,8 @@ export interface ReceivingOptions {
   readonly newId: () => string;
   /** `silent` is set if the event is already known to need no reply. */
   readonly receive: (event: RawEvent, options: { readonly silent?: Silent }) => Promise<Accepted>;
+  /** Called with an edit, together with its acceptance. */
+  readonly onEdit: (place: MessagePlace, edit: Parameters<StoredMessages["edit"]>[1]) => Promise<unknown>;
   /** Called with a message that has files, once it is accepted. Must not throw. */
   readonly onFiles?: (inbound: Inbound) => void;
   /** Checks whether the event would be admitted; has no effect. */
@@ -39,6 +43,9 @@ interface Receiving {
 
 /** The reason code of a silent event if its channel gives none. */
 const nothingToDo = "nothing_to_do";
+
+/** The reason of a message of the bot's own, which its platform shows to the bot as well. */
+const ownMessage = "own_message";
 
 function isInbound(parsed: CompleteParsed): parsed is CompleteInbound {
   return parsed !== null && parsed !== undefined && !("silent" in parsed);
@@ -126,6 +133,8 @@ export async function receiveUpdate({
   const read = readUpdate(holder.open, raw, options);
   const { parsed, control } = read instanceof Promise ? await read : read;
   const silent = silentOf(parsed, at.silent);
+  // A busy bot would fill the store with its own messages, which need no explanation.
+  if (silent?.silent === ownMessage) return { eventId: options.newId(), duplicate: false };
   const { fold = String } = holder.open?.live.identity ?? {};
   const placing = placeOf(isInbound(parsed) ? parsed : undefined, at, {
     lead: `${channel}:${account}`,
@@ -133,19 +142,33 @@ export async function receiveUpdate({
     newId: options.newId,
   });
   const place = placing instanceof Promise ? await placing : placing;
-  const { eventId, duplicate } = await options.receive(
-    {
-      source: channel,
-      kind: "update",
-      account,
-      lane: control ? `${place.lane}${controlSuffix}` : place.lane,
-      authority: "channel",
-      dedupeKey: `${channel}:${at.identity ?? account}:${place.id}`,
-      gather: at.gather,
-      body: raw,
-    },
-    silent === undefined ? {} : { silent },
-  );
+  const dedupeKey = `${channel}:${at.identity ?? account}:${place.id}`;
+  const changed = silent === undefined && isInbound(parsed) && parsed.messageId !== undefined ? parsed : undefined;
+  const of = { source: channel, account, lane: place.lane };
+  const deletion =
+    changed?.kind === "delete" ? deletionEvent(changed, { ...of, id: at.id, identity: at.identity }) : undefined;
+  const event: RawEvent = deletion ?? {
+    ...of,
+    kind: "update",
+    lane: control ? `${place.lane}${controlSuffix}` : place.lane,
+    authority: "channel",
+    dedupeKey,
+    gather: at.gather,
+    body: raw,
+  };
+  // An edit that belongs to a unit of its channel's own takes its place there.
+  const editing =
+    changed?.kind === "edit" && at.gather === undefined
+      ? options.onEdit(
+          { ...placeOfMessage({ ...changed, channel, account }), identity: at.identity },
+          {
+            key: dedupeKey,
+            body: raw,
+          },
+        )
+      : undefined;
+  const accepting = options.receive(event, silent === undefined ? {} : { silent });
+  const { eventId, duplicate } = editing === undefined ? await accepting : (await Promise.all([accepting, editing]))[0];
   if (!duplicate && silent === undefined && isInbound(parsed) && parsed.media.length > 0)
     options.onFiles?.({ ...parsed, id: eventId, channel, account, authority: "channel" });
   // The store returns more, but only these fields belong to the contract.

@@ -32,6 +32,7 @@ export const pluginDeadlines = {
   react: 60_000,
   typing: 30_000,
   resolve: 30_000,
+  reaches: 10_000,
   probe: 15_000,
   members: 15_000,
   findMedia: 30_000,

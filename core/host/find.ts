@@ -7,7 +7,8 @@ import { createRequire, findPackageJSON } from "node:module";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { HostError, reasonOf } from "../contract/index.ts";
+import { HostError, programCommand, reasonOf } from "../contract/index.ts";
+import { folderOfInstalled } from "./installed.ts";
 
 export interface PluginSource {
   /** Folder name of a bundled plugin, otherwise the name in the configuration. */
@@ -54,8 +55,8 @@ export function bundledStores(): readonly PluginSource[] {
 }
 
 /**
- * Finds a plugin by path (relative to the configuration; `~` is the home directory) or as a package installed beside
- * the configuration.
+ * Finds a plugin by path (relative to the configuration; `~` is the home directory), or as a package: one that
+ * `plugins add` has installed, else one that npm has installed beside the configuration.
  */
 export function namedPlugin(name: string, configDirectory: string): PluginSource {
   const isPath = name.startsWith(".") || name.startsWith("~/") || isAbsolute(name);
@@ -70,7 +71,11 @@ export function namedPlugin(name: string, configDirectory: string): PluginSource
 }
 
 function packageAt(name: string, configDirectory: string): string {
-  const beside = join(configDirectory, "package.json");
+  const installed = folderOfInstalled(name, configDirectory);
+  // A copy in a folder above would be another version.
+  if (installed !== undefined && !existsSync(join(installed, "node_modules", name)))
+    throw new Error(`${installed} is not complete; \`${programCommand} plugins add\` installs it again`);
+  const beside = join(installed ?? configDirectory, "package.json");
   try {
     return resolvePackage(name, beside);
   } catch (error) {

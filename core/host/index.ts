@@ -25,6 +25,8 @@ export {
 } from "./complete-parsed.ts";
 export { connectionProblem } from "./connection.ts";
 export { type Asked, callAtOnce, callPlugin, lateAnswer, pluginDeadlines, pluginFault, unusable } from "./deadline.ts";
+export { capabilitiesOf } from "./declaration/capabilities.ts";
+export { routeProblem } from "./declaration/channel-route.ts";
 export { registeredProblem } from "./declaration/members.ts";
 export { schemasOf } from "./declaration/schemas.ts";
 export { markedSecrets, secretsIn } from "./declaration/section-secrets.ts";

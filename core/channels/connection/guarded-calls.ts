@@ -14,6 +14,8 @@ export interface GuardOptions {
   readonly onFault: (error: Error) => void;
   /** The form in which ids of the channel compare; default: as they are. */
   readonly fold?: (id: string) => string | Promise<string>;
+  /** Reads a command as people type it there; default: with `/`. */
+  readonly readCommand?: (text: string) => string;
   /** Whether the account reports that it waits for its platform; default: no. */
   readonly isWaiting?: () => boolean;
   /** Default: the calls are not timed. */

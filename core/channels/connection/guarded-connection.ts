@@ -48,7 +48,7 @@ export function guardConnection(connection: CalledConnection, options: GuardOpti
   const guarded: GuardedConnection = {
     start: () => connecting("start", () => connection.start()),
     ...(standBy && { standBy: () => connecting("standBy", () => standBy.call(connection)) }),
-    ...guardComputing(connection, calls, options.fold),
+    ...guardComputing(connection, calls, options),
     send: async (part, address, signal) =>
       receiptOf(await calls.within("send", () => connection.send(part, address, signal)), calls),
     // The caller that closes it logs the failure.
@@ -67,7 +67,7 @@ export function guardConnection(connection: CalledConnection, options: GuardOpti
 function guardComputing(
   connection: CalledConnection,
   calls: GuardedCalls,
-  fold: GuardOptions["fold"],
+  { fold, readCommand }: Pick<GuardOptions, "fold" | "readCommand">,
 ): Pick<GuardedConnection, "parse" | "render"> {
   const { asked, noted } = calls;
   const answer = <T>(call: "parse" | "render", run: () => T | Promise<T>): T | Promise<T> =>
@@ -76,7 +76,7 @@ function guardComputing(
     const complete = completeParsed(parsed);
     const problem = complete === undefined ? undefined : inboundProblem(complete);
     if (problem !== undefined) throw unusable(asked("parse"), problem);
-    return folded(complete, fold);
+    return folded(withCommand(complete, readCommand), fold);
   };
   const checkedParts = (parts: readonly Part[]): readonly Part[] => {
     const problem = partsProblem(parts);
@@ -106,6 +106,12 @@ function guardComputing(
   };
 }
 
+/** Chat commands run only in messages. */
+function withCommand(parsed: CompleteParsed, read: GuardOptions["readCommand"]): CompleteParsed {
+  if (read === undefined || parsed === null || parsed === undefined || "silent" in parsed) return parsed;
+  return parsed.kind === "message" ? { ...parsed, text: read(parsed.text) } : parsed;
+}
+
 /** Every later step compares ids, so they are brought into their one form where they come in. */
 function folded(parsed: CompleteParsed, fold: GuardOptions["fold"]): CompleteParsed | Promise<CompleteParsed> {
   if (fold === undefined || parsed === null || parsed === undefined || "silent" in parsed) return parsed;
@@ -129,8 +135,22 @@ function guardOptional(
 ): Partial<Omit<ChannelConnection, "parse" | "render">> {
   const foldId = fold ?? ((id) => id);
   const { within, timely, withoutAnswer } = calls;
-  const { remove, preview, react, typing, menu, findMedia, resolve, probe, members, fetchMedia, admit, pause, update } =
-    connection;
+  const {
+    remove,
+    preview,
+    react,
+    typing,
+    menu,
+    findMedia,
+    resolve,
+    probe,
+    members,
+    fetchMedia,
+    admit,
+    pause,
+    update,
+    reaches,
+  } = connection;
   return {
     ...(admit && { admit: guardAdmit(admit.bind(connection), calls) }),
     ...(pause && { pause: () => within("pause", () => pause.call(connection)) }),
@@ -147,11 +167,14 @@ function guardOptional(
       react: (messageId, emoji, address, patience) =>
         within("react", () => react.call(connection, messageId, emoji, address, patience)),
     }),
-    ...(typing && { typing: (address) => within("typing", () => typing.call(connection, address)) }),
+    ...(typing && { typing: (address, about) => within("typing", () => typing.call(connection, address, about)) }),
     ...(menu && { menu: (commands) => timely("menu", pluginDeadlines.menu, () => menu.call(connection, commands)) }),
     ...(findMedia && {
       findMedia: (kind, query, limit) =>
         within("findMedia", () => findMedia.call(connection, kind, query, limit), { wrong: foundProblem }),
+    }),
+    ...(reaches && {
+      reaches: (address) => within("reaches", () => reaches.call(connection, address), { wrong: reachProblem }),
     }),
     ...((resolve || fold) && {
       resolve: async (target) =>
@@ -209,6 +232,12 @@ function verdictProblem(value: unknown): string | undefined {
   return isObject(value) && typeof value.ok === "boolean" && typeof value.detail === "string"
     ? undefined
     : "ok or detail is missing";
+}
+
+function reachProblem(value: unknown): string | undefined {
+  const isKnown =
+    value === "always" || value === "answer-only" || (isObject(value) && typeof value.untilMs === "number");
+  return isKnown ? undefined : 'it is not "always", "answer-only" or { untilMs }';
 }
 
 function foundProblem(value: unknown): string | undefined {

@@ -9,6 +9,7 @@ import validRange from "semver/ranges/valid.js";
 import { type CodeDefinition, PluginError, sdkVersion } from "../../contract/index.ts";
 import type {
   ChannelDefinition,
+  ChannelOnboarding,
   CheckDefinition,
   CommandDefinition,
   EngineDefinition,
@@ -18,6 +19,8 @@ import type {
   ToolSource,
 } from "../../sdk/contract.ts";
 import type { StoreDefinition } from "../../sdk/store.ts";
+import { capabilitiesProblem, isPattern } from "./capabilities.ts";
+import { routeProblem } from "./channel-route.ts";
 import { cliProblem } from "./cli.ts";
 
 const idPattern = /^[a-z][a-z0-9-]{0,63}$/;
@@ -41,7 +44,7 @@ export function checkMembers(name: string, exported: unknown): PluginDefinition 
   if (typeof version !== "string" || valid(version) === null)
     throw invalid(id, "its version must be a semantic version such as 1.0.0", "version");
   if (typeof host !== "string" || validRange(host) === null)
-    throw invalid(id, "its host range must be a semantic version range such as ^0.1.0", "host");
+    throw invalid(id, "its host range must be a semantic version range such as ^0.2.0", "host");
   if (requires !== undefined && !(Array.isArray(requires) && requires.every((entry) => typeof entry === "string")))
     throw invalid(id, "requires must be a list of plugin ids", "requires");
   if (options !== undefined && (typeof options !== "object" || options === null))
@@ -70,11 +73,18 @@ function checkStore(plugin: string, store: unknown): void {
     throw invalid(plugin, `check of its store ${id} must be a function`, "store");
 }
 
-const switches = ["edits", "threads", "reactions", "media", "buttons", "typing", "menu", "stickers"] as const;
-
 /** Types alone are not enough, because plugins run without a type check. */
 export function checkChannel(id: string, channel: ChannelDefinition): void {
-  const { id: name, options, open, capabilities, identity } = (channel as Given<ChannelDefinition>) ?? {};
+  const {
+    id: name,
+    options,
+    open,
+    capabilities,
+    identity,
+    route,
+    commandPrefix,
+    platformFields,
+  } = (channel as Given<ChannelDefinition>) ?? {};
   if (typeof name !== "string" || !idPattern.test(name))
     throw invalid(id, "the id of its channel must be a to z, 0 to 9 and -, beginning with a letter", "id");
   if (typeof (options as { readonly properties?: unknown } | undefined)?.properties !== "object")
@@ -84,19 +94,17 @@ export function checkChannel(id: string, channel: ChannelDefinition): void {
       "options",
     );
   if (typeof open !== "function") throw invalid(id, "its channel has no open function", "open");
-  if (typeof capabilities !== "object" || capabilities === null)
+  if ((typeof capabilities !== "object" && typeof capabilities !== "function") || capabilities === null)
     throw invalid(id, "its channel has no capabilities", "capabilities");
-  const { maxChars, markup, messageIds } = capabilities as Partial<Record<string, unknown>>;
-  if (!Number.isInteger(maxChars) || Number(maxChars) < 1)
-    throw invalid(id, "capabilities.maxChars of its channel must be a whole number above 0", "maxChars");
-  if (markup !== undefined && markup !== "plain" && markup !== "rich")
-    throw invalid(id, 'capabilities.markup of its channel must be "plain" or "rich"', "markup");
-  if (messageIds !== undefined && !isIdFormat(messageIds))
-    throw invalid(
-      id,
-      "capabilities.messageIds of its channel needs a pattern, which is a regular expression, and a description",
-      "messageIds",
-    );
+  const problem = typeof capabilities === "function" ? undefined : capabilitiesProblem(capabilities);
+  if (problem !== undefined)
+    throw invalid(id, `capabilities.${problem.member} of its channel ${problem.reason}`, problem.member);
+  if (platformFields !== undefined && typeof Object(platformFields).properties !== "object")
+    throw invalid(id, "platformFields of its channel must be a TypeBox object", "platformFields");
+  if (commandPrefix !== undefined && commandPrefix !== "/" && commandPrefix !== "!")
+    throw invalid(id, 'commandPrefix of its channel must be "/" or "!"', "commandPrefix");
+  const wrongRoute = route === undefined ? undefined : routeProblem(route, { parts: "one" });
+  if (wrongRoute !== undefined) throw invalid(id, `route of its channel: ${wrongRoute}`, "route");
   const { fold, weak, ...patterns } = (identity ?? {}) as Partial<Record<string, unknown>>;
   for (const name of ["pattern", "groupPattern"])
     if (patterns[name] !== undefined && !isPattern(patterns[name]))
@@ -105,25 +113,20 @@ export function checkChannel(id: string, channel: ChannelDefinition): void {
     throw invalid(id, "identity.fold of its channel must be a function", "fold");
   if (weak !== undefined && typeof weak !== "boolean" && typeof weak !== "function")
     throw invalid(id, "identity.weak of its channel must be true, false or a function", "weak");
-  for (const name of switches) {
-    const value = (capabilities as Partial<Record<string, unknown>>)[name];
-    if (value !== undefined && typeof value !== "boolean")
-      throw invalid(id, `capabilities.${name} of its channel must be true or false`, name);
-  }
+  checkOnboarding(id, channel);
 }
 
-function isIdFormat(value: unknown): boolean {
-  const { pattern, description } = (value ?? {}) as Partial<Record<string, unknown>>;
-  return isPattern(pattern) && typeof description === "string";
-}
-
-function isPattern(value: unknown): boolean {
-  if (typeof value !== "string") return false;
-  try {
-    return new RegExp(value, "u") instanceof RegExp;
-  } catch {
-    return false;
-  }
+function checkOnboarding(id: string, { onboarding, secrets = [], options }: ChannelDefinition): void {
+  if (onboarding === undefined) return;
+  const { steps, credential, name, address } = (onboarding as Given<ChannelOnboarding>) ?? {};
+  const isText = (value: unknown) => typeof value === "string" && value !== "";
+  const has = (option: unknown) => typeof option === "string" && Object.hasOwn(options.properties, option);
+  if (!Array.isArray(steps) || !steps.every(isText) || !isText(name))
+    throw invalid(id, "onboarding of its channel needs steps, a list of sentences, and a name", "onboarding");
+  if (!has(credential) || !secrets.includes(String(credential)))
+    throw invalid(id, "onboarding.credential of its channel must be one of its secrets", "credential");
+  if (address !== undefined && !has(address))
+    throw invalid(id, "onboarding.address of its channel must be one of its options", "address");
 }
 
 /** What model servers accept as the name of a tool. */
