@@ -20,6 +20,7 @@ export { type ContextStandings, createContextStandings } from "./compaction/cont
 export { createModelRooms } from "./context/model-rooms.ts";
 export { createSummaryNotes, type SummaryNotes } from "./context/summary-notes.ts";
 export { turnFill } from "./context/turn-fill.ts";
+export { createForgetMessage, editedText } from "./conversation/deleted-words.ts";
 export { createGroupContext } from "./conversation/group-context.ts";
 export { groupHistoryLimit, historyLimit } from "./conversation/history-limit.ts";
 export { isPluginTurn } from "./conversation/plugin-turn.ts";
@@ -35,7 +36,9 @@ export { createHeartbeat, type Heartbeat, parseHeartbeat } from "./heartbeat/hea
 export { createRouter, type Router } from "./route.ts";
 export { askerOf } from "./spending/asker.ts";
 export { createSpending, type Spending } from "./spending/spending.ts";
-export { parseTarget } from "./target.ts";
+export { unpricedProblems } from "./spending/unpriced-models.ts";
+export { impossibleTopic, parseTarget } from "./target.ts";
+export type { OwnerAt } from "./tools/approval-places.ts";
 export { createApprovals } from "./tools/approvals.ts";
 export { createOfferedTools, type OfferedTools, type OwnTool } from "./tools/offered-tools.ts";
 export type { RefusedTool, RefusedTools } from "./tools/refused-tools.ts";
@@ -46,6 +49,7 @@ export { createDescribe } from "./turn/description.ts";
 export { type AgentTurns, type AgentTurnsOptions, createAgentTurns } from "./turn/engine.ts";
 export { type Engines, keepEngines } from "./turn/engines.ts";
 export { createFixedTexts } from "./turn/fixed-texts.ts";
+export { hearingModels, listenersOf } from "./turn/hearing-models.ts";
 export { createModelOutages, type ModelOutages } from "./turn/model-outages.ts";
 export { createModelStandings, type ModelStanding, type ModelStandings } from "./turn/model-standing.ts";
 export { createModelTest, type TestModel } from "./turn/model-test.ts";

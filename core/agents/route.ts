@@ -2,6 +2,7 @@
 
 import type { AgentsView } from "../config/index.ts";
 import type { Address, Inbound, Route, TurnRequest } from "../contract/index.ts";
+import type { ChannelCapabilities } from "../sdk/contract.ts";
 import type { LastRecipient, Store } from "../state/index.ts";
 import { agentFor, mainSessionKey, recipientOf, sessionKeyFor } from "./conversation/sessions.ts";
 import { parseTarget } from "./target.ts";
@@ -17,9 +18,11 @@ export interface RouterOptions {
   readonly admits: (recipient: Address, senderId: string) => Promise<boolean>;
   /** Whether the configuration or a plugin names the channel. */
   readonly isKnown: (channel: string) => boolean;
-  /** Whether the channel's chats have topics, so that a recipient may name one. */
-  readonly threads: (channel: string) => boolean;
+  /** Whether the chats of an account have topics, so that a recipient may name one, and what those look like. */
+  readonly topics: (at: Pick<Address, "channel" | "account">) => Pick<ChannelCapabilities, "threads" | "messageIds">;
   readonly now: () => number;
+  /** Another person than before, or from another chat, wrote to an agent in a direct chat. */
+  readonly onRecipient?: (recipient: LastRecipient) => void;
 }
 
 export interface Router {
@@ -111,6 +114,7 @@ export function createRouter(options: RouterOptions): Router {
       if (known(agentId) === undefined) trust(agentId, recipient);
       return;
     }
+    options.onRecipient?.(recipient);
     latest.set(agentId, { recipient, until: Number.POSITIVE_INFINITY });
     if (unwritten.size === 0) setImmediate(write);
     unwritten.add(agentId);
@@ -137,7 +141,7 @@ export function createRouter(options: RouterOptions): Router {
     if (request.heartbeat !== undefined && !isLast && !options.isKnown(name))
       return { to: null, undeliverable: "no_recipient" };
     const account = (isLast ? last?.account : options.defaultAccount(name)) ?? anyAccount;
-    const { chat, ...topic } = parseTarget(request.to, { threads: options.threads(name) });
+    const { chat, ...topic } = parseTarget(request.to, options.topics({ channel: name, account }));
     return { to: { channel: name, account, chat: await options.resolve(chat, name, account), ...topic } };
   }
 

@@ -51,8 +51,8 @@ export async function fetchWhole(
   const late = AbortSignal.timeout(timeoutMs);
   try {
     const response = await fetch(url, {
-      redirect: "error",
       ...init,
+      redirect: init.redirect ?? "error",
       signal: signal === undefined ? late : AbortSignal.any([signal, late]),
     });
     const body = new LimitedBody(maxBytes);
@@ -81,7 +81,7 @@ export async function fetchLimited(
   { maxBytes, fault }: { readonly maxBytes: number; readonly fault?: (host: string) => Error },
 ): Promise<Response> {
   const { host } = new URL(input instanceof Request ? input.url : input);
-  const response = await fetch(input, { redirect: "error", ...init });
+  const response = await fetch(input, { ...init, redirect: init.redirect ?? "error" });
   if (response.body === null) return response;
   const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
   let left = maxBytes;

@@ -41,6 +41,26 @@ interface Attempt {
   readonly chunkMs: number;
 }
 
+/** What servers name as the reason for the end of an answer that their model did not finish. */
+const brokenOff: ReadonlySet<string | undefined> = new Set([
+  "error",
+  "abort",
+  "aborted",
+  "network_error",
+  "insufficient_system_resource",
+]);
+
+/** The end of an answer that the server calls broken off is an error, although its stream ends in order. */
+function checked(part: ModelPart, target: Target): ModelPart {
+  if (part.type !== "finish" || !brokenOff.has(part.finishReason.raw)) return part;
+  const error = new EngineError("model_cut_off", {
+    detail: `${target.providerId} at ${shownUrl(target.baseUrl)} ended its reply early (${part.finishReason.raw})`,
+    hint: "Try again, and look at that server.",
+    retryable: true,
+  });
+  return { type: "error", error };
+}
+
 /** The model's output from its first chunk. A later failure becomes an error part. */
 async function* rest(
   first: readonly ModelPart[],
@@ -52,7 +72,7 @@ async function* rest(
       const silence = watch(chunkMs, controller, target);
       const batch = await parts.batch().finally(silence.stop);
       if (batch.length === 0) return;
-      for (const part of batch)
+      for (const part of batch.map((one) => checked(one, target)))
         yield part.type === "error" ? { type: "error", error: explain(part.error, target).error } : part;
     }
   } catch (thrown) {
@@ -82,9 +102,10 @@ export async function begin({ target, model }: Opened, call: ModelCall, patience
     for (;;) {
       const { done, value } = await reader.read();
       if (done) break;
-      first.push(value);
-      if (value.type === "error") throw value.error;
-      if (!preludes.has(value.type)) break;
+      const part = checked(value, target);
+      first.push(part);
+      if (part.type === "error") throw part.error;
+      if (!preludes.has(part.type)) break;
     }
     const stream = rest(first, { target, parts: new Gathering(reader), controller, chunkMs: patience.chunkMs });
     return { ...result, stream: ReadableStream.from(stream) };

@@ -21,7 +21,12 @@ export async function complete(
   };
   let reply = "";
   let model = by.model ?? "";
-  for await (const event of runTurn(turn, signal, { ...options, maxSteps: 1, maxOutputTokens: maxTokens })) {
+  for await (const event of runTurn(turn, signal, {
+    ...options,
+    maxSteps: 1,
+    maxOutputTokens: maxTokens,
+    whole: true,
+  })) {
     if (event.type === "restart") reply = "";
     if (event.type === "text") reply += event.delta;
     if (event.type === "model") model = event.model;

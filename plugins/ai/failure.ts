@@ -1,11 +1,12 @@
 /** Describes failures of model servers in one sentence without secrets. */
 import { EngineError } from "service-gateway/sdk";
+import { addressOf } from "./address.ts";
+import { bodyMessage, detailsOf, statusIn } from "./answer/error-body.ts";
+import { LeadsElsewhere } from "./answer/redirects.ts";
 import { Unstreamed } from "./answer/unstreamed.ts";
 import { shownUrl, type Target } from "./provider.ts";
 import { isTooLong } from "./room/too-long.ts";
-
-/** Longer waits, in milliseconds, are not worthwhile: the next model is tried, or the turn fails. */
-const longestWaitMs = 20_000;
+import { waitIn, waitOf } from "./waits.ts";
 
 /**
  * The fields of the SDK's call error that are used. It is recognized by its shape, so that errors of a second copy of
@@ -25,7 +26,7 @@ export interface Failure {
   readonly unreachable: boolean;
   /** True if every other model of the provider would fail as well, such as for a wrong key. */
   readonly wholeProvider?: boolean;
-  /** All that the server said, for finding out what it refuses. Never shown: it may contain a secret. */
+  /** All that the server answer, for finding out what it refuses. Never shown: it may contain a secret. */
   readonly details?: string;
   /** Milliseconds that the server asked us to wait; `undefined` if it did not. */
   readonly waitMs?: number;
@@ -35,61 +36,15 @@ function isCallError(thrown: unknown): thrown is CallError {
   return thrown instanceof Error && thrown.name === "AI_APICallError";
 }
 
-/**
- * Where servers put the reason, the usual place first. Google puts the error into a list; `detail` and `msg` are of
- * frameworks for Python.
- */
-const reasonKeys = ["error", "message", "detail", "errors", "msg"] as const;
+/** How the keys of providers begin. */
+const looksLikeKey = /\b(?:(?:sk|pk|key|xai|gsk|csk)-|(?:gsk|fw|tgp)_|AIza)[\w*.-]{4,}/gi;
 
-function messageIn(value: unknown, depth = 0): string {
-  if (typeof value === "string") return value;
-  if (typeof value !== "object" || value === null || depth > 4) return "";
-  const inner = Array.isArray(value)
-    ? value.slice(0, 10)
-    : reasonKeys.map((key) => (value as { readonly [key: string]: unknown })[key]);
-  for (const one of inner) {
-    const message = messageIn(one, depth + 1);
-    if (message !== "") return message;
-  }
-  return "";
-}
-
-/** All texts of an error, one on a line; a list such as `["body", "tools", 3]` is one text, `body.tools.3`. */
-function textsIn(value: unknown, depth = 0): string {
-  if (typeof value === "string") return value;
-  if (typeof value !== "object" || value === null || depth > 6) return "";
-  if (
-    Array.isArray(value) &&
-    value.length > 0 &&
-    value.every((one) => typeof one === "string" || typeof one === "number")
-  )
-    return value.join(".");
-  return Object.values(value)
-    .map((one) => textsIn(one, depth + 1))
-    .filter((text) => text !== "")
-    .join("\n");
-}
-
-/** Longer texts are cut: servers may repeat the whole request. */
-const maxDetails = 65_536;
-
-function detailsOf(body: unknown): { readonly details?: string } {
-  if (typeof body !== "string") return body === undefined ? {} : { details: textsIn(body).slice(0, maxDetails) };
-  try {
-    return { details: textsIn(JSON.parse(body)).slice(0, maxDetails) };
-  } catch {
-    return { details: body.slice(0, maxDetails) };
-  }
-}
-
-/** The message in an error body, such as `{ error: { message } }`, or the start of the text. */
-function bodyMessage(body: string | undefined): string {
-  if (body === undefined) return "";
-  try {
-    return messageIn(JSON.parse(body));
-  } catch {
-    return /^\s*</.test(body) ? "" : body;
-  }
+/** Everything in a request that may be secret: the key, and what the headers and the address have. */
+function secretsOf(target: Target): readonly string[] {
+  const { apiKey = "", headers, queryParams } = addressOf(target);
+  const password = decodeURIComponent(URL.parse(target.baseUrl)?.password ?? "");
+  const sent = Object.values(headers).flatMap((value) => [value, value.split(" ").at(-1) ?? ""]);
+  return [apiKey, password, ...sent, ...Object.values(queryParams)];
 }
 
 /**
@@ -101,27 +56,10 @@ function clean(text: string, target: Target): string {
     .replace(/\s+/g, " ")
     .replace(/https?:\/\/[^\s"'<>]+/g, (url) => shownUrl(url))
     .trim();
-  for (const secret of [target.provider.apiKey, ...Object.values(target.provider.headers ?? {})]) {
-    if (secret !== undefined && secret.length >= 4) line = line.replaceAll(secret, "***");
-  }
+  for (const secret of secretsOf(target)) if (secret.length >= 4) line = line.replaceAll(secret, "***");
   // A server may repeat only a part of the key, so everything that looks like one is removed.
-  line = line.replace(/\b(?:sk|pk|key|xai|gsk)-[\w*.-]{4,}/gi, "***").replace(/\.$/, "");
+  line = line.replace(looksLikeKey, "***").replace(/\.$/, "");
   return line.length > 300 ? `${line.slice(0, 299)}…` : line;
-}
-
-function waitOf(headers: Readonly<Record<string, string>> | undefined): number | undefined {
-  const milliseconds = Number(headers?.["retry-after-ms"] ?? Number.NaN);
-  if (Number.isFinite(milliseconds)) return Math.max(0, milliseconds);
-  const seconds = Number(headers?.["retry-after"] ?? Number.NaN);
-  return Number.isFinite(seconds) ? Math.max(0, seconds * 1_000) : undefined;
-}
-
-const unitMs: Readonly<Record<string, number>> = { ms: 1, milli: 1, s: 1_000, m: 60_000, h: 3_600_000 };
-
-/** The wait that a message names, such as "Please try again in 6.2s"; `undefined` if it names none. */
-function waitIn(details: string): number | undefined {
-  const [, number, unit = ""] = /\b(?:try again|retry) in (\d+(?:\.\d+)?) ?(ms|milli|s|m|h)/i.exec(details) ?? [];
-  return number === undefined ? undefined : Number(number) * (unitMs[unit.toLowerCase()] ?? 1_000);
 }
 
 function networkReason(thrown: unknown): string {
@@ -131,6 +69,7 @@ function networkReason(thrown: unknown): string {
     if (code === "ENOTFOUND" || code === "EAI_AGAIN") return "the name is not known";
     if (code === "ECONNRESET" || code === "UND_ERR_SOCKET") return "the connection was cut";
     if (code === "ETIMEDOUT" || code === "UND_ERR_CONNECT_TIMEOUT") return "the connection timed out";
+    if (error.message === "unexpected redirect") return "it redirects to another address, and the key is not sent on";
     if (typeof code === "string" && /CERT|TLS|SSL/.test(code)) return `the certificate is not trusted (${code})`;
   }
   return thrown instanceof Error ? thrown.message : String(thrown);
@@ -158,10 +97,14 @@ function contextFull(detail: string): EngineError {
 }
 
 /** What to check if the credentials are refused: those that were sent. One header carries a key or a user, not both. */
-function whichKey({ providerId, provider: { apiKey }, baseUrl }: Target): string {
+function whichKey({ providerId, provider: { apiKey, keyVariable }, baseUrl }: Target): string {
   const settings = `models.providers.${providerId}`;
-  if ((URL.parse(baseUrl)?.username ?? "") === "")
-    return `Check ${settings}.apiKey${apiKey === undefined ? ", which is not set" : ""}.`;
+  if ((URL.parse(baseUrl)?.username ?? "") === "") {
+    if (keyVariable === undefined)
+      return `Check ${settings}.apiKey${apiKey === undefined ? ", which is not set" : ""}.`;
+    if (apiKey === undefined) return `Set ${keyVariable} in the environment of the gateway, or ${settings}.apiKey.`;
+    return `Check ${keyVariable} in the environment of the gateway, and restart it after a change.`;
+  }
   if (apiKey === undefined) return `Check the user and the password in ${settings}.baseUrl.`;
   return `Remove the user from ${settings}.baseUrl: it is sent in place of apiKey.`;
 }
@@ -216,7 +159,7 @@ function byStatus(status: number, details: string, target: Target): EngineError 
   if (status >= 500 || status === 408) {
     return new EngineError("model_unavailable", {
       detail: `${at} failed (${status})${because}`,
-      hint: "Check the log of that server.",
+      hint: "Try again later; the log of that server, or the status page of the provider, may say why.",
       retryable: true,
     });
   }
@@ -262,24 +205,47 @@ function garbled(thrown: unknown, target: Target): EngineError {
   });
 }
 
+function byServer(
+  status: number,
+  reason: string,
+  {
+    target,
+    answer,
+    waitMs,
+  }: { readonly target: Target; readonly answer: unknown; readonly waitMs: number | undefined },
+): Failure {
+  const error = byStatus(status, reason, target);
+  const wholeProvider = concernsProvider(error.reason, status);
+  return {
+    error,
+    unreachable: false,
+    wholeProvider,
+    ...detailsOf(answer),
+    ...(waitMs === undefined ? {} : { waitMs }),
+  };
+}
+
+/** The operator decides whether another server may have the key. */
+function elsewhere({ origin }: LeadsElsewhere, target: Target): EngineError {
+  return new EngineError("model_provider_invalid", {
+    detail: `${target.providerId} at ${shownUrl(target.baseUrl)} redirects to ${shownUrl(origin)}, which was not asked`,
+    hint: `If you trust that server with the key, set models.providers.${target.providerId}.baseUrl to its address.`,
+  });
+}
+
 /** Converts whatever a model call threw, or put into its stream, to an error that says what to do. */
 export function explain(thrown: unknown, target: Target): Failure {
   const at = `${target.providerId} at ${shownUrl(target.baseUrl)}`;
   const fail = (reason: string, detail: string, hint: string) =>
     new EngineError(reason, { detail, hint, retryable: true, cause: thrown });
   if (thrown instanceof EngineError) return { error: thrown, unreachable: false };
-  if (isCallError(thrown) && thrown.statusCode !== undefined && thrown.statusCode >= 400) {
+  if (thrown instanceof LeadsElsewhere)
+    return { error: elsewhere(thrown, target), unreachable: false, wholeProvider: true };
+  // A redirect that leads in a circle is a refusal, too.
+  if (isCallError(thrown) && thrown.statusCode !== undefined && thrown.statusCode >= 300) {
     const serverDetail = clean(bodyMessage(thrown.responseBody), target);
     const waitMs = waitOf(thrown.responseHeaders) ?? waitIn(serverDetail);
-    const error = byStatus(thrown.statusCode, serverDetail, target);
-    const wholeProvider = concernsProvider(error.reason, thrown.statusCode);
-    return {
-      error,
-      unreachable: false,
-      wholeProvider,
-      ...detailsOf(thrown.responseBody),
-      ...(waitMs === undefined ? {} : { waitMs }),
-    };
+    return byServer(thrown.statusCode, serverDetail, { target, answer: thrown.responseBody, waitMs });
   }
   const name = thrown instanceof Error ? thrown.name : "";
   if (name === "AI_InvalidResponseDataError") {
@@ -303,21 +269,13 @@ export function explain(thrown: unknown, target: Target): Failure {
   }
   // Some servers begin a stream before they look at the request, and send the error in it.
   const reason = serverDetail === "" ? clean(messageOf(thrown), target) : serverDetail;
-  if (isTooLong(reason))
-    return {
-      error: contextFull(`The conversation is too long for ${target.modelId}: ${reason}`),
-      unreachable: false,
-      ...detailsOf(body ?? reason),
-    };
-  const error = fail("model_failed", `${at} failed: ${reason}`, whereToLook(thrown, target));
-  return { error, unreachable: false, ...detailsOf(body ?? (thrown instanceof Error ? undefined : thrown)) };
-}
-
-/** How long to wait before asking the same model again, in milliseconds; `undefined` if that is not worthwhile. */
-export function retryDelay(failure: Failure, attempt: number, baseMs: number): number | undefined {
-  if (!failure.error.retryable || failure.error.reason === "model_stalled") return undefined;
-  const delay = failure.waitMs ?? baseMs * 2 ** attempt;
-  return delay > longestWaitMs ? undefined : delay;
+  const answer = body ?? (thrown instanceof Error ? undefined : thrown);
+  const status = statusIn(answer);
+  if (status !== undefined) return byServer(status, reason, { target, answer, waitMs: waitIn(reason) });
+  const error = isTooLong(reason)
+    ? contextFull(`The conversation is too long for ${target.modelId}: ${reason}`)
+    : fail("model_failed", `${at} failed: ${reason}`, whereToLook(thrown, target));
+  return { error, unreachable: false, ...detailsOf(answer) };
 }
 
 /** Whether a model may have refused a call only because it cannot think, or not as much. */

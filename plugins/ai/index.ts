@@ -10,8 +10,9 @@ import { createNatives } from "./native/packages.ts";
 import { providersOf } from "./provider.ts";
 import { runTurn } from "./run.ts";
 import { skippedModels } from "./skipped.ts";
-import { speak } from "./speech/speak.ts";
-import { transcribe } from "./speech/transcribe.ts";
+
+/** Only gateways whose people speak need it. */
+const speech = () => import("./speech/index.ts");
 
 const milliseconds = (fallback: number, description: string) =>
   Type.Integer({ minimum: 1, maximum: 3_600_000, default: fallback, description });
@@ -19,7 +20,7 @@ const milliseconds = (fallback: number, description: string) =>
 export default definePlugin({
   id: "ai",
   version: "1.0.0",
-  host: "^0.1.0",
+  host: "^0.2.0",
   options: Type.Object({
     firstChunkMs: milliseconds(
       120_000,
@@ -35,8 +36,8 @@ export default definePlugin({
     const cooldowns = createCooldowns({ now: () => host.now() });
     const memories = createMemories();
     const natives = createNatives({
-      onBroken: (vendor, error) =>
-        host.log.error({ error: String(error) }, `@ai-sdk/${vendor} cannot be loaded; chat completions are used`),
+      onBroken: (vendor, fault) =>
+        host.log.error({ fault }, `@ai-sdk/${vendor} cannot be used; chat completions are used`),
     });
     const options = async () => ({
       library: await library(),
@@ -59,8 +60,12 @@ export default definePlugin({
       async describe(image, by, signal) {
         return describeImage(image, by, signal, await options());
       },
-      transcribe,
-      speak,
+      async transcribe(sound, by, signal) {
+        return (await speech()).transcribe(sound, by, signal, options);
+      },
+      async speak(text, by, signal) {
+        return (await speech()).speak(text, by, signal);
+      },
       async complete(request, by, signal) {
         return complete(request, by, signal, await options());
       },

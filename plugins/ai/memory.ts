@@ -19,6 +19,10 @@ export interface ModelMemory {
   mostTools: { readonly count: number; readonly reason: string } | undefined;
   /** Optional fields of requests that its server does not know. */
   readonly unknownFields: Set<string>;
+  /** Its server refuses a call of a tool without the thought before it. */
+  needsThoughts: boolean;
+  /** Its server refuses the ids that other models have given to calls of tools. */
+  needsShortIds: boolean;
   /** Its texts begin with reasoning that has only a closing mark. */
   thinksAloud: boolean;
 }
@@ -40,7 +44,8 @@ export function createMemories(): Memories {
       if (known !== undefined) return known;
       if (memories.size >= mostModels) memories.clear();
       const empty = { takesNoTools: undefined, mostTools: undefined, thinksAloud: false };
-      const fresh: ModelMemory = { ...empty, refusedTools: new Map(), unknownFields: new Set() };
+      const needs = { needsThoughts: false, needsShortIds: false };
+      const fresh: ModelMemory = { ...empty, ...needs, refusedTools: new Map(), unknownFields: new Set() };
       memories.set(key, fresh);
       return fresh;
     },

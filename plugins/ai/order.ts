@@ -3,7 +3,7 @@
  * listed with the reason, for the trace.
  */
 import { EngineError, type EngineProvider, type PluginLog, type TurnEvent } from "service-gateway/sdk";
-import { hasFiles } from "./attachments.ts";
+import { missesFiles } from "./attachments.ts";
 import type { Cooldowns } from "./cooldowns.ts";
 import type { ModelCall, ModelStream } from "./library.ts";
 import type { Target } from "./provider.ts";
@@ -56,8 +56,7 @@ function lackOf(
   { facts, name, takesNoTools }: Contestant,
   call: ModelCall,
 ): Pick<SkippedModel, "reason" | "detail"> | undefined {
-  if (facts.images === false && hasFiles(call))
-    return { reason: "model_takes_no_files", detail: `${name} accepts no images` };
+  if (missesFiles(call, facts)) return { reason: "model_takes_no_files", detail: `${name} accepts no images` };
   const hasTools = (call.tools?.length ?? 0) > 0;
   return hasTools && (facts.tools === false || takesNoTools?.() === true)
     ? { reason: "model_takes_no_tools", detail: `${name} calls no tools` }

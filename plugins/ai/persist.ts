@@ -6,9 +6,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import { EngineError, type PluginLog } from "service-gateway/sdk";
 import { hasFiles, withoutFiles } from "./attachments.ts";
 import { begin, type Opened, type Patience } from "./attempt.ts";
+import { refusesIds, withShortIds } from "./call-ids.ts";
+import { thoughtField } from "./chat/request-fields.ts";
 import type { Cooldowns } from "./cooldowns.ts";
-import { explain, type Failure, mayMeanFiles, refusesThinking, retryDelay } from "./failure.ts";
-import { fieldFault } from "./field-faults.ts";
+import { explain, type Failure, mayMeanFiles, refusesThinking } from "./failure.ts";
+import { fieldFault, missesThoughts } from "./field-faults.ts";
 import type { ModelCall, ModelStream } from "./library.ts";
 import { definitionOf, type ModelMemory, rememberRefused, type Tool } from "./memory.ts";
 import type { Asking, Contestant } from "./order.ts";
@@ -17,13 +19,18 @@ import type { RequestRoom, SizedCall } from "./room/request-room.ts";
 import { isQuoted, namedRoom } from "./room/too-long.ts";
 import type { Accounted } from "./spending.ts";
 import { findRefused, toolFault } from "./tool-faults.ts";
+import { retryDelay } from "./waits.ts";
 
 export interface Candidate extends Contestant {
   /**
    * Throws `EngineError` if the name is invalid. `thinks`: whether the model is asked to think, if the turn asks for
    * that.
    */
-  open(how: { readonly thinks: boolean; readonly without?: ReadonlySet<string> }): Opened;
+  open(how: {
+    readonly thinks: boolean;
+    readonly without?: ReadonlySet<string>;
+    readonly needsThoughts?: boolean;
+  }): Opened;
   /** Whether the turn asks the model to think. */
   readonly thinks: boolean;
 }
@@ -55,7 +62,7 @@ export interface PersistOptions {
 }
 
 function noFiles({ providerId, modelId }: Target, cause?: EngineError): EngineError {
-  const hint = "Choose a model that sees images.";
+  const hint = "Choose a model that accepts files of this kind.";
   return new EngineError("model_takes_no_files", {
     detail: `${modelId} at ${providerId} accepts no files`,
     hint,
@@ -129,7 +136,7 @@ class Persisting {
   }
 
   async run(): Promise<ModelStream> {
-    const { tries, patience, accounted, room } = this.#options;
+    const { tries, patience, accounted, room, memory } = this.#options;
     const { name } = this.#candidate;
     for (;;) {
       this.#opened = this.#open();
@@ -140,7 +147,7 @@ class Persisting {
         return await accounted(
           name,
           call,
-          (one) => begin(opened, one, patience),
+          (one) => begin(opened, memory.needsShortIds ? withShortIds(one) : one, patience),
           (inputTokens) => room.counted(name, asked, inputTokens),
         );
       } catch (thrown) {
@@ -167,13 +174,16 @@ class Persisting {
   }
 
   #open(): Opened {
-    return this.#candidate.open({ thinks: this.#options.learned.thinks, without: this.#options.memory.unknownFields });
+    const { learned, memory } = this.#options;
+    const { unknownFields: without, needsThoughts } = memory;
+    return this.#candidate.open({ thinks: learned.thinks, without, needsThoughts });
   }
 
   /** The call without what the model is known not to accept. Throws if it makes no sense without that. */
   #adapted(call: ModelCall): ModelCall {
-    const { images, tools } = this.#candidate.facts;
-    const seen = images === false && hasFiles(call) ? withoutFiles(call) : call;
+    const { facts } = this.#candidate;
+    const { tools } = facts;
+    const seen = withoutFiles(call, facts);
     if (seen !== call && this.#options.needsFiles) throw noFiles(this.#candidate.target());
     return tools === false ? withTools(seen, []) : seen;
   }
@@ -197,35 +207,53 @@ class Persisting {
 
   /** Leaves out what the server refuses. Returns whether the request is to be made again. */
   async #mend(failure: Failure, asked: SizedCall): Promise<boolean> {
-    const { learned, memory, needsFiles, log } = this.#options;
+    const { learned, log } = this.#options;
     const { error } = failure;
     const { call } = asked;
-    const { modelId: model, ...rest } = this.#opened.target;
+    const { modelId: model } = this.#opened.target;
     this.#refusals += 1;
     if (this.#refusals > mostRefusals) return false;
+    if (error.reason === "model_context_full") return await this.#mendLength(failure, asked);
+    // Fields come first: a refusal of one may speak of reasoning, which is not at fault.
+    if (this.#mendFields(failure)) return true;
     if (learned.thinks && refusesThinking(error)) {
       learned.thinks = false;
       log.warn({ model, detail: error.message }, "the model cannot think; it is asked without that");
       return true;
     }
-    if (error.reason === "model_context_full") return await this.#mendLength(failure, asked);
-    const field = fieldFault(failure);
-    if (field !== undefined && !memory.unknownFields.has(field)) {
-      memory.unknownFields.add(field);
-      log.warn(
-        { model, field, detail: error.message },
-        "the server of the model does not know a field of the request; it is left out",
-      );
-      return true;
-    }
     if (await this.#mendTools(failure, call)) return true;
-    if (mayMeanFiles(error) && hasFiles(this.#asked)) {
-      if (needsFiles) throw noFiles({ modelId: model, ...rest }, error);
-      // The text deserves an answer even if the model cannot see the file.
-      this.#asked = withoutFiles(this.#asked);
+    return mayMeanFiles(error) && this.#leaveOutFiles(error);
+  }
+
+  /** What the server wants in another form, or not at all. */
+  #mendFields(failure: Failure): boolean {
+    const { memory, log } = this.#options;
+    const { modelId: model } = this.#opened.target;
+    const detail = failure.error.message;
+    if (missesThoughts(failure) && !memory.needsThoughts) {
+      memory.needsThoughts = true;
+      memory.unknownFields.delete(thoughtField);
+      log.warn({ model, detail }, "the server of the model wants a thought with each call of a tool");
       return true;
     }
-    return false;
+    if (refusesIds(failure) && !memory.needsShortIds) {
+      memory.needsShortIds = true;
+      log.warn({ model, detail }, "the server of the model refuses the ids of calls of tools; it is sent shorter ones");
+      return true;
+    }
+    const field = fieldFault(failure);
+    if (field === undefined || memory.unknownFields.has(field)) return false;
+    memory.unknownFields.add(field);
+    log.warn({ model, field, detail }, "the server of the model does not know a field of the request; it is left out");
+    return true;
+  }
+
+  /** The text deserves an answer even if the model cannot see the file. */
+  #leaveOutFiles(error: EngineError): boolean {
+    if (!hasFiles(this.#asked)) return false;
+    if (this.#options.needsFiles) throw noFiles(this.#opened.target, error);
+    this.#asked = withoutFiles(this.#asked);
+    return true;
   }
 
   /** The room of the model is known from now on, so that no later request is too long for it. */
@@ -233,6 +261,11 @@ class Persisting {
     const { room, asking, log } = this.#options;
     const named = namedRoom(`${error.message}\n${details ?? ""}`);
     const { modelId: model } = this.#opened.target;
+    // How many tokens a file takes is not known: its refusal says nothing about requests without it.
+    if ((asked.tokens ?? 0) <= (named ?? Number.POSITIVE_INFINITY) && this.#leaveOutFiles(error)) {
+      log.warn({ model, detail: error.message }, "the request is too long with its files; they are left out");
+      return true;
+    }
     if (!(await room.refused(this.#candidate.name, asked, named))) return false;
     log.warn(
       { model, named, detail: error.message },

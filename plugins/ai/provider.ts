@@ -28,15 +28,17 @@ export function shownUrl(baseUrl: string): string {
 }
 
 /** The key and the headers of a provider are checked here, because the error of `fetch` repeats them. */
-function checkHeaders(providerId: string, { apiKey, headers = {} }: EngineProvider): void {
-  const sent = Object.entries(headers).map(([name, value]) => ({ key: `headers.${name}`, name, value }));
-  if (apiKey !== undefined) sent.push({ key: "apiKey", name: "authorization", value: `Bearer ${apiKey}` });
+function checkHeaders(providerId: string, { apiKey, keyVariable, headers = {} }: EngineProvider): void {
+  const settings = `models.providers.${providerId}`;
+  const sent = Object.entries(headers).map(([name, value]) => ({ key: `${settings}.headers.${name}`, name, value }));
+  const key = keyVariable ?? `${settings}.apiKey`;
+  if (apiKey !== undefined) sent.push({ key, name: "authorization", value: `Bearer ${apiKey}` });
   for (const { key, name, value } of sent) {
     try {
       new Headers([[name, value]]);
     } catch {
       throw new EngineError("model_provider_invalid", {
-        detail: `models.providers.${providerId}.${key} cannot be sent in a header`,
+        detail: `${key} cannot be sent in a header`,
         hint: "Copy it again: it must be one line without typographic quotation marks, an ellipsis or the like.",
       });
     }
@@ -52,7 +54,9 @@ export function findTarget(model: string, providers: EngineTurn["providers"]): T
     const known = Object.keys(providers).join(", ") || "none";
     throw new EngineError("model_unknown", {
       detail: `The model ${model} names no provider of models.providers`,
-      hint: `Write it as provider/model; configured providers: ${known}.`,
+      hint:
+        `Write it as provider/model; configured providers: ${known}. A provider that is not known by its name needs ` +
+        "models.providers.<name>.baseUrl; `config validate` suggests names.",
     });
   }
   const baseUrl = provider.baseUrl ?? publicBaseUrls[provider.api];
@@ -94,6 +98,8 @@ interface Opening {
   readonly thinking: Thinking;
   /** Fields that the server of the model does not know. */
   readonly without: ReadonlySet<string>;
+  /** Its server refuses a call of a tool without the thought before it. */
+  readonly needsThoughts: boolean;
 }
 
 /** Where requests beside the chat go, such as `audio/speech`, and the headers that they need. */
@@ -110,13 +116,22 @@ export function requestTo(
 }
 
 /** In the vendor's own protocol if that is installed, else through chat completions. */
-export function openModel(target: Target, { library, natives, thinking, without }: Opening): Model {
+export function openModel(target: Target, { library, natives, thinking, without, needsThoughts }: Opening): Model {
   const { providerId, modelId, provider } = target;
-  const { cacheMarks } = factsIn(provider, modelId);
+  const { cacheMarks, audio } = factsIn(provider, modelId);
   const address = addressOf(target);
-  const vendor = vendorOf(provider);
+  const own = vendorOf(provider);
+  // This vendor's models listen through chat completions only.
+  const vendor = own === "openai" && audio === true ? undefined : own;
   const request = { thinking, without, marks: cacheMarks !== false };
   const native = vendor && openNative(library, { vendor, natives, address, modelId }, request);
   if (native !== undefined) return native;
-  return openChat(library, { providerId, modelId, provider, address }, { ...request, marks: cacheMarks === true });
+  return openChat(
+    library,
+    { providerId, modelId, provider, address },
+    {
+      ...{ ...request, needsThoughts },
+      marks: cacheMarks === true,
+    },
+  );
 }

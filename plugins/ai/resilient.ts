@@ -173,9 +173,9 @@ class SteppedAnswer {
     const candidate = this.#options.candidates[index] as Candidate;
     const target = candidate.target();
     const memory = this.#options.memories.of(target);
-    // The vendors' own servers send the reasoning separately.
+    // The vendors' own servers send the reasoning separately, except what a prompt made the model write in marks.
     const isLocal = target.provider.api === "openai-compatible" || target.provider.baseUrl !== undefined;
-    const thoughts: ThoughtsOptions | undefined = isLocal ? { assumed: memory.thinksAloud } : undefined;
+    const thoughts: ThoughtsOptions = isLocal ? { assumed: memory.thinksAloud } : { lone: false };
     return {
       thoughts,
       onLone(lone) {

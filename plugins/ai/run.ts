@@ -30,6 +30,8 @@ export interface RunOptions {
   readonly needsFiles?: boolean;
   /** The longest reply; absent if the server decides. */
   readonly maxOutputTokens?: number;
+  /** A request of which a part would be missing is not made. */
+  readonly whole?: boolean;
 }
 
 /** The parts of a turn that a model needs. */
@@ -61,10 +63,11 @@ function candidateOf(
     target,
     thinks: turn.thinking !== "off",
     takesNoTools: () => memories.of(target()).takesNoTools !== undefined,
-    open({ thinks, without = new Set<string>() }) {
+    open({ thinks, without = new Set<string>(), needsThoughts = false }) {
       const opened = target();
       const thinking = thinks ? turn.thinking : "off";
-      return { target: opened, model: openModel(opened, { library, natives, thinking, without }) };
+      const how = { thinking, without, needsThoughts };
+      return { target: opened, model: openModel(opened, { library, natives, ...how }) };
     },
   };
 }
@@ -79,18 +82,18 @@ export async function* runTurn(turn: Asked, signal: AbortSignal, options: RunOpt
   }
   const names = [turn.model, ...turn.fallbacks];
   const natives = await options.natives.of(providersOf(names, turn.providers));
-  const [first, ...others] = names.map((name) => candidateOf(name, turn, { library, memories, natives }));
+  const candidates = names.map((name) => candidateOf(name, turn, { library, memories, natives }));
   const speaking: Speaking = { model: turn.model, notices: [] };
   let last = "";
   const exact = createExactNumbers(library);
   const refused = new Set<string>();
   const resilient = createResilientModel(library, {
-    candidates: [first as Candidate, ...others],
+    candidates: candidates as [Candidate, ...Candidate[]],
     ...{ patience, cooldowns, memories, log },
     accounted: createAccounted(turn.spending),
     room: createRequestRoom(turn.room, {
-      lasting: turn.messages.filter(({ lasting }) => lasting === true).map(({ text }) => text),
-      mayCutMessage: !isOfPerson(turn),
+      lasting: turn.messages.filter(({ lasting }) => lasting === true).length,
+      mayCutMessage: options.whole !== true && !isOfPerson(turn),
     }),
     ...(options.needsFiles === true ? { needsFiles: true } : {}),
     onModel(model, skipped) {
@@ -109,7 +112,7 @@ export async function* runTurn(turn: Asked, signal: AbortSignal, options: RunOpt
   const result = library.streamText({
     model: exact.follow(resilient),
     instructions: turn.instructions,
-    messages: await renderMessages(turn.messages),
+    messages: await renderMessages(turn.messages, { hears: candidates.some(({ facts }) => facts.audio === true) }),
     tools: renderTools(turn.tools, { library, exact, signal }),
     stopWhen: library.isStepCount(maxSteps),
     maxOutputTokens: options.maxOutputTokens,

@@ -3,6 +3,7 @@
  * request used.
  */
 import type { EngineTurn } from "service-gateway/sdk";
+import { fileTokens } from "./attachments.ts";
 import type { ModelCall, ModelPart, ModelStream } from "./library.ts";
 
 type Spending = NonNullable<EngineTurn["spending"]>;
@@ -22,8 +23,7 @@ export type Accounted = (
 /** Texts of most languages have at least three bytes for each token. */
 const bytesPerToken = 3;
 const tokensOf = (bytes: number): number => Math.ceil(bytes / bytesPerToken);
-/** About what a picture takes, whatever the length of its data. */
-const fileBytes = 1_000 * bytesPerToken;
+const fileBytes = (file: object): number => fileTokens(file) * bytesPerToken;
 
 const closingRequest =
   "The token limit of this run is nearly used up, and you have no more tools. Reply now, in one or two " +
@@ -33,8 +33,8 @@ const closingRequest =
 function bytesIn(value: unknown): number {
   if (typeof value === "string") return Buffer.byteLength(value);
   if (typeof value !== "object" || value === null) return 4;
-  if (ArrayBuffer.isView(value)) return fileBytes;
-  if (!Array.isArray(value) && (value as { readonly type?: unknown }).type === "file") return fileBytes;
+  if (ArrayBuffer.isView(value)) return fileBytes({});
+  if (!Array.isArray(value) && (value as { readonly type?: unknown }).type === "file") return fileBytes(value);
   let sum = 0;
   for (const each of Object.values(value)) sum += bytesIn(each);
   return sum;

@@ -1,7 +1,7 @@
 /**
  * Finds out from a refusal which tools of a request the server does not accept. Servers say it in their own words:
- * OpenAI and Azure name the function, Anthropic and Google its place in the request, llama.cpp and vLLM often only that
- * a schema cannot be used.
+ * OpenAI and Azure name the function, Anthropic and Google its place in the request, llama.cpp, vLLM and Ollama often
+ * only that a schema cannot be used.
  */
 import type { Failure } from "./failure.ts";
 import type { Tool } from "./memory.ts";
@@ -33,7 +33,7 @@ const tooMany = new RegExp(
 const most =
   /\b(?:at most|no more than|maximum(?: length)?(?: of| is|:)?|up to|limit(?: of| is|:)?|fewer than or equal to|<=?) (\d+)/i;
 const schema =
-  /\bschemas?\b|\bgrammar\b|input_?schema|function_?declarations|\bparameters? (?:of|for) (?:the )?(?:function|tool)/i;
+  /\bschemas?\b|\bgrammar\b|input_?schema|function_?declarations|\btools?\.function\.|\bfunction\.parameters\b|\bparameters? (?:of|for) (?:the )?(?:function|tool)/i;
 /** Names a tool and says that something is wrong with it. */
 const wrongTool = /\b(?:tools?|functions?|names?|schemas?|parameters?|propert(?:y|ies))\b/i;
 

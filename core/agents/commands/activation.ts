@@ -2,8 +2,8 @@
  * `/activation` sets whether a group session answers every message or only mentions. The setting lasts until the
  * gateway stops. The other nodes of a store that run at the time follow it.
  */
-import type { CommandDefinition } from "../../sdk/contract.ts";
 import type { NodeNote, Store } from "../../state/index.ts";
+import { type BuiltInCommand, withArguments } from "./commands.ts";
 
 export type ActivationMode = "always" | "mention";
 
@@ -57,7 +57,7 @@ export function createActivation({ nodes }: Pick<Store, "nodes">): Activation {
   };
 }
 
-export function activationCommand(activation: Activation): CommandDefinition {
+export function activationCommand(activation: Activation): BuiltInCommand {
   const words: Readonly<Record<ActivationMode, string>> = {
     always: "I reply to every message here until the gateway restarts.",
     mention: "I reply here only when I am mentioned, until the gateway restarts.",
@@ -67,6 +67,7 @@ export function activationCommand(activation: Activation): CommandDefinition {
     summary: "in a group: reply to every message, or only to mentions",
     args: "[always|mention]",
     role: "allowed",
+    forGroup: withArguments,
     async run({ args, route, inbound }) {
       if (inbound.chat.kind === "direct")
         return "This works in groups only. In a direct chat I reply to every message.";

@@ -46,7 +46,7 @@ function balanceLine({ limit, used }: Balance): string {
 
 export function budgetCommands(options: {
   readonly spending: Pick<Spending, "balances" | "add" | "today">;
-  readonly isOwner: (inbound: Inbound) => boolean | Promise<boolean>;
+  readonly isOwner: (inbound: Inbound) => Promise<boolean>;
 }): readonly CommandDefinition[] {
   const { spending, isOwner } = options;
 

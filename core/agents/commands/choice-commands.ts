@@ -2,14 +2,17 @@
 import {
   type AgentsView,
   aliasOf,
+  defaultWord,
+  isFullModelName,
   modelNames,
   providerOf,
   providerSettings,
+  resolveAskedModel,
   resolveModel,
 } from "../../config/index.ts";
 import type { Thinking } from "../../contract/index.ts";
 import type { CommandCall } from "../../sdk/contract.ts";
-import type { BuiltInCommand, CommandReply } from "./commands.ts";
+import { type BuiltInCommand, type CommandReply, withArguments } from "./commands.ts";
 import type { ModelButtons } from "./model-buttons.ts";
 import type { SessionChoices } from "./session-choices.ts";
 
@@ -33,19 +36,28 @@ export function choiceCommands({
     if (call.args === "") {
       const names = modelNames(agent.models).map((name) => {
         const alias = aliasOf(name, agent.models);
-        return `- \`${name}\`${alias === undefined ? "" : ` (\`${alias}\`)`}`;
+        // The alias of two models means the first of them.
+        const isOwn = alias !== undefined && resolveModel(alias, agent.models) === name;
+        return `- \`${name}\`${isOwn ? ` (\`${alias}\`)` : ""}`;
       });
       const listed = names.length === 0 ? "" : `\n\nTo choose from:\n${names.join("\n")}`;
+      const offered = await buttons.offer(call, agent.models, current);
+      const isPart = offered.length > 0 && offered.flat().length < names.length;
       const text =
         `Model: ${await choices.answering(agent, current)}.${listed}\n\n\`/model NAME\` sets it for ` +
-        "this conversation, `/model default` resets it.";
-      return { text, buttons: await buttons.offer(call, agent.models, current) };
+        `this conversation${isPart ? ", also one without a button below" : ""}, \`/model ${defaultWord}\` resets it.`;
+      return { text, buttons: offered };
     }
-    if (call.args.toLowerCase() === "default") {
+    if (call.args.toLowerCase() === defaultWord) {
       await choices.set(call, "model", null);
       return `Back to the default: ${await choices.answering(agent, undefined)}.`;
     }
-    const chosen = resolveModel(call.args, agent.models);
+    const chosen = resolveAskedModel(call.args, agent.models, config());
+    if (chosen === undefined && agent.models === undefined && isFullModelName(call.args))
+      return (
+        `The configuration uses no model of \`${providerOf(call.args)}\`. The operator can allow it by ` +
+        "`agents.defaults.models` or `models.providers`."
+      );
     if (chosen === undefined)
       return "The model is unknown. /model lists the available ones; write it as `provider/model`, or as an alias.";
     await choices.set(call, "model", chosen);
@@ -73,12 +85,17 @@ export function choiceCommands({
   }
 
   return [
-    { name: "model", summary: "show or choose the model", args: "[NAME|default]", role: "allowed", run: model },
+    {
+      ...{ name: "model", summary: "show or choose the model", args: "[NAME|default]", role: "allowed" },
+      forGroup: withArguments,
+      run: model,
+    },
     {
       name: "think",
       summary: "how much to think before answering",
       args: `[${thinkingLevels.join("|")}]`,
       role: "allowed",
+      forGroup: withArguments,
       run: async (call) =>
         choose(
           call,
@@ -92,6 +109,7 @@ export function choiceCommands({
       summary: "whether thoughts are shown",
       args: `[${reasoningModes.join("|")}]`,
       role: "allowed",
+      forGroup: withArguments,
       run: async (call) => choose(call, "reasoning", reasoningModes, (await choices.made(call)).reasoning ?? "off"),
     },
   ];

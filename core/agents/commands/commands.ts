@@ -68,6 +68,8 @@ export interface CommandMatch {
   readonly role: CommandRole;
   /** True if the command runs in a separate lane, so that it does not wait for a running turn. */
   readonly control: boolean;
+  /** It changes something for everyone in a group, so the group sees the answer. */
+  readonly forGroup?: boolean;
 }
 
 /**
@@ -111,8 +113,13 @@ export interface CommandReply {
 
 /** A command of the gateway itself may answer with buttons. */
 export interface BuiltInCommand extends Omit<CommandDefinition, "run"> {
+  /** What it changes concerns everyone in a group, if it has these arguments. Absent: the answer is its sender's. */
+  forGroup?(args: string): boolean;
   run(call: CommandCall): string | CommandReply | Promise<string | CommandReply>;
 }
+
+/** A command that only shows something unless it has arguments. */
+export const withArguments = (args: string): boolean => args !== "";
 
 export interface ListedCommand {
   /** `core`, or the name of the plugin that registered the command. */
@@ -214,6 +221,7 @@ export function createCommands(options: {
         args: parsed.args,
         role: found.definition.role,
         control: found.definition.control === true,
+        ...(found.definition.forGroup?.(parsed.args) === true && { forGroup: true }),
       };
     },
     async run(call, visit) {

@@ -1,10 +1,10 @@
 /** The buttons below the list of `/model`, one for each allowed model. */
-import { aliasOf, isFullModelName, type ModelTable, modelNames } from "../../config/index.ts";
+import { isFullModelName, type ModelTable, modelNames, typedName } from "../../config/index.ts";
 import type { Button, Json } from "../../contract/index.ts";
 import type { CommandCall } from "../../sdk/contract.ts";
 import type { Store } from "../../state/index.ts";
 
-/** More are a wall; the text lists them all. */
+/** More are a wall; the text lists all models. Those with an alias come first. */
 const mostButtons = 12;
 const inRow = 2;
 /** What a button can carry. */
@@ -25,10 +25,11 @@ type Rows = readonly (readonly Button[])[];
 function buttonsOf(table: ModelTable | undefined, current: string | undefined): readonly Button[] {
   return modelNames(table)
     .filter(isFullModelName)
-    .flatMap((model): readonly Button[] => {
-      const name = aliasOf(model, table) ?? model;
+    .map((model) => ({ model, name: typedName(model, table) }))
+    .toSorted((one, other) => Number(one.name === one.model) - Number(other.name === other.model))
+    .flatMap(({ model, name }): readonly Button[] => {
       const value = `/model ${name}`;
-      if (/\s/.test(name) || Buffer.byteLength(value) > mostBytes) return [];
+      if (Buffer.byteLength(value) > mostBytes) return [];
       return [{ text: `${model === current ? "✓ " : ""}${name}`, value }];
     })
     .slice(0, mostButtons);

@@ -31,7 +31,7 @@ export interface NativeCommandsOptions {
   readonly stopElsewhere: StopsOnNodes["tell"];
   /** The turns of all nodes. */
   readonly runningNow: RunningOnNodes["now"];
-  readonly isOwner: (inbound: Inbound) => boolean | Promise<boolean>;
+  readonly isOwner: (inbound: Inbound) => Promise<boolean>;
   /** Drops the events that wait for the next turn of the conversation. */
   readonly forget: (call: CommandCall) => Promise<unknown>;
   /** Whether earlier messages still wait for their turn in the same chat. */
@@ -51,6 +51,7 @@ export function nativeCommands(
 ): (commands: Pick<Commands, "list">) => readonly BuiltInCommand[] {
   const { config, store, turns, isOwner, forget, stopElsewhere, runningNow, waits, now } = options;
   const choices = createSessionChoices(options);
+  const forGroup = () => true;
 
   async function stop(call: CommandCall): Promise<string> {
     const asEvent = { event: call.inbound.id, at: now() };
@@ -95,10 +96,13 @@ export function nativeCommands(
         run: () => ["**Commands**", ...list().map(({ definition }) => commandLine(definition))].join("\n"),
       },
       ...statusCommands({ choices, contexts: options.contexts, runningNow, isOwner, waits }),
-      { name: "new", summary: "begin a new conversation", args: "[MESSAGE]", role: "allowed", run: reset },
-      { name: "reset", summary: "the same as /new", role: "allowed", run: reset },
-      compactCommand(options.compactions),
-      { name: "stop", summary: "stop the reply that is being written", role: "allowed", control: true, run: stop },
+      { name: "new", summary: "begin a new conversation", args: "[MESSAGE]", role: "allowed", forGroup, run: reset },
+      { name: "reset", summary: "the same as /new", role: "allowed", forGroup, run: reset },
+      { ...compactCommand(options.compactions), forGroup },
+      {
+        ...{ name: "stop", summary: "stop the reply that is being written", role: "allowed", control: true, forGroup },
+        run: stop,
+      },
       ...choiceCommands({ config, choices, buttons: createModelButtons(options) }),
       toolsCommand(turns),
       ...options.more,

@@ -17,7 +17,7 @@ export function statusCommands(options: {
   readonly choices: SessionChoices;
   readonly contexts: Pick<ContextStandings, "of">;
   readonly runningNow: RunningOnNodes["now"];
-  readonly isOwner: (inbound: Inbound) => boolean | Promise<boolean>;
+  readonly isOwner: (inbound: Inbound) => Promise<boolean>;
   /** Whether anything that came before waits for its turn in the same chat. */
   readonly waits: (inbound: Inbound) => Promise<boolean>;
 }): readonly CommandDefinition[] {

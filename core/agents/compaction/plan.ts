@@ -29,7 +29,7 @@ export interface PlanOptions {
   readonly isAsked: boolean;
 }
 
-const tokensOf = (messages: readonly PlacedMessage[], room: ModelRoom): number =>
+export const tokensOf = (messages: readonly PlacedMessage[], room: ModelRoom): number =>
   likelyTokens(room, addSizes(...messages.map(({ content }) => measureText(shortened(messageText(content), room)))));
 
 /** Turns of a conversation, oldest first; each begins with a message of the user. */

@@ -26,7 +26,9 @@ const notice = (messages: number): string =>
  * The summary as the first message. The same bytes each time, so that what a server has read of the conversation can be
  * used again; its author could not know the id.
  */
-function summaryMessage({ id, at, messages, text }: SessionSummary): EngineMessage {
+function summaryMessage({ id, at, messages, ...summary }: SessionSummary, room: ModelRoom | undefined): EngineMessage {
+  // A model with a larger context may have written it.
+  const text = shortened(summary.text, room);
   const marker = createHash("sha256")
     .update(JSON.stringify([id, at, text]))
     .digest("hex")
@@ -45,5 +47,5 @@ export function conversationMessages(
     const text = shortened(message.text, room);
     return text === message.text ? message : { ...message, text };
   });
-  return summary === null ? earlier : [summaryMessage(summary), ...earlier];
+  return summary === null ? earlier : [summaryMessage(summary, room), ...earlier];
 }

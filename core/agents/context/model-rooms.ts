@@ -57,6 +57,8 @@ export interface RefusedRequest {
 export interface ModelRooms {
   /** What is known about models, by name. */
   of(models: readonly string[], providers: Providers): Promise<Readonly<Record<string, ModelRoom>>>;
+  /** When a refusal showed the room of the model; `undefined` if it is known otherwise. */
+  learnedAt(model: string, providers: Providers): Promise<number | undefined>;
   counted(request: CountedRequest, providers: Providers): Promise<void>;
   refused(request: RefusedRequest, providers: Providers): Promise<ModelRoom>;
 }
@@ -70,7 +72,8 @@ function factsOf(model: string, providers: Providers): { readonly provider?: Eng
   return { provider, set: Object.hasOwn(models, name) ? models[name]?.contextTokens : undefined };
 }
 
-function isLocal({ baseUrl }: Pick<EngineProvider, "baseUrl">): boolean {
+/** Whether the server is on this machine or in its own network, as far as its address shows. */
+export function isLocal({ baseUrl }: Pick<EngineProvider, "baseUrl">): boolean {
   const host = baseUrl === undefined ? undefined : URL.parse(baseUrl)?.hostname;
   return host !== undefined && isPrivateHost(host);
 }
@@ -127,8 +130,8 @@ export function createModelRooms({
     if (provider === undefined || set !== undefined || isLocal(provider)) return;
     const { listed, refused } = await read(model);
     if (listed !== undefined || refused !== undefined) return;
-    const { listedRoom } = await import("../spending/price-list.ts");
-    const tokens = listedRoom(model.slice(model.indexOf("/") + 1), provider) ?? usual.other;
+    const { listedContext } = await import("../spending/price-list.ts");
+    const tokens = listedContext(model.slice(model.indexOf("/") + 1), provider) ?? usual.other;
     await write(model, { listed: { tokens, at: now() } });
   }
 
@@ -136,6 +139,10 @@ export function createModelRooms({
     async of(models, providers) {
       const all = await Promise.all(models.map(async (model) => roomOf(model, await read(model), providers)));
       return Object.fromEntries(models.map((model, index) => [model, all[index] as ModelRoom]));
+    },
+    async learnedAt(model, providers) {
+      const remembered = await read(model);
+      return roomOf(model, remembered, providers).source === "refusal" ? remembered.refused?.at : undefined;
     },
     async counted({ model, sizes, inputTokens }, providers) {
       const before = await read(model);

@@ -47,23 +47,34 @@ export function defuseLines(text: string): string {
 /** Fast path: most names contain only these harmless characters. */
 const plainAlready = /^[A-Za-z0-9_.,@-]*(?: [A-Za-z0-9_.,@-]+)*$/;
 
-/** Returns a name or title on one line, without brackets, cut to `max` characters. */
+/** Returns a name or title on one line, without brackets and without an id, cut to `max` characters. */
 export function plainName(name: string, max = 80): string {
   if (plainAlready.test(name) && name.length <= max) return name;
   const line = name
     .normalize("NFKC")
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ")
     .replace(/[\p{Ps}\p{Pe}<>"`]/gu, "")
+    // Only the gateway states ids: a name such as `Ada id:7` must not seem to state another one.
+    .replace(/(?<![\p{L}\p{N}])(id)\s*:/giu, "$1 ")
     .replace(/\s+/g, " ")
     .trim();
   const characters = [...line];
   return characters.length > max ? `${characters.slice(0, max - 1).join("")}…` : line;
 }
 
-/** Removes from a platform's id every character that ids do not use, so that the id is safe in an envelope. */
+const longestId = 128;
+
+const percentEncoded = (text: string): string =>
+  [...Buffer.from(text, "utf8")].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, "0")}`).join("");
+
+/**
+ * Returns a platform's id in the form for an envelope or a sentence. Unusual characters are percent-encoded: if they
+ * were removed, `ada[` would be shown as the id of the sender `ada`.
+ */
 export function plainId(id: string): string {
-  if (/^[\w@.:+!#$%&*=~/-]{0,128}$/.test(id)) return id;
-  return id.replace(/[^\w@.:+!#$%&*=~/-]/g, "").slice(0, 128);
+  if (/^[\w@.:+!#$&*=~^|{}/-]{0,128}$/.test(id)) return id;
+  const encoded = id.replace(/%(?=[\dA-F]{2})|[^\w@.:+!#$%&*=~^|{}/-]+/gi, percentEncoded);
+  return encoded.length > longestId ? `${encoded.slice(0, longestId - 1)}…` : encoded;
 }
 
 export function renderSender(sender: InboundSender): string {
@@ -90,6 +101,9 @@ export function renderTime(at: number): string {
   const iso = date.toISOString();
   return `${weekdays[date.getUTCDay()]} ${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`;
 }
+
+/** Behind the time of a message whose words were transcribed. */
+export const spokenMark = ", spoken, transcribed by a machine";
 
 function renderSize(bytes: number): string {
   return bytes < 1_024
@@ -159,7 +173,7 @@ export function renderEnvelope(inbound: Inbound): string {
   const place = [plainName(chat.title ?? ""), chat.kind, `id:${plainId(chat.id)}`]
     .filter((piece) => piece !== "")
     .join(" ");
-  const spoken = inbound.spoken === true ? ", spoken, transcribed by a machine" : "";
+  const spoken = inbound.spoken === true ? spokenMark : "";
   const when = `${time}${edited}${spoken}`;
   const isDirect = chat.kind === "direct";
   const head = isDirect

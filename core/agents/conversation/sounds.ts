@@ -14,7 +14,11 @@ export const isSound = ({ kind, mimeType = "" }: InboundMedia): boolean =>
   kind === "voice" || kind === "audio" || (kind === "document" && mimeType.startsWith("audio/"));
 
 /** The message is nothing but voice messages, so there is nothing to answer without their words. */
-export function isOnlyVoice({ text, media }: Pick<Inbound, "text" | "media">): boolean {
-  const words = text.replaceAll(soundPlaceholder, "").trim();
-  return words === "" && media.length > 0 && media.every(({ kind }) => kind === "voice");
+export function isOnlyVoice(message: Pick<Inbound, "text" | "media">): boolean {
+  const { media } = message;
+  return !hasTypedWords(message) && media.length > 0 && media.every(({ kind }) => kind === "voice");
 }
+
+/** Whether a person has written something beside the sound files. */
+export const hasTypedWords = ({ text }: Pick<Inbound, "text">): boolean =>
+  text.replaceAll(soundPlaceholder, "").trim() !== "";

@@ -6,7 +6,7 @@ import type { EngineMessage } from "../../sdk/contract.ts";
 import type { SessionMessage } from "../../state/index.ts";
 import type { ToolUse } from "../../stations/index.ts";
 import { wrapToolText } from "../../untrusted/index.ts";
-import { renderEnvelope } from "./envelope.ts";
+import { plainName, renderEnvelope } from "./envelope.ts";
 
 /** Renders the message in its envelope, preceded by what happened since the last turn. */
 function renderAsked(inbound: Inbound, context = ""): string {
@@ -46,7 +46,9 @@ export function turnMessages(options: {
     .join("\n\n");
   const asked: SessionMessage = { role: "user", content: words, at: inbound.timestamp, unitId };
   const used = calls.map(({ name, summary }) => `[used ${name} ${summary}]`);
-  const notes = reply.media.map((media) => `[sent ${media.fileName ?? media.path ?? media.url ?? "a file"}]`);
+  const notes = reply.media.map(
+    (media) => `[sent ${plainName(media.fileName ?? media.path ?? media.url ?? "a file", 240)}]`,
+  );
   const assistantText = [...used, withoutReasoning(reply), ...notes].filter((piece) => piece !== "").join("\n");
   return assistantText === "" ? [asked] : [asked, { role: "assistant", content: assistantText, at, unitId }];
 }

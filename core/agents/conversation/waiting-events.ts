@@ -26,7 +26,7 @@ export interface WaitingEvents {
   /** The waiting events, oldest first. */
   of(sessionKey: string): Promise<readonly WaitingEvent[]>;
   /** Removes events that a turn has mentioned, in the same commit as the turn. */
-  remove(sessionKey: string, events: readonly WaitingEvent[]): Promise<unknown>;
+  remove(sessionKey: string, events: readonly Pick<WaitingEvent, "id">[]): Promise<unknown>;
   /** Moves the events to a new session key, because the platform changed the group's id. */
   move(from: string, to: string): Promise<unknown>;
 }

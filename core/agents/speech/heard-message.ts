@@ -1,6 +1,6 @@
 /** Which files of a message are listened to, and the message with what was said in them. */
 import type { Inbound, InboundMedia } from "../../contract/index.ts";
-import { isSound, soundPlaceholder } from "../conversation/sounds.ts";
+import { hasTypedWords, isSound, soundPlaceholder } from "../conversation/sounds.ts";
 
 /** Of one message; more are handed on as files. */
 const mostSounds = 4;
@@ -18,12 +18,23 @@ function filledIn(text: string, heard: readonly string[]): string {
   return [filled, ...left].filter((piece) => piece.trim() !== "").join("\n");
 }
 
-/** `said`: by the sound files of `soundsOf`; empty where nothing was understood. */
+/**
+ * `heard`: the words of the files of `soundsOf`, in their order; empty where nothing was understood. Those of a sound
+ * file with a caption, such as a song, are what the person writes about, and not what the person says.
+ */
 export function withWords(inbound: Inbound, heard: ReadonlyMap<InboundMedia, string>): Inbound {
-  const words = [...heard.values()];
-  if (words.every((text) => text === "")) return inbound;
+  const isCaptioned = hasTypedWords(inbound);
+  const isContent = ({ kind }: InboundMedia) => isCaptioned && kind !== "voice";
+  if ([...heard.values()].every((text) => text === "")) return inbound;
+  const words = [...heard].map(([file, text]) => (isContent(file) ? "" : text));
+  const media = inbound.media.map((file) => {
+    const transcript = isContent(file) ? heard.get(file) : undefined;
+    return transcript ? { ...file, transcript } : file;
+  });
+  if (words.every((text) => text === "")) return { ...inbound, media };
   return {
     ...inbound,
+    media,
     text: filledIn(inbound.text, words),
     ...(inbound.plain === undefined ? {} : { plain: filledIn(inbound.plain, words) }),
     spoken: true,

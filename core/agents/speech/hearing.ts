@@ -5,7 +5,8 @@
 import { EngineError, type Inbound, type InboundMedia, reasonOf } from "../../contract/index.ts";
 import type { Asker } from "../spending/asker.ts";
 import type { Spending } from "../spending/spending.ts";
-import { listenersOf } from "./settings.ts";
+import { listenersOf } from "../turn/hearing-models.ts";
+import type { OnceOnNodes } from "./once-on-nodes.ts";
 import { estimatedSeconds, soundSeconds } from "./sound-length.ts";
 import type { Sound } from "./speech-engines.ts";
 import type { TranscribeAt, Transcribed, Transcribing } from "./transcribing.ts";
@@ -40,6 +41,7 @@ export interface HearingOptions {
   ) => Promise<InboundMedia>;
   readonly transcripts: Transcripts;
   readonly transcribing: Transcribing;
+  readonly once: OnceOnNodes;
   readonly spending: Pick<Spending, "admit">;
   readonly now: () => number;
 }
@@ -91,8 +93,14 @@ export function createHearing(options: HearingOptions): Hearing {
       throw thrown instanceof EngineError ? thrown : refused("speech_failed", reasonOf(thrown));
     });
     const began = now();
-    const transcribed = await transcribing.transcribe(sound, listenersOf(options.config()), at);
-    await transcripts.set(key, transcribed);
+    const transcribed = await options.once(key, at.signal, {
+      stored: () => transcripts.get(key),
+      async work() {
+        const words = await transcribing.transcribe(sound, listenersOf(options.config(), at.asker.agentId), at);
+        await transcripts.set(key, words, file.path);
+        return words;
+      },
+    });
     return { ...transcribed, media: file, seconds: sound.seconds, ms: now() - began };
   }
 

@@ -6,8 +6,9 @@ import type { EngineDefinition } from "../../sdk/contract.ts";
 import type { Asker } from "../spending/asker.ts";
 import type { Spending } from "../spending/spending.ts";
 import type { Engines } from "../turn/engines.ts";
+import type { Listener } from "../turn/hearing-models.ts";
 import type { ResolveProviders } from "../turn/providers.ts";
-import type { Listener, Speaker } from "./settings.ts";
+import type { Speaker } from "./settings.ts";
 
 export interface SpeechEnginesOptions {
   readonly config: () => GatewayConfig;

@@ -5,8 +5,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { EngineError, findCode, reasonOf } from "../../contract/index.ts";
 import type { Asker } from "../spending/asker.ts";
+import type { Listener } from "../turn/hearing-models.ts";
 import { runProgram } from "./program.ts";
-import { type Listener, nameOf, timeoutMsOf } from "./settings.ts";
+import { nameOf, timeoutMsOf } from "./settings.ts";
 import type { Sound, SpeechEngines } from "./speech-engines.ts";
 import { createTickets } from "./tickets.ts";
 import { cleanTranscript } from "./transcript.ts";

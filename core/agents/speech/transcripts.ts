@@ -14,15 +14,17 @@ const keepMs = 8 * 24 * 60 * 60_000;
 export interface Transcripts {
   keyOf(media: InboundMedia, inbound: Inbound): string;
   get(key: string): Promise<Transcribed | undefined>;
-  /** Resolves when it is flushed to the disk. */
-  set(key: string, transcribed: Transcribed): Promise<void>;
+  /** Removes it. Resolves with the path of the file, if it is known. */
+  remove(key: string): Promise<string | undefined>;
+  /** Resolves when it is flushed to the disk. `path`: the file, which is removed with the person. */
+  set(key: string, transcribed: Transcribed, path: string | undefined): Promise<void>;
 }
 
 export function createTranscripts({
   store,
   now,
 }: {
-  readonly store: Pick<Store, "get" | "set">;
+  readonly store: Pick<Store, "get" | "set" | "delete">;
   readonly now: () => number;
 }): Transcripts {
   return {
@@ -34,9 +36,18 @@ export function createTranscripts({
       return [channel, account, sender.id, file].join(":");
     },
     async get(key) {
-      return ((await store.get(namespace, key)) ?? undefined) as Transcribed | undefined;
+      const stored = (await store.get(namespace, key)) as Transcribed | null;
+      return stored === null ? undefined : { text: stored.text, by: stored.by };
     },
-    set: (key, { text, by }) =>
-      store.set(namespace, key, { text, by } satisfies Json, { expiresAt: now() + keepMs, durable: true }),
+    async remove(key) {
+      const stored = (await store.get(namespace, key)) as { readonly path?: string } | null;
+      if (stored !== null) await store.delete(namespace, key);
+      return stored?.path;
+    },
+    set: (key, { text, by }, path) =>
+      store.set(namespace, key, { text, by, ...(path !== undefined && { path }) } satisfies Json, {
+        expiresAt: now() + keepMs,
+        durable: true,
+      }),
   };
 }

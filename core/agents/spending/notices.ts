@@ -57,7 +57,7 @@ export function createNotices({ store, notifyOwner, log }: NoticeOptions): Notic
       const fields = { path: limit.path, used, limit: limit.total, unit: limit.unit };
       log.warn(fields, logged[kind]);
       // First the notice, which its key keeps from being sent twice, so that a crash between the two loses nothing.
-      if (!(await notifyOwner(text, key))) log.info(fields, "no owner is known who could be notified");
+      await notifyOwner(text, key);
       await store.set(budgetNamespace, key, true, { expiresAt: limit.span.start + rememberedMs });
     }
     if (notifiedKeys.size > 10_000) notifiedKeys.clear();

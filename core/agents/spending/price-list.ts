@@ -42,13 +42,3 @@ export function listedPrice(modelId: string, provider: PricedProvider, tokens: T
     return undefined;
   }
 }
-
-/** The size of a model's context in tokens; `undefined` if the list does not have it. */
-export function listedRoom(modelId: string, { api = "", baseUrl }: PricedProvider): number | undefined {
-  const provider = baseUrl === undefined ? { providerId: api } : { providerApiUrl: baseUrl };
-  try {
-    return calcPrice({ input_tokens: 1 }, modelId, provider)?.model.context_window;
-  } catch {
-    return undefined;
-  }
-}

@@ -29,14 +29,13 @@ export interface Spending {
   /** Counts the calls of one turn, or of one description of an image. */
   meter(asker: Asker): Meter;
   /**
-   * Throws `budget_exceeded` if a limit is used up, so that nothing is begun for it. `undefined` if there is no limit.
+   * Rejects with `budget_exceeded` if a limit is used up, so that nothing is begun for it.
    */
-  admit(asker: Asker): Promise<void> | undefined;
+  admit(asker: Asker): Promise<void>;
   /**
-   * The limit of an agent that is used up, or has no room for a call; resolves with `undefined` if there is none.
-   * `undefined` without a promise if there is no limit.
+   * Resolves with the limit of an agent that is used up, or has no room for a call; with `undefined` if there is none.
    */
-  usedUp(asker: Asker): Promise<UsedUp | undefined> | undefined;
+  usedUp(asker: Asker): Promise<UsedUp | undefined>;
   /**
    * What a person reads whose message was refused: the whole sentence once an hour, a short one in between. `undefined`
    * for others.
@@ -85,14 +84,16 @@ export function createSpending(options: SpendingOptions): Spending {
   const fullLimit = async (asker: Asker): Promise<Balance | undefined> =>
     (await balances(asker)).find(({ limit, used }) => used >= limit.total);
 
-  async function check(asker: Asker): Promise<void> {
+  async function admit(asker: Asker): Promise<void> {
+    if (limitsFor(asker.agentId).periodic.length === 0) return;
     const found = await fullLimit(asker);
     if (found === undefined) return;
     void notices.reached(found, asker);
     throw exceeded(found, 0);
   }
 
-  async function withoutRoom(asker: Asker): Promise<UsedUp | undefined> {
+  async function usedUp(asker: Asker): Promise<UsedUp | undefined> {
+    if (limitsFor(asker.agentId).periodic.length === 0) return undefined;
     const all = await balances(asker);
     const full = all.find(({ limit, used }) => used >= limit.total);
     if (full !== undefined) void notices.reached(full, asker);
@@ -155,11 +156,8 @@ export function createSpending(options: SpendingOptions): Spending {
         },
       });
     },
-    admit: (asker) => (limitsFor(asker.agentId).periodic.length === 0 ? undefined : check(asker)),
-    usedUp(asker) {
-      if (limitsFor(asker.agentId).periodic.length === 0) return undefined;
-      return withoutRoom(asker);
-    },
+    admit,
+    usedUp,
     async tell(inbound, route) {
       if (!isOfPerson(inbound)) return undefined;
       const asker = askerOf(inbound, route);

@@ -7,8 +7,9 @@ import type { Address } from "../../contract/index.ts";
 import type { PluginLog } from "../../sdk/contract.ts";
 import type { Store } from "../../state/index.ts";
 import { endText } from "./approval-ends.ts";
-import type { ApprovalRequest, ApprovalRequests } from "./approval-requests.ts";
+import { type ApprovalRequest, type ApprovalRequests, aboutOf } from "./approval-requests.ts";
 import { approvalEnded, type approvalQuestion } from "./approval-texts.ts";
+import type { Person } from "./requester.ts";
 
 /**
  * When it is looked again whether a question that is still being sent has arrived. After that, the next start closes
@@ -52,6 +53,7 @@ export interface ClosingOptions {
       readonly text: string;
       readonly buttons: ReturnType<typeof approvalQuestion>["buttons"];
       readonly replaces: string;
+      readonly about?: Person;
     },
     key: string,
   ) => Promise<string>;
@@ -91,7 +93,11 @@ export function createClosing({ requests, store, say, edits, ask, makeRoom, log,
       // The buttons are below the last message of a long question; what it is about stays above. An empty row removes
       // them.
       const shown = message.isOnly ? approvalEnded(call, text) : text;
-      await say({ address, text: shown, buttons: [[]], replaces: message.messageId }, `approval-end:${code}:${index}`);
+      const about = aboutOf(request);
+      await say(
+        { address, text: shown, buttons: [[]], replaces: message.messageId, ...about },
+        `approval-end:${code}:${index}`,
+      );
     }
     if (isComplete) await requests.shown(key, code);
     return isComplete;

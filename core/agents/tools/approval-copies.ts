@@ -6,7 +6,7 @@ import type { Inbound } from "../../contract/index.ts";
 import type { Store } from "../../state/index.ts";
 import type { ClosingOptions } from "./approval-closing.ts";
 import { endText } from "./approval-ends.ts";
-import type { ApprovalRequest, ApprovalRequests } from "./approval-requests.ts";
+import { type ApprovalRequest, type ApprovalRequests, aboutOf } from "./approval-requests.ts";
 import { approvalEnded, type approvalQuestion } from "./approval-texts.ts";
 
 export interface Copies {
@@ -38,7 +38,7 @@ export function createCopies({
     const shown = end === undefined ? question(request) : { text: approvalEnded(call, end), buttons: [[]] };
     const address = { channel, account, chat: chat.id };
     const event = await say(
-      { address, ...shown, replaces: messageId },
+      { address, ...shown, replaces: messageId, ...aboutOf(request) },
       `approval-copy:${code}:${end === undefined ? "open" : "over"}:${messageId}`,
     );
     if (end !== undefined) return "";

@@ -7,10 +7,16 @@ import { tooOftenText } from "./approval-texts.ts";
 
 const mostOwners = 5;
 
+export interface OwnerAt {
+  readonly owner: string;
+  /** The owner's direct chat. */
+  readonly address: Address;
+}
+
 export interface ApprovalPlacesOptions {
   readonly isOwner: (inbound: Inbound) => Promise<boolean>;
-  /** Ids of the owners of an account. */
-  readonly owners: (at: Pick<Inbound, "channel" | "account">) => Promise<readonly string[]>;
+  /** The owners of an account, and where each is reached. */
+  readonly ownersAt: (at: Pick<Inbound, "channel" | "account">) => Promise<readonly OwnerAt[]>;
   /** The address of `channel:chat`; `undefined` if there is no such account. */
   readonly placeAt: (place: string) => Promise<Address | undefined>;
   /** Sends a text through the outbox; of two with one key, one. */
@@ -35,14 +41,12 @@ export function createApprovalPlaces(
     async of({ inbound, to }, place) {
       const named = place === undefined ? undefined : await options.placeAt(place);
       const atNamed = named === undefined ? [] : [{ address: named, owner: named.chat, own: false }];
-      const { channel, account, authority, request, sender } = inbound;
+      const { authority, request, sender } = inbound;
       if (authority !== "channel" || (request !== undefined && named !== undefined)) return atNamed;
       if (to !== null && (await options.isOwner(inbound)))
         return [{ address: to, owner: sender.id, own: request === undefined }];
-      const owners = await options.owners(inbound);
-      const direct = owners
-        .slice(0, mostOwners)
-        .map((owner) => ({ address: { channel, account, chat: owner }, owner, own: false }));
+      const owners = await options.ownersAt(inbound);
+      const direct = owners.slice(0, mostOwners).map((one) => ({ ...one, own: false }));
       return direct.length > 0 ? direct : atNamed;
     },
     async withRoom(places, key) {

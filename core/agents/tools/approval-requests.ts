@@ -54,6 +54,10 @@ export interface GrantHolder extends Person {
   readonly name: string;
 }
 
+/** For a message about a request: it contains words of the person who caused the call. */
+export const aboutOf = ({ countedAs }: ApprovalRequest): { readonly about?: Person } =>
+  countedAs === undefined ? {} : { about: countedAs };
+
 export interface ApprovalRequests {
   read(key: string): Promise<ApprovalRequest | null>;
   /** The key of the request with this code. */

@@ -8,7 +8,7 @@ import { createCopies } from "./approval-copies.ts";
 import { allowedText, overText } from "./approval-ends.ts";
 import { createApprovalLimits, mostAnHour, mostOpen } from "./approval-limits.ts";
 import { type ApprovalPlacesOptions, createApprovalPlaces } from "./approval-places.ts";
-import { type ApprovalRequest, createApprovalRequests, type GrantHolder } from "./approval-requests.ts";
+import { type ApprovalRequest, aboutOf, createApprovalRequests, type GrantHolder } from "./approval-requests.ts";
 import { type AskedCall, answeredText, approvalQuestion, mostCharacters, writtenArguments } from "./approval-texts.ts";
 import { countedAs, nameOf, type Person, personOf, shortName } from "./requester.ts";
 import { createToolGrants } from "./tool-grants.ts";
@@ -45,6 +45,14 @@ export interface Approvals extends Pick<Closing, "began" | "isOpen" | "ended" | 
   ask(call: CallToAllow): Promise<Verdict>;
   /** Takes an owner's answer. Resolves with the text for them; empty where the message of the request shows it. */
   answer(code: string, verdict: "once" | "session" | "deny", by: Inbound): Promise<string>;
+  /** Takes the answer of an operator, who writes in no chat. `id` identifies the answer. */
+  decide(
+    code: string,
+    verdict: "once" | "deny",
+    by: { readonly name: string; readonly id: string },
+  ): Promise<{ readonly ok: boolean; readonly text: string }>;
+  /** The requests that wait for an answer. `written`: the arguments as an owner reads them. */
+  waiting(): Promise<readonly (ApprovalRequest & { readonly written: string })[]>;
 }
 
 export interface ApprovalsOptions extends ApprovalPlacesOptions {
@@ -59,9 +67,12 @@ export interface ApprovalsOptions extends ApprovalPlacesOptions {
       readonly text: string;
       readonly buttons?: ReturnType<typeof approvalQuestion>["buttons"];
       readonly replaces?: string;
+      readonly about?: Person;
     },
     key: string,
   ) => Promise<string>;
+  /** Ids of the owners of an account. */
+  readonly owners: (at: Pick<Inbound, "channel" | "account">) => Promise<readonly string[]>;
   /** Whether another person can take the sender's id over. */
   readonly hasWeakId: (inbound: Inbound) => Promise<boolean>;
   /** Whether messages of the account can be edited. */
@@ -177,6 +188,13 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
     }
   }
 
+  /** The request of a code that can still be answered, or how it has ended. */
+  async function current(key: string, request: ApprovalRequest): Promise<ApprovalRequest> {
+    if (request.shown !== true && (await closing.endedEarlier(request))) return (await requests.read(key)) ?? request;
+    // If the gateway did not run when the time was up, nothing has ended the request.
+    return request.state === "waiting" && now() >= request.until ? ((await expire(key)) ?? request) : request;
+  }
+
   return {
     ...{ began: closing.began, isOpen: closing.isOpen, ended: closing.ended, mend: closing.mend },
     async ask(call) {
@@ -233,6 +251,26 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       if (verdict === "deny") await closing.show(key, ended);
       return by.kind === "press" && options.edits(by) ? "" : text;
     },
+    async decide(code, verdict, by) {
+      const key = await requests.keyOf(code);
+      const known = key === undefined ? null : await requests.read(key);
+      if (key === undefined || known === null) return { ok: false, text: `There is no request ${code}.` };
+      const request = await current(key, known);
+      if (request.state !== "waiting") return { ok: false, text: overText(request) };
+      const state = verdict === "deny" ? "denied" : "allowed";
+      const ended = await requests.end(key, { state, by: by.name, answer: by.id });
+      if (ended?.answer !== by.id) return { ok: false, text: overText(ended ?? request) };
+      log.info(
+        { tool: ended.call.tool, request: ended.code, verdict, by: by.name },
+        "an operator has answered whether a tool may run",
+      );
+      if (verdict === "deny") await closing.show(key, ended);
+      return { ok: true, text: verdict === "deny" ? answeredText("Denied", by.name) : allowedText(ended) };
+    },
+    async waiting() {
+      const open = (await requests.all()).filter(({ state, until }) => state === "waiting" && now() < until);
+      return open.map((request) => ({ ...request, written: writtenArguments(request.call) }));
+    },
   };
 }
 
@@ -243,7 +281,9 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
 function questionBy(say: ApprovalsOptions["say"]): (request: ApprovalRequest) => Promise<readonly string[]> {
   return (request) =>
     Promise.all(
-      request.at.map((address, index) => say({ address, ...questionOf(request) }, `approval:${request.code}:${index}`)),
+      request.at.map((address, index) =>
+        say({ address, ...questionOf(request), ...aboutOf(request) }, `approval:${request.code}:${index}`),
+      ),
     );
 }
 

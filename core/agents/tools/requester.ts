@@ -4,6 +4,7 @@
 import type { Inbound } from "../../contract/index.ts";
 import type { Visit } from "../../stations/index.ts";
 import { plainId, plainName } from "../conversation/envelope.ts";
+import { isSound } from "../conversation/sounds.ts";
 import { tookQueuedEvents } from "../conversation/turn-context.ts";
 
 /** A person as the platform vouches for them. The same person on another account or channel is another one. */
@@ -25,8 +26,9 @@ export interface NamedRequester {
  * The person whose own words, and nothing else, began the turn; `undefined` if there is none. Only that person's grants
  * apply to the turn.
  *
- * - A message or its edit is the person's own. A forwarded message has the words of another person. The value of a
- *   button is the model's, and others may have caused it.
+ * - A message or its edit is the person's own. A forwarded message has the words of another person, and so may an audio
+ *   file, unlike a voice message: anyone may speak in it. The value of a button is the model's, and others may have
+ *   caused it.
  * - `request` is set for webhooks, heartbeats and events of plugins, which no person has just written.
  * - A turn that also reads queued system events, such as a wake, has two causes. It has the rights of the lesser one.
  * - Neither a bot nor a sender on behalf of a chat is a person.
@@ -37,6 +39,8 @@ export interface NamedRequester {
 export function personOf(inbound: Inbound, visit?: Visit): Person | undefined {
   const { channel, account, authority, request, kind, forward, sender } = inbound;
   if (authority !== "channel" || request !== undefined || forward !== undefined) return undefined;
+  if (inbound.spoken === true && inbound.media.some((media) => isSound(media) && media.kind !== "voice"))
+    return undefined;
   if (kind !== "message" && kind !== "edit") return undefined;
   if (sender.id === "" || sender.anonymous === true || sender.isBot === true) return undefined;
   if (visit !== undefined && tookQueuedEvents(visit)) return undefined;

@@ -3,7 +3,7 @@ import { agentSettings, knownAgentId } from "../../config/index.ts";
 import { HostError, type Inbound, type Route, type TurnEvent } from "../../contract/index.ts";
 import { pluginFault } from "../../host/index.ts";
 import type { EngineTurn, PluginLog } from "../../sdk/contract.ts";
-import { addHold, askedModels, carried, Visit } from "../../stations/index.ts";
+import { addHold, askedModels, carried, countedAttempt, Visit } from "../../stations/index.ts";
 import { askerOf } from "../spending/asker.ts";
 import { gatherTools, type TurnTools } from "../tools/turn-tools.ts";
 import { engineFailure, pluginOf, prepareEngines, retainedEngines } from "./engines.ts";
@@ -52,6 +52,8 @@ export interface AgentTurns {
   stop(route: Pick<Route, "to">, stop: Stop): number;
   /** As `stop`, for a place as `placeOf` names it. */
   stopAt(place: string, stop: Stop): number;
+  /** Stops the turns of these events. */
+  stopEvents(events: readonly string[]): void;
   running(): readonly RunningTurn[];
   /**
    * The tools that the agent of the route has there, and what their sources say. Rejects as a turn would without a
@@ -68,6 +70,8 @@ export interface AgentTurns {
 export interface AgentTurnsOptions extends TurnInputOptions {
   /** A call of a model has succeeded. */
   readonly onAnswer?: (model: string) => void;
+  /** None of the models answered when they were asked last. */
+  readonly areAway?: (models: readonly string[]) => boolean;
   /** A turn is about to begin. */
   readonly onTurn?: (turn: EngineTurn, visit: Visit) => void;
   readonly log: Pick<PluginLog, "info" | "warn" | "debug">;
@@ -75,6 +79,19 @@ export interface AgentTurnsOptions extends TurnInputOptions {
 
 /** Set if `/stop` arrived while the files of the message were being fetched. */
 const stoppedBefore = carried<true>("stoppedBefore");
+
+/**
+ * A turn that no person watches asks a model that is away: until it answers, the turn only waits, and its attempt does
+ * not count. Returns what ends the wait.
+ */
+function asking(visit: Visit): () => void {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  void visit
+    .get(countedAttempt)
+    ?.waitFor(promise)
+    .catch(() => {});
+  return resolve;
+}
 
 export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
   const { engines, log, now } = options;
@@ -105,6 +122,8 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
       const models = turn.model === undefined ? [engine.id] : [turn.model, ...(turn.fallbacks ?? [])];
       visit.set(askedModels, models);
       log.debug({ engine: engine.id, model: turn.model ?? null, session: route.sessionKey, history }, "turn");
+      const isOver = inbound.request !== undefined && options.areAway?.(models) === true ? asking(visit) : undefined;
+      const observe = options.offered.refused.observer();
       return running.run(
         {
           plugin: pluginOf(retained, engine.id),
@@ -115,11 +134,15 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
           skipped,
           previewReasoning,
           reported: meter.reported,
-          observe: options.offered.refused.observer(),
+          observe(event) {
+            isOver?.();
+            observe(event);
+          },
           answered: (model) => options.onAnswer?.(model ?? models[0] ?? engine.id),
           begin: (stop) => engine.run(turn, stop),
           failure: (thrown) => engineFailure(retained, engine.id, thrown),
           onClock: (clock) => addHold(visit, clock),
+          onEnd: isOver,
         },
         signal,
       );
@@ -153,6 +176,10 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
       return place === undefined ? 0 : stopAt(place, stop);
     },
     stopAt,
+    stopEvents(events) {
+      running.stopEvents(events, stoppedTurn);
+      preparing.stopEvents(events);
+    },
     running: () => [
       ...preparing.all(),
       ...running.all().map(({ sessionKey, startedAt }) => ({ sessionKey, doing: "answering" as const, startedAt })),

@@ -1,7 +1,7 @@
 /** What each request of a conversation begins with: the instructions, and the declarations of the tools. */
 import type { PlaceSettings } from "../../access/index.ts";
 import type { AgentSettings, AgentsView } from "../../config/index.ts";
-import type { Inbound, Route } from "../../contract/index.ts";
+import type { Address, Inbound, Route } from "../../contract/index.ts";
 import type { ChannelCapabilities } from "../../sdk/contract.ts";
 import { Visit } from "../../stations/index.ts";
 import { gatherTools, type TurnTools, type TurnToolsOptions } from "../tools/turn-tools.ts";
@@ -12,8 +12,8 @@ export interface FixedTextsOptions extends TurnToolsOptions {
   readonly config: () => AgentsView;
   /** What of the tools the instructions tell; `undefined`: there are none. */
   readonly acting?: (inbound: Inbound, route: Route) => ActingHint | undefined;
-  /** What a channel can do, for the instructions. */
-  readonly capabilities?: (channel: string) => ChannelCapabilities | undefined;
+  /** What an account can do, for the instructions. */
+  readonly capabilities?: (at: Pick<Address, "channel" | "account">) => ChannelCapabilities | undefined;
   /** What the configuration says about the place of a message. */
   readonly place?: (inbound: Inbound) => Pick<PlaceSettings, "skills" | "systemPrompt"> | undefined;
 }
@@ -36,7 +36,7 @@ export function turnInstructions(
 ): string {
   return renderInstructions({
     ...{ agent, inbound, route },
-    capabilities: route.to === null ? undefined : options.capabilities?.(route.to.channel),
+    capabilities: route.to === null ? undefined : options.capabilities?.(route.to),
     placePrompts: place?.systemPrompt,
     acting: options.acting?.(inbound, route),
     speaks: speaks(options.config()),

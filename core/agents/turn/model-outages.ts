@@ -7,6 +7,7 @@ import { type CodeDefinition, reasonOf } from "../../contract/index.ts";
 import type { PluginLog } from "../../sdk/contract.ts";
 import type { Store } from "../../state/index.ts";
 import { createOutageNotes, type Outage } from "./outage-notes.ts";
+import { createRepeatedFailures } from "./repeated-failures.ts";
 
 const firstPauseMs = 10_000;
 const longestPauseMs = 10 * 60_000;
@@ -39,6 +40,8 @@ export interface ModelWait {
 export interface ModelOutages {
   /** Resolves with how the turn waits; `undefined` if it has waited as long as it may. */
   wait(turn: AwayTurn): Promise<ModelWait | undefined>;
+  /** None of the models answered when they were asked last. */
+  areAway(models: readonly string[]): boolean;
   /** A call of a model has succeeded. Costs nothing unless there is an outage. */
   answered(model: string): void;
   /** Reads the outages that an earlier process or another node has noted. */
@@ -46,6 +49,10 @@ export interface ModelOutages {
 }
 
 const providerOf = (model: string) => model.split("/", 1)[0] ?? model;
+
+/** Whether the outage is one of the model. */
+const isOf = ({ key, models }: Outage, model: string): boolean =>
+  models.some((one) => one === model || (key.startsWith("provider ") && providerOf(one) === providerOf(model)));
 
 export function createModelOutages(options: {
   readonly store: Pick<Store, "event" | "update" | "list">;
@@ -59,6 +66,7 @@ export function createModelOutages(options: {
   const { store, log, now } = options;
   const outages = new Map<string, Outage>();
   const notes = createOutageNotes(options);
+  const failures = createRepeatedFailures(options);
 
   /** The pause grows with the outage: it is as long as the outage so far. */
   const pauseMs = ({ since }: Outage) => Math.min(longestPauseMs, Math.max(firstPauseMs, now() - since));
@@ -94,6 +102,7 @@ export function createModelOutages(options: {
       const patienceMs = turn.patienceHours * hourMs;
       if (patienceMs <= 0) return undefined;
       const [outage, since] = await Promise.all([outageOf(turn), waitsSince(turn.eventId)]);
+      const until = failures.count(turn.eventId, outage);
       const deadline = (since ?? now()) + patienceMs;
       outage.nextAt = Math.max(outage.nextAt, now() + pauseMs(outage));
       const isOver = now() >= deadline;
@@ -108,9 +117,11 @@ export function createModelOutages(options: {
       return {
         detail: `the model does not answer: ${turn.detail.replace(/\.$/, "")}`,
         known: since !== undefined,
-        ms: () => Math.max(1_000, Math.min(outage.nextAt, deadline) - now()),
+        ms: () => Math.max(1_000, Math.min(Math.max(outage.nextAt, until), deadline) - now()),
         mayGo() {
-          if (outages.get(outage.key) !== outage || now() >= deadline) return true;
+          if (now() >= deadline) return true;
+          if (now() < until) return false;
+          if (outages.get(outage.key) !== outage) return true;
           if (now() < outage.nextAt) return false;
           // One turn asks; the others wait until it knows more.
           outage.nextAt = now() + pauseMs(outage);
@@ -118,12 +129,11 @@ export function createModelOutages(options: {
         },
       };
     },
+    areAway: (models) =>
+      outages.size > 0 && models.every((model) => [...outages.values()].some((outage) => isOf(outage, model))),
     answered(model) {
       if (outages.size === 0) return;
-      const provider = providerOf(model);
-      const over = [...outages.values()].filter(({ key, models }) =>
-        models.some((one) => one === model || (key.startsWith("provider ") && providerOf(one) === provider)),
-      );
+      const over = [...outages.values()].filter((outage) => isOf(outage, model));
       for (const outage of over) {
         outages.delete(outage.key);
         notes

@@ -78,10 +78,13 @@ export function createModelTest(options: {
       providers: providers.usable,
       spending: options.spending.meter({ agentId, purpose: "test", eventId: inbound.id }).spending,
     };
-    const began = elapsed();
+    let began = elapsed();
     let firstWordMs: number | undefined;
     let used: { readonly inputTokens: number; readonly outputTokens: number } | undefined;
     try {
+      // What the engine loads is not the time of the model.
+      await engine.prepare?.();
+      began = elapsed();
       for await (const event of engine.run(turn, AbortSignal.timeout(longestMs))) {
         if (event.type === "text") firstWordMs ??= Math.round(elapsed() - began);
         if (event.type === "usage") used = event;
@@ -98,18 +101,18 @@ export function createModelTest(options: {
     const agentId = knownAgentId(config, asked.agent);
     const agent = agentSettings(config, agentId);
     const named = asked.model;
-    const model =
+    const modelOf = () =>
       named === undefined
         ? modelsOf(chooseModels(agent, undefined))[0]
         : (resolveModel(named, agent.models) ?? resolveModel(named, undefined));
-    if (model === undefined) {
-      const error = new HostError("model_unknown", { model: named ?? `of the agent ${agentId}` });
-      return { agent: agentId, model: named ?? "", error: problemOf(error) };
-    }
+    let model: string | undefined;
     try {
+      // Throws if the agent's own model is not one.
+      model = modelOf();
+      if (model === undefined) throw new HostError("model_unknown", { model: named ?? `of the agent ${agentId}` });
       return { agent: agentId, model, ...(await ask(agentId, model)) };
     } catch (thrown) {
-      return { agent: agentId, model, error: problemOf(thrown) };
+      return { agent: agentId, model: model ?? named ?? "", error: problemOf(thrown) };
     }
   };
 }

@@ -94,7 +94,7 @@ export function createOutageNotes({
 
   async function notify(text: string, key: string): Promise<void> {
     try {
-      if (!(await notifyOwner(text, key))) log.info({}, "no owner is known who could be notified about the model");
+      await notifyOwner(text, key);
     } catch (error) {
       log.warn({ error: reasonOf(error) }, "the owner could not be notified about the model");
     }

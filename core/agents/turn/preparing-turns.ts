@@ -37,6 +37,8 @@ export interface PreparingTurns {
   reading<Result>(turn: Prepared, work: () => Promise<Result>): Promise<Result>;
   /** Stops those that speak in a place, except those of later events; their number. */
   stop(place: string, stop: Stop): number;
+  /** Stops those of these events. */
+  stopEvents(events: readonly string[]): void;
   all(): readonly RunningTurn[];
 }
 
@@ -65,6 +67,11 @@ export function createPreparingTurns({ now }: { readonly now: () => number }): P
     }
   }
 
+  function end(turn: Preparing): void {
+    turn.stopped = true;
+    turn.stopper?.abort(stoppedTurn());
+  }
+
   return {
     beside(turn, signal, work) {
       const stopper = new AbortController();
@@ -79,11 +86,11 @@ export function createPreparingTurns({ now }: { readonly now: () => number }): P
       const begun = [...preparing].filter(
         (turn) => turn.place === place && (turn.event === undefined || !isAfterStop(turn.event, stop)),
       );
-      for (const turn of begun) {
-        turn.stopped = true;
-        turn.stopper?.abort(stoppedTurn());
-      }
+      for (const turn of begun) end(turn);
       return begun.length;
+    },
+    stopEvents(events) {
+      for (const turn of preparing) if (turn.event !== undefined && events.includes(turn.event)) end(turn);
     },
     all: () => [...preparing].map(({ sessionKey, doing, startedAt }) => ({ sessionKey, doing, startedAt })),
   };

@@ -39,6 +39,8 @@ export function knownModels(models: KnownModels): NonNullable<EngineProvider["mo
       contextTokens = contextWindow,
       input,
       images = input?.includes("image"),
+      // Many lists do not mention it.
+      audio = input?.includes("audio") === true ? true : undefined,
       tools,
       cacheMarks,
     }) => [
@@ -46,6 +48,7 @@ export function knownModels(models: KnownModels): NonNullable<EngineProvider["mo
       {
         contextTokens,
         images,
+        audio,
         tools,
         cacheMarks,
       },
@@ -56,7 +59,7 @@ export function knownModels(models: KnownModels): NonNullable<EngineProvider["mo
 
 /** As an engine is handed it. The vendors' own addresses belong to the protocol, which the engine knows. */
 function resolved(id: string, settings: ProviderSettings, secrets: Secrets): EngineProvider {
-  const { api, protocol, baseUrl, address, headers, models } = settings;
+  const { api, protocol, baseUrl, address, headers, models, keyVariable } = settings;
   const apiKey = providerKey(id, settings, secrets);
   const read = ([name, value]: readonly [string, unknown]) =>
     [name, secrets.resolve(value, `models.providers.${id}.headers.${name}`)] as const;
@@ -66,6 +69,7 @@ function resolved(id: string, settings: ProviderSettings, secrets: Secrets): Eng
     ...(protocol !== undefined && { protocol }),
     ...(models !== undefined && { models: knownModels(models) }),
     ...(apiKey !== undefined && { apiKey }),
+    ...(settings.apiKey === undefined && keyVariable !== undefined && { keyVariable }),
     ...(headers !== undefined && { headers: Object.fromEntries(Object.entries(headers).map(read)) }),
   };
 }

@@ -29,6 +29,8 @@ export interface TurnSource {
   readonly failure: (thrown: unknown) => Error;
   /** Is handed the clock of the turn's limit when it starts. */
   readonly onClock?: (clock: TurnHold) => void;
+  /** Called when the stream has ended, in whatever way. */
+  readonly onEnd?: (() => void) | undefined;
 }
 
 interface Running {
@@ -43,6 +45,8 @@ export interface RunningTurns {
   run(source: TurnSource, outer: AbortSignal): TurnStream;
   /** Ends the turns that reply to a place, except those of later events. Returns their number. */
   stop(place: string, stop: Stop, reason: () => Error): number;
+  /** Ends the turns of these events. */
+  stopEvents(events: readonly string[], reason: () => Error): void;
   all(): readonly Pick<Running, "sessionKey" | "startedAt">[];
 }
 
@@ -79,6 +83,7 @@ export function createRunningTurns({ now }: { readonly now: () => number }): Run
         begin,
         failure,
         onClock,
+        onEnd,
       },
       outer,
     ) {
@@ -118,6 +123,7 @@ export function createRunningTurns({ now }: { readonly now: () => number }): Run
         end() {
           clearTimeout(timer);
           running.delete(stopper);
+          onEnd?.();
         },
       });
     },
@@ -125,6 +131,9 @@ export function createRunningTurns({ now }: { readonly now: () => number }): Run
       const stopped = [...running].filter(([, turn]) => turn.place === place && !isAfterStop(turn.event, stop));
       for (const [stopper] of stopped) stopper.abort(reason());
       return stopped.length;
+    },
+    stopEvents(events, reason) {
+      for (const [stopper, turn] of running) if (events.includes(turn.event)) stopper.abort(reason());
     },
     all: () => [...running.values()],
   };

@@ -43,7 +43,7 @@ export function judgeClosing({
   readonly ending: Ending;
 }): "mark" | "text" | "unknown" {
   const line = before.slice(before.lastIndexOf("\n") + 1);
-  if (before.includes(opening) || isInFence(before)) return "text";
+  if (before.toLowerCase().includes(opening) || isInFence(before)) return "text";
   const rest = after.replace(/^[ \t\r]+/, "");
   if (rest === "" && ending === "more" && after.length < mostSpace) return "unknown";
   if (isQuoted(line, after)) return "text";

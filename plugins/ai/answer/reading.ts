@@ -33,8 +33,8 @@ function tooLong(): EngineError {
 }
 
 export interface ReadingOptions {
-  /** How reasoning in the text is found; `undefined`: the text has none. */
-  readonly thoughts: ThoughtsOptions | undefined;
+  /** How reasoning in the text is found. */
+  readonly thoughts: ThoughtsOptions;
   /** The text began with reasoning that has only a closing mark, or it was held to and did not. */
   readonly onLone?: (lone: boolean) => void;
 }
@@ -181,12 +181,9 @@ export class Reading {
     block.metadata = merged;
   }
 
-  #newText(): Thoughts | undefined {
-    const { thoughts } = this.#options;
+  #newText(): Thoughts {
     // A server that sends reasoning apart leaves no closing mark alone.
-    return thoughts === undefined
-      ? undefined
-      : new Thoughts(this.#hasReasoning || this.#texts > 1 ? { lone: false } : thoughts);
+    return new Thoughts(this.#hasReasoning || this.#texts > 1 ? { lone: false } : this.#options.thoughts);
   }
 
   *#endText(): Generator<ModelPart> {

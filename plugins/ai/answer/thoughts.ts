@@ -13,25 +13,48 @@ import { Pieces } from "./pieces.ts";
 /** A piece of a text. `void`: the text so far is not an answer; the reasoning in it follows. */
 export type Piece = { readonly kind: "text" | "reasoning"; readonly delta: string } | { readonly kind: "void" };
 
+/** Compared without regard to case, in lower case. */
 interface Mark {
   readonly opening: string;
   readonly closing: string;
+  /** How the text begins, if the mark may be ordinary words. Such a text needs the closing mark, too. */
+  readonly begins?: RegExp;
+  /** Such a text also needs an answer behind the closing mark. */
+  readonly needsAnswer?: true;
 }
 
+const pair = (name: string): Mark => ({ opening: `<${name}>`, closing: `</${name}>` });
+
 /**
- * The marks of Qwen, DeepSeek and others, of prompts for Claude, of Gemini and EXAONE, Magistral, Seed, Kimi, and
- * Gemma.
+ * The marks of Qwen, DeepSeek and others, of prompts for Claude, of Gemini and EXAONE, Reka, Magistral, Seed, Kimi,
+ * Gemma, Cohere and OpenThinker, names that prompts ask models to use, and the mark of gpt-oss where a server has
+ * removed the tokens of its channels.
  */
 const marks: readonly Mark[] = [
-  { opening: "<think>", closing: "</think>" },
-  { opening: "<thinking>", closing: "</thinking>" },
-  { opening: "<thought>", closing: "</thought>" },
-  { opening: "[THINK]", closing: "[/THINK]" },
+  ...["think", "thinking", "thought", "reasoning"].map(pair),
+  { opening: "[think]", closing: "[/think]" },
   { opening: "<seed:think>", closing: "</seed:think>" },
   { opening: "◁think▷", closing: "◁/think▷" },
   { opening: "<|channel>thought", closing: "<channel|>" },
+  { opening: "<|start_thinking|>", closing: "<|end_thinking|>" },
+  { opening: "<|begin_of_thought|>", closing: "<|end_of_thought|>" },
+  { opening: "analysis", closing: "assistantfinal", begins: /^analysis\p{Lu}/u },
+  ...["scratchpad", "scratch_pad", "inner_monologue", "internal_monologue", "thought_process"].map(pair),
+  // Also names of what a person may have asked for.
+  ...["analysis", "reflection"].map((name): Mark => ({ ...pair(name), begins: /^</, needsAnswer: true })),
 ];
-const closings = marks.map(({ closing }) => closing);
+/** What encloses an answer behind reasoning. */
+const answerMarks: readonly Mark[] = [
+  ...["answer", "final_answer", "response", "output"].map(pair),
+  { opening: "<|start_response|>", closing: "<|end_response|>" },
+  { opening: "<|begin_of_solution|>", closing: "<|end_of_solution|>" },
+];
+/** Those that are marks also without an opening one. */
+const closings = marks.flatMap(({ closing, begins }) => (begins === undefined ? [closing] : []));
+/** Of the same length as the text. */
+const lower = (text: string): string => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+
+const longestMark = Math.max(...[...marks, ...answerMarks].map(({ opening }) => opening.length));
 
 /** A preview waits for so many characters before it shows a text that may turn out to be reasoning. */
 const heldCharacters = 200;
@@ -46,8 +69,9 @@ function firstOf(
   wanted: readonly string[],
   from: number,
 ): { readonly mark: string; readonly at: number } | undefined {
+  const searched = lower(text);
   return wanted
-    .map((mark) => ({ mark, at: text.indexOf(mark, from) }))
+    .map((mark) => ({ mark, at: searched.indexOf(mark, from) }))
     .filter(({ at }) => at !== -1)
     .toSorted((one, other) => one.at - other.at)[0];
 }
@@ -56,7 +80,7 @@ function firstOf(
 function begunMark(text: string, of: readonly string[]): number {
   const longest = Math.max(...of.map(({ length }) => length));
   for (let length = Math.min(longest - 1, text.length); length > 0; length -= 1) {
-    const end = text.slice(-length);
+    const end = lower(text.slice(-length));
     if (of.some((mark) => mark.length > length && mark.startsWith(end))) return length;
   }
   return 0;
@@ -89,6 +113,11 @@ export class Thoughts {
   /** How many closing marks were text. */
   #judged = 0;
   #closing = "";
+  /** The text so far, if its opening mark may be ordinary words. */
+  #mayBeWords: Pieces | undefined;
+  #needsAnswer = false;
+  /** Of the mark that encloses the answer. */
+  #answerEnd: string | undefined;
   #thoughts = 0;
   #expired = false;
   #channels: Channels | undefined;
@@ -133,16 +162,27 @@ export class Thoughts {
       else if (this.#state === "thought") yield* this.#think(ending);
       else if (this.#state === "channels") yield* this.#readChannels(ending);
       else if (this.#state === "unsure" || this.#state === "assumed") yield* this.#search(ending);
-      else yield* this.#say();
+      else yield* this.#say(ending);
     }
   }
 
   *#begin(ending: Ending): Generator<Piece> {
     const begun = this.#pending.trimStart();
-    const mark = marks.find(({ opening }) => begun.startsWith(opening));
+    if (begun === "" && ending === "over" && this.#needsAnswer) {
+      this.#mayBeWords?.add(this.#pending);
+      yield* this.#takeBack();
+      return;
+    }
+    const start = lower(begun.slice(0, longestMark));
+    const mark = marks.find(
+      ({ opening, begins }) => start.startsWith(opening) && (begins === undefined || begins.test(begun)),
+    );
     if (mark !== undefined) {
       this.#pending = begun.slice(mark.opening.length);
       this.#closing = mark.closing;
+      this.#mayBeWords = mark.begins === undefined ? undefined : new Pieces();
+      this.#mayBeWords?.add(begun.slice(0, mark.opening.length));
+      this.#needsAnswer = mark.needsAnswer === true;
       this.#state = "thought";
       return;
     }
@@ -153,23 +193,50 @@ export class Thoughts {
       this.#state = "channels";
       return;
     }
-    const mayBegin = channel === "perhaps" || marks.some(({ opening }) => opening.startsWith(begun));
+    const possible = this.#thoughts > 0 ? [...marks, ...answerMarks] : marks;
+    const mayBegin = channel === "perhaps" || possible.some(({ opening }) => opening.startsWith(lower(begun)));
     if (mayBegin && ending === "more" && this.#pending.length < longestBeginning) return;
     // The blank lines between the reasoning and the answer belong to neither.
-    if (this.#thoughts > 0) this.#pending = begun;
+    if (this.#thoughts > 0) this.#pending = this.#unwrapped(begun, start);
     const searches = this.#thoughts === 0 && this.#options.lone !== false;
     this.#state = !searches ? "answer" : this.#options.assumed === true ? "assumed" : "unsure";
   }
 
+  /** The answer behind reasoning, without the mark that encloses it. */
+  #unwrapped(begun: string, start: string): string {
+    const mark = answerMarks.find(({ opening }) => start.startsWith(opening));
+    if (mark === undefined) return begun;
+    this.#answerEnd = mark.closing;
+    return begun.slice(mark.opening.length).trimStart();
+  }
+
   *#think(ending: Ending): Generator<Piece> {
-    const end = this.#pending.indexOf(this.#closing);
+    const end = lower(this.#pending).indexOf(this.#closing);
     const heldBack = end === -1 && ending === "more" ? begunMark(this.#pending, [this.#closing]) : 0;
     const length = end === -1 ? this.#pending.length - heldBack : end;
+    this.#mayBeWords?.add(this.#pending.slice(0, end === -1 ? length : end + this.#closing.length));
+    if (end === -1 && ending === "over" && this.#mayBeWords !== undefined && !this.#isCutOff(this.#mayBeWords.text)) {
+      yield* this.#takeBack();
+      return;
+    }
     if (length > 0) yield { kind: "reasoning", delta: this.#pending.slice(0, length) };
     this.#pending = this.#pending.slice(end === -1 ? length : end + this.#closing.length);
     if (end === -1) return;
     this.#thoughts += 1;
     this.#state = "beginning";
+  }
+
+  /** The mark was a part of the answer. */
+  *#takeBack(): Generator<Piece> {
+    yield { kind: "void" };
+    yield { kind: "text", delta: this.#mayBeWords?.text ?? "" };
+    this.#pending = "";
+    this.#needsAnswer = false;
+  }
+
+  /** A mark on a line of its own begins reasoning. Without a closing mark, the reasoning was cut off. */
+  #isCutOff(text: string): boolean {
+    return this.#needsAnswer && /^<\w+>[ \t]*\r?\n/.test(text);
   }
 
   *#readChannels(ending: Ending): Generator<Piece> {
@@ -245,8 +312,19 @@ export class Thoughts {
     this.#state = "beginning";
   }
 
-  *#say(): Generator<Piece> {
-    if (this.#pending !== "") yield { kind: "text", delta: this.#pending };
-    this.#pending = "";
+  *#say(ending: Ending): Generator<Piece> {
+    const text = this.#pending;
+    let length = text.length;
+    if (this.#answerEnd !== undefined) {
+      // The mark and the space around it are held back, because only the last one ends the answer.
+      const enclosed = lower(text).trimEnd();
+      const isEnded = enclosed.endsWith(this.#answerEnd);
+      const begun = isEnded ? this.#answerEnd.length : ending === "more" ? begunMark(enclosed, [this.#answerEnd]) : 0;
+      if (begun > 0) length = enclosed.slice(0, -begun).trimEnd().length;
+      else if (ending === "more") length = enclosed.length;
+      if (ending === "over" && isEnded) this.#pending = text.slice(0, length);
+    }
+    if (length > 0) yield { kind: "text", delta: this.#pending.slice(0, length) };
+    this.#pending = this.#pending.slice(length);
   }
 }

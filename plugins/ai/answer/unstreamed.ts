@@ -2,8 +2,8 @@
  * Recognizes a reply with status 200 whose body is a JSON object instead of a stream. Some servers report errors in
  * this way.
  */
-import { fetchLimited } from "service-gateway/sdk/reading";
 import { type BodyReader, beginningOf, exceeded, inLines, longestError, streamBounds } from "./bounded-body.ts";
+import { fetchWithin } from "./redirects.ts";
 
 /** Longer bodies are cut. The error is at their beginning. */
 const longestBody = 65_536;
@@ -25,9 +25,7 @@ export class Unstreamed extends Error {
  */
 export async function fetchStream(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
   const { total } = streamBounds;
-  // Some servers answer at another path than the configured one.
-  const request = { redirect: "follow", ...init } as const;
-  const response = await fetchLimited(input, request, { maxBytes: total, fault: () => exceeded("a reply", total) });
+  const response = await fetchWithin(input, init, { maxBytes: total, fault: () => exceeded("a reply", total) });
   if (response.body === null) return response;
   if (!response.ok) return new Response(await beginningOf(response.body, longestError), response);
   const reader: BodyReader = response.body.getReader();

@@ -5,7 +5,8 @@ import { fetchStream } from "../answer/unstreamed.ts";
 import type { Library, Model } from "../library.ts";
 import { withCacheMarks } from "./cache-marks.ts";
 import { withImages } from "./images.ts";
-import { withoutFields } from "./request-fields.ts";
+import { withoutFields, withThoughts } from "./request-fields.ts";
+import { formatsNamed, soundsSent } from "./sounds.ts";
 
 /** Where Google offers chat completions, below its address. Features of its own protocol are not available there. */
 const googleChat = "/openai";
@@ -49,7 +50,13 @@ export function openChat(
     thinking,
     marks,
     without,
-  }: { readonly thinking: Thinking; readonly marks: boolean; readonly without: ReadonlySet<string> },
+    needsThoughts,
+  }: {
+    readonly thinking: Thinking;
+    readonly marks: boolean;
+    readonly without: ReadonlySet<string>;
+    readonly needsThoughts: boolean;
+  },
 ): Model {
   const { baseURL } = address;
   const fields = thinkingFields(thinking, api);
@@ -61,9 +68,11 @@ export function openChat(
       baseURL: api === "google" && baseUrl === undefined ? `${baseURL}${googleChat}` : baseURL,
       fetch: fetchStream,
       includeUsage: true,
-      transformRequestBody: (body) =>
-        withoutFields({ ...(isMarked ? withCacheMarks(body) : body), ...fields }, without),
+      transformRequestBody: (body) => {
+        const asked = formatsNamed({ ...(isMarked ? withCacheMarks(body) : body), ...fields });
+        return withoutFields(needsThoughts ? withThoughts(asked) : asked, without);
+      },
     })
     .chatModel(modelId);
-  return withImages(library, model);
+  return soundsSent(library, withImages(library, model));
 }

@@ -21,8 +21,8 @@ type UserMessage = Extract<Message, { readonly role: "user" }>;
 
 export interface FitOptions {
   readonly room: ModelRoom;
-  /** The text at the beginning of the conversation that is never left out; empty if there is none. */
-  readonly lasting: string;
+  /** How many messages at the beginning of the conversation are never left out. */
+  readonly lasting: number;
   /** No person wrote the message, who could shorten it, so it is cut. */
   readonly mayCutMessage: boolean;
 }
@@ -43,6 +43,8 @@ const shortResult = 1_000;
  * like this one.
  */
 const comfortable = 0.8;
+/** Share of it for what is never left out. */
+const mostLasting = 0.25;
 const least = 0.5;
 
 /** Tokens that a request may have, so that a reply fits behind it. */
@@ -116,6 +118,7 @@ class Fitting {
 
   run(): Fitted {
     if (!this.#fits()) this.#shortenResults("earlier", shortResult);
+    if (!this.#fits()) this.#shortenLasting();
     if (!this.#fits()) this.#leaveOut();
     if (!this.#fits()) this.#shareResults();
     if (!this.#fits()) this.#shortenFiles();
@@ -162,14 +165,28 @@ class Fitting {
     }
   }
 
+  /** Those were measured for another model, perhaps for one with a larger context. */
+  #shortenLasting(): void {
+    const { lasting, room } = this.#options;
+    const { begin } = historyOf(this.#prompt);
+    for (let index = begin; index < begin + lasting; index += 1) {
+      const message = this.#prompt[index];
+      if (message?.role !== "user") continue;
+      this.#replace(
+        index,
+        withTexts(message, "first", (text) => cutToTokens(text, (this.#limit * mostLasting) / lasting, room)),
+      );
+    }
+  }
+
   /** Leaves out the oldest messages. */
   #leaveOut(): void {
     const { begin, asked } = historyOf(this.#prompt);
-    const rest = this.#prompt.slice(begin, asked + 1);
-    const starts = rest.flatMap(({ role }, offset) => (role === "user" && offset > 0 ? begin + offset : []));
-    const { lasting } = this.#options;
-    const retained = lasting === "" ? [] : [measureText(lasting)];
-    const fixed = [this.#tools, ...retained, ...this.#sizes.slice(0, begin)];
+    const oldest = begin + this.#options.lasting;
+    const starts = this.#prompt.flatMap(({ role }, index) =>
+      role === "user" && index > oldest && index <= asked ? index : [],
+    );
+    const fixed = [this.#tools, ...this.#sizes.slice(0, oldest)];
     const candidates = starts.map((start) => ({
       start,
       tokens: this.#tokens(...fixed, ...this.#sizes.slice(start)),
@@ -181,15 +198,14 @@ class Fitting {
       .toSorted((one, other) => this.#numberAt(one.start) - this.#numberAt(other.start))[0];
     const chosen = steady ?? fitting[0] ?? candidates.find(({ tokens }) => tokens <= this.#limit) ?? candidates.at(-1);
     if (chosen === undefined) return;
-    this.#leftOut = chosen.start - begin;
+    this.#leftOut = chosen.start - oldest;
     const note = `[${this.#leftOut} earlier ${this.#leftOut === 1 ? "message is" : "messages are"} left out here]`;
-    const before = lasting === "" ? note : `${lasting}\n\n${note}`;
     const first = this.#prompt[chosen.start] as UserMessage;
-    this.#prompt = [...this.#prompt.slice(0, begin), ...this.#prompt.slice(chosen.start)];
-    this.#sizes = [...this.#sizes.slice(0, begin), ...this.#sizes.slice(chosen.start)];
+    this.#prompt = [...this.#prompt.slice(0, oldest), ...this.#prompt.slice(chosen.start)];
+    this.#sizes = [...this.#sizes.slice(0, oldest), ...this.#sizes.slice(chosen.start)];
     this.#replace(
-      begin,
-      withTexts(first, "first", (text) => `${before}\n\n${text}`),
+      oldest,
+      withTexts(first, "first", (text) => `${note}\n\n${text}`),
     );
   }
 

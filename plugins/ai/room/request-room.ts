@@ -3,6 +3,7 @@ import type { EngineTurn } from "service-gateway/sdk";
 import { estimateTokens, type ModelRoom, type TextSizes } from "service-gateway/sdk/tools";
 import { hasFiles } from "../attachments.ts";
 import type { ModelCall } from "../library.ts";
+import { withMergedMessages } from "../prompt.ts";
 import { type FitOptions, fitRequest } from "./fit.ts";
 
 /** A request to a model. */
@@ -33,18 +34,18 @@ const mostRefusals = 3;
 
 export function createRequestRoom(
   room: EngineTurn["room"],
-  { lasting, mayCutMessage }: { readonly lasting: readonly string[] } & Pick<FitOptions, "mayCutMessage">,
+  options: Pick<FitOptions, "lasting" | "mayCutMessage">,
 ): RequestRoom {
   const rooms = new Map<string, ModelRoom>(Object.entries(room?.models ?? {}));
   const refusals = new Map<string, number>();
-  const whole = lasting.join("\n\n");
   return {
     fit(model, call) {
       const known = rooms.get(model);
-      if (known === undefined) return { call, leftOut: 0, isCut: false };
-      const fitted = fitRequest(call, { room: known, lasting: whole, mayCutMessage });
+      if (known === undefined) return { call: withMergedMessages(call), leftOut: 0, isCut: false };
+      const fitted = fitRequest(call, { room: known, ...options });
       const tokens = estimateTokens(known, fitted.sizes);
-      return { ...fitted, tokens, room: known.tokens, isCut: fitted.call !== call };
+      const isCut = fitted.call !== call;
+      return { ...fitted, call: withMergedMessages(fitted.call), tokens, room: known.tokens, isCut };
     },
     counted(model, { call, sizes, leftOut }, inputTokens) {
       if (room === undefined || sizes === undefined) return;

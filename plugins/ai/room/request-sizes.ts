@@ -1,5 +1,6 @@
 /** How much of a model's context the parts of a request take. */
 import { addSizes, knownTokens, measureText, type TextSizes } from "service-gateway/sdk/tools";
+import { fileTokens } from "../attachments.ts";
 import type { ModelCall } from "../library.ts";
 
 export type Message = ModelCall["prompt"][number];
@@ -8,8 +9,6 @@ export type ToolResult = Extract<ToolPart, { readonly type: "tool-result" }>;
 
 /** What surrounds each message. */
 const perMessage = 5;
-/** About what a picture takes, whatever the length of its data. */
-const perFile = 1_000;
 
 export function resultText({ output }: ToolResult): string {
   switch (output.type) {
@@ -35,8 +34,10 @@ function sizesOfPart(part: Exclude<Message["content"], string>[number]): TextSiz
       return addSizes(measureText(part.toolName), measureText(JSON.stringify(part.input)));
     case "tool-result":
       return addSizes(measureText(part.toolName), measureText(resultText(part)));
+    case "file":
+      return knownTokens(fileTokens(part));
     default:
-      return knownTokens(perFile);
+      return knownTokens(fileTokens({}));
   }
 }
 

@@ -38,6 +38,18 @@ function explained(thrown: unknown, target: Target): EngineError {
   return new EngineError(isLate ? "model_stalled" : "model_garbled", { detail: thrown.message, cause: thrown });
 }
 
+/** A server without this endpoint says so in many ways; one that knows it names the model that it does not know. */
+function isMissing({ status, text }: WholeResponse): boolean {
+  return (status === 404 || status === 405) && !/\bmodels?\b/i.test(text);
+}
+
+function missing({ status }: WholeResponse, { providerId }: Target, path: string): EngineError {
+  return new EngineError("model_refused", {
+    detail: `${providerId} offers nothing at /${path} below its baseUrl (${status})`,
+    hint: `Check models.providers.${providerId}.baseUrl, and under which path the server offers /${path}.`,
+  });
+}
+
 /** Resolves with a response of status 200 to 299. Throws `EngineError`, or the reason of the signal. */
 export async function askSpeech(
   { model, providers, spending }: SpeechBy,
@@ -57,6 +69,7 @@ export async function askSpeech(
       timeoutMs: longestMs,
       signal,
     });
+    if (isMissing(response)) throw missing(response, target, path);
     if (!response.ok) throw statusError(response);
     if (call !== undefined) await spending?.end(call.id, used);
     return response;
@@ -65,6 +78,6 @@ export async function askSpeech(
     const isCutOff = signal.aborted || thrown instanceof ResponseLimitError;
     if (call !== undefined) await spending?.end(call.id, isCutOff ? { ...used, estimated: true } : null);
     if (signal.aborted) throw signal.reason;
-    throw explained(thrown, target);
+    throw thrown instanceof EngineError ? thrown : explained(thrown, target);
   }
 }

@@ -18,7 +18,7 @@ const endings: Readonly<Record<string, string>> = {
   "video/webm": "webm",
 };
 
-export async function transcribe(
+export async function transcribeFile(
   sound: { readonly path: string; readonly mimeType: string; readonly seconds: number },
   by: SpeechBy & { readonly language?: string },
   signal: AbortSignal,
