@@ -172,11 +172,16 @@ export function budgetOf(
   };
 }
 
+/** Asked for late and once: the data behind it takes 6 MB, and Node computes the name again in each call. */
+const timezoneOfMachine = (() => {
+  let found: string | undefined;
+  return (): string => {
+    found ??= Intl.DateTimeFormat().resolvedOptions().timeZone;
+    return found;
+  };
+})();
+
 /** The time zone for people who chose none. */
-export function timezoneOf({
-  agents,
-}: {
-  readonly agents: { readonly defaults: { readonly timezone?: string } };
-}): string {
-  return agents.defaults.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
+export function timezoneOf(config: { readonly agents: { readonly defaults: { readonly timezone?: string } } }): string {
+  return config.agents.defaults.timezone ?? timezoneOfMachine();
 }

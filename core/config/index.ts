@@ -25,19 +25,21 @@ export { judgeSecret, resolveGuard } from "./checking/weak-secret.ts";
 export { parseDuration } from "./duration.ts";
 export { editConfig, renameConfigKey, replaceConfig } from "./editing/edit.ts";
 export { type ConfigEditor, createConfigEditor } from "./editing/editor.ts";
+export { type NeededSecret, portableConfig } from "./editing/portable.ts";
 export { hasLocalSettingsOnly, sharedText, withLocalSettings } from "./editing/shared-text.ts";
 export { embeddedStore } from "./embedded-store.ts";
-export { isJson } from "./json-text.ts";
+export { isJson, parseJsonText } from "./json-text.ts";
 export { commonApi } from "./known-providers.ts";
-export { type LinearPattern, linearPatterns } from "./linear-pattern.ts";
 export { changeMarked } from "./marked-values.ts";
 export {
   aliasOf,
+  defaultWord,
   isFullModelName,
   type ModelChoice,
   type ModelTable,
   modelNames,
   resolveModel,
+  typedName,
 } from "./model-names.ts";
 export { type ProviderSettings, providerKey, providerOf, providerSettings } from "./model-providers.ts";
 export { getPath, parsePath, renderPath, type Segment } from "./path.ts";
@@ -50,6 +52,7 @@ export { rememberSecrets } from "./reading/known-secrets.ts";
 export { keepLastGood } from "./reading/last-good.ts";
 export {
   type CheckedConfig,
+  type ConfigOverride,
   checkConfig,
   type LoadedConfig,
   loadConfig,
@@ -65,3 +68,4 @@ export { isMap, nodeOf } from "./schema-node.ts";
 export { createSecrets, type Environment, expandPath, type Secrets } from "./secrets.ts";
 export { namesOf, placesOf, readSection, secretPath } from "./section-settings.ts";
 export { isSecretName } from "./showing/redact.ts";
+export { resolveAskedModel } from "./used-providers.ts";

@@ -9,3 +9,12 @@ export function isJson(text: string): boolean {
     return false;
   }
 }
+
+/** The value of a text; `undefined` if it is not valid JSON. */
+export function parseJsonText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

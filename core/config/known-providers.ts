@@ -24,7 +24,7 @@ const known: Readonly<Record<string, KnownProvider>> = {
   },
   mistral: { api: "openai-compatible", address: "https://api.mistral.ai/v1", keyVariable: "MISTRAL_API_KEY" },
   groq: { api: "openai-compatible", address: "https://api.groq.com/openai/v1", keyVariable: "GROQ_API_KEY" },
-  deepseek: { api: "openai-compatible", address: "https://api.deepseek.com/v1", keyVariable: "DEEPSEEK_API_KEY" },
+  deepseek: { api: "openai-compatible", address: "https://api.deepseek.com", keyVariable: "DEEPSEEK_API_KEY" },
   xai: { api: "openai-compatible", address: "https://api.x.ai/v1", keyVariable: "XAI_API_KEY" },
   together: { api: "openai-compatible", address: "https://api.together.ai/v1", keyVariable: "TOGETHER_API_KEY" },
   fireworks: {
@@ -39,6 +39,13 @@ const known: Readonly<Record<string, KnownProvider>> = {
   llamacpp: { api: "openai-compatible", address: "http://127.0.0.1:8080/v1" },
   vllm: { api: "openai-compatible", address: "http://127.0.0.1:8000/v1" },
 };
+
+/** The headers with which a server lists its models to the holder of a key. */
+export function listingHeaders(api: KnownProvider["api"], key: string | undefined): Readonly<Record<string, string>> {
+  if (key === undefined) return {};
+  if (api === "anthropic") return { "x-api-key": key, "anthropic-version": "2023-06-01" };
+  return api === "google" ? { "x-goog-api-key": key } : { authorization: `Bearer ${key}` };
+}
 
 /** The protocol of every server that is not a vendor's own. */
 export const commonApi = "openai-compatible" satisfies KnownProvider["api"];

@@ -4,9 +4,7 @@ import type { RE2JS } from "re2js";
 
 export type LinearPattern = RE2JS;
 
-const require = createRequire(import.meta.url);
-
 /** Loads the engine with the first pattern: it takes 4 MB, and most gateways never need it. */
 export function linearPatterns(): typeof RE2JS {
-  return (require("re2js") as { readonly RE2JS: typeof RE2JS }).RE2JS;
+  return (createRequire(import.meta.url)("re2js") as { readonly RE2JS: typeof RE2JS }).RE2JS;
 }

@@ -31,3 +31,13 @@ export function aliasOf(model: string, table: ModelTable | undefined): string | 
   if (table === undefined || Array.isArray(table)) return undefined;
   return (table as { readonly [name: string]: { readonly alias?: string } })[model]?.alias;
 }
+
+/** The word with which a conversation leaves the choice of its model to the agent. */
+export const defaultWord = "default";
+
+/** What a person types for a model: its alias, unless that means something else, or its full name. */
+export function typedName(model: string, table: ModelTable | undefined): string {
+  const alias = aliasOf(model, table);
+  const isUsable = alias !== undefined && !/\s/.test(alias) && alias.toLowerCase() !== defaultWord;
+  return isUsable && resolveModel(alias, table) === model ? alias : model;
+}

@@ -77,3 +77,14 @@ export function getPath(value: unknown, path: string | readonly Segment[]): unkn
   }
   return current;
 }
+
+/** Sets the value at a path of keys in place; what is missing on the way is created. Without effect on a non-object. */
+export function setPath(value: unknown, [key, ...below]: readonly Segment[], to: unknown): void {
+  if (typeof value !== "object" || value === null || key === undefined || forbiddenKeys.has(String(key))) return;
+  const holder = value as Record<Segment, unknown>;
+  if (below.length === 0) holder[key] = to;
+  else {
+    if (!Object.hasOwn(holder, key)) holder[key] = {};
+    setPath(holder[key], below, to);
+  }
+}

@@ -1,7 +1,7 @@
 /** Checks models and their providers for unknown names and unreadable secrets. */
 import { HostError } from "../../contract/index.ts";
 import { knownProviderIds } from "../known-providers.ts";
-import { isFullModelName, type ModelChoice, modelNames, resolveModel } from "../model-names.ts";
+import { aliasOf, defaultWord, isFullModelName, type ModelChoice, modelNames, resolveModel } from "../model-names.ts";
 import { type ProviderSettings, providerKey, providerOf, providerSettings } from "../model-providers.ts";
 import { renderPath, type Segment } from "../path.ts";
 import type { Problem } from "../problem.ts";
@@ -48,7 +48,7 @@ export function checkModels(draft: Draft, { secrets, indexOf, isWritten }: Model
     ...named,
     ...speech,
     ...ofSpeech,
-    ...agents.flatMap(({ agent, at }) => unusableEntries(agent, at)),
+    ...agents.flatMap(({ agent, at }) => [...unusableEntries(agent, at), ...unusableAliases(agent, at)]),
     ...budgets.flatMap(({ budget, at }) => unknownZone(budget, at)),
     ...priceNames(draft),
     ...incompletePrices(draft),
@@ -69,6 +69,18 @@ function unusableEntries({ models }: Pick<AgentDraft, "models">, at: readonly Se
         hint,
       );
     });
+}
+
+/** Aliases that mean something else, such as another model. */
+function unusableAliases({ models }: Pick<AgentDraft, "models">, at: readonly Segment[]): readonly PlacedProblem[] {
+  return modelNames(models).flatMap((name): readonly PlacedProblem[] => {
+    const alias = aliasOf(name, models);
+    if (alias === undefined || !isFullModelName(name)) return [];
+    const meant = alias.toLowerCase() === defaultWord ? "the model of the agent" : resolveModel(alias, models);
+    if (meant === name) return [];
+    const message = `is ${JSON.stringify(alias)}, which means ${meant}`;
+    return [warning([...at, "models", name, "alias"], message, "Choose another alias.")];
+  });
 }
 
 /** Agents' models that their own lists do not allow. The file may set such a model, but a chat may not. */

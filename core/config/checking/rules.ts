@@ -9,6 +9,7 @@ import { HostError } from "../../contract/index.ts";
 import { embeddedStore } from "../embedded-store.ts";
 import { expandPath } from "../expand-path.ts";
 import { renderPath, type Segment } from "../path.ts";
+import { hooksSchema, presetSchema } from "../schema/hooks.ts";
 import type { Draft } from "../schema.ts";
 import type { Secrets } from "../secrets.ts";
 import { isTimeZone } from "./time-zone.ts";
@@ -146,12 +147,42 @@ function checkHooks(draft: Draft, context: RuleContext): readonly PlacedProblem[
   return hooks.enabled ? [...checkHooksToken(draft, context.secrets), ...problems] : problems;
 }
 
+/** Whether a preset has a source of its own, so that it gets deliveries without requests. */
+function readsItself(section: unknown): boolean {
+  const isPlaced = (value: unknown) => typeof value === "object" && value !== null && Object.keys(value).length > 0;
+  return (
+    isPlaced(section) &&
+    !Array.isArray(section) &&
+    Object.entries(section as object).some(([key, value]) => !(key in presetSchema.properties) && isPlaced(value))
+  );
+}
+
+/** Whether something of the hook server could take a delivery without the hook token. */
+function opensWithoutToken({ hooks }: Draft): boolean {
+  const sections: readonly unknown[] = Object.values(hooks);
+  const presets = Object.entries(hooks).filter(([key]) => !(key in hooksSchema.properties));
+  const isSigned = (section: unknown) =>
+    typeof section === "object" && section !== null && "signature" in section && section.signature !== undefined;
+  return (
+    hooks.mappings.some(({ signature, token }) => signature !== undefined || token !== undefined) ||
+    sections.some(isSigned) ||
+    presets.some(([, section]) => readsItself(section))
+  );
+}
+
 function checkHooksToken(draft: Draft, secrets: Secrets): readonly PlacedProblem[] {
   const at = ["hooks", "token"];
   if (draft.hooks.token === undefined)
-    return [
-      error(at, "is missing, and hooks.enabled needs it", "Set it to a long random text that is used nowhere else."),
-    ];
+    return opensWithoutToken(draft)
+      ? []
+      : [
+          error(
+            at,
+            "is missing, and hooks.enabled needs it unless a mapping has a signature or token of its own, " +
+              "or a preset has a source of its own",
+            "Set it to a long random text that is used nowhere else.",
+          ),
+        ];
   const wrong = unreadable(at, draft.hooks.token, secrets);
   if (wrong.length > 0) return wrong;
   const weak = guessable(at, draft.hooks.token, secrets);

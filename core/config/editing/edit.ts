@@ -22,7 +22,7 @@ export interface EditOptions {
   /** What the plugins declare. Without it, an error in what a plugin declares is not noticed. */
   readonly schemas?: PluginSchemas;
   /** Returns further problems of a configuration, such as those found by plugin schemas. */
-  readonly check?: (config: CheckedConfig) => readonly Problem[] | Promise<readonly Problem[]>;
+  readonly check?: (config: CheckedConfig) => Promise<readonly Problem[]>;
 }
 
 export interface EditResult {
@@ -81,6 +81,34 @@ export async function replaceConfig(file: string, before: string | undefined, af
   return await replaceFile(await realFile(resolve(file)), before, after);
 }
 
+export interface ConfigChange {
+  readonly path: readonly Segment[];
+  readonly value: unknown;
+}
+
+export interface ProposedConfig {
+  /** `undefined` if there is no file. */
+  readonly before: string | undefined;
+  readonly after: string;
+  /** Warnings that the changes introduce. A new error is thrown instead. */
+  readonly problems: readonly Problem[];
+}
+
+/**
+ * Makes several changes at once without writing them, for a person to look at; `replaceConfig` writes them. Throws the
+ * same errors as `editConfig`.
+ */
+export async function proposeConfig(
+  file: string,
+  changes: readonly ConfigChange[],
+  options: EditOptions = {},
+): Promise<ProposedConfig> {
+  const real = await realFile(resolve(file));
+  const before = await readConfigText(real);
+  const after = changes.reduce((text, { path, value }) => change(text, real, path, value), before ?? "");
+  return { before, after, problems: await checkProposed({ before, after, file: real }, options) };
+}
+
 type Change = (text: string, file: string) => string;
 
 async function edit(file: string, make: Change, options: EditOptions): Promise<EditResult> {
@@ -100,6 +128,15 @@ async function tryEdit(file: string, make: Change, options: EditOptions): Promis
   const before = await readConfigText(file);
   const after = make(before ?? "", file);
   if (after === (before ?? "")) return { changed: false, problems: [] };
+  const problems = await checkProposed({ before, after, file }, options);
+  return (await replaceFile(file, before, after)) ? { changed: true, problems } : undefined;
+}
+
+/** The warnings that a new text introduces. Throws `config_invalid` if it introduces an error. */
+export async function checkProposed(
+  { before, after, file }: Pick<ProposedConfig, "before" | "after"> & { readonly file: string },
+  options: EditOptions,
+): Promise<readonly Problem[]> {
   const problems = await newProblems(before ?? "", after, file, options);
   const wrong = problems.find((problem) => problem.severity === "error");
   if (wrong)
@@ -108,7 +145,7 @@ async function tryEdit(file: string, make: Change, options: EditOptions): Promis
       reason: wrong.message,
       fix: wrong.hint ?? "Nothing was written.",
     });
-  return (await replaceFile(file, before, after)) ? { changed: true, problems } : undefined;
+  return problems;
 }
 
 /**

@@ -45,7 +45,13 @@ export async function keepLastGood(
     (value, section) => stay({ written: value }, last, section, before) ?? value,
     fresh.written,
   );
-  const checked = checkConfig({ text: JSON.stringify(written), file: fresh.file, env, schemas });
+  const checked = checkConfig({
+    text: JSON.stringify(written),
+    file: fresh.file,
+    env,
+    schemas,
+    override: fresh.override,
+  });
   const refused = errors.filter((problem) =>
     unchanged.some((section) => sectionOf(problem) === section || isBelow(sectionOf(problem), section)),
   );

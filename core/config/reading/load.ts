@@ -18,6 +18,12 @@ import { digestOf } from "./digest.ts";
 import { type ConfigDocument, type Position, parseDocument } from "./document.ts";
 import { readConfigText } from "./file.ts";
 
+/**
+ * Changes what was read from the file, each time that it is read, such as a port that was given on the command line.
+ * Nothing of it is written to the file.
+ */
+export type ConfigOverride = (written: unknown) => unknown;
+
 export interface LoadedConfig {
   /** Errors of the file in sections that keep their last valid state. */
   readonly refused?: readonly Problem[];
@@ -37,6 +43,7 @@ export interface LoadedConfig {
   readonly disabled: ReadonlySet<string>;
   /** The file's own value, unchecked. */
   readonly written: unknown;
+  readonly override?: ConfigOverride | undefined;
   /** The file has no value: it is blank or contains only comments. */
   readonly isEmpty: boolean;
   /**
@@ -59,12 +66,14 @@ export async function loadConfig(options: {
   readonly named?: boolean;
   readonly env: Environment;
   readonly schemas?: PluginSchemas | undefined;
+  readonly override?: ConfigOverride | undefined;
 }): Promise<LoadedConfig> {
   const file = resolve(options.file);
   const text = await readConfigText(file);
   if (text === undefined && options.named !== false) throw new HostError("config_missing", { file });
   const found = text !== undefined;
-  const checked = checkConfig({ text: text ?? "", file, env: options.env, schemas: options.schemas });
+  const { env, schemas, override } = options;
+  const checked = checkConfig({ text: text ?? "", file, env, schemas, override });
   return { ...checked, ...(found && checked.isEmpty && { problems: [emptyFile] }), found, digest: digestOf(text) };
 }
 
@@ -122,6 +131,7 @@ interface ConfigSource {
   readonly env: Environment;
   /** What plugins declare; absent while it is not known. */
   readonly schemas?: PluginSchemas | undefined;
+  readonly override?: ConfigOverride | undefined;
 }
 
 /** `complete: false` means that values are missing, so that rules between values would report false problems. */
@@ -131,9 +141,9 @@ function checkDocument(
   { complete }: { readonly complete: boolean },
 ): CheckedConfig {
   const directory = dirname(from.file);
-  const { schemas } = from;
+  const { schemas, override } = from;
   const schema = withDeclared(schemas, presetsIn(document.value));
-  const { value, problems, indexOf } = checkValue(schema, document.value, []);
+  const { value, problems, indexOf } = checkValue(schema, override?.(document.value) ?? document.value, []);
   const draft = value as Draft;
   const secrets = createSecrets({ env: from.env, directory });
   // A rule about a dropped value would only repeat that it is wrong.
@@ -158,6 +168,7 @@ function checkDocument(
     file: from.file,
     directory,
     written: document.value,
+    override,
     isEmpty: document.isEmpty,
     config: deepFreeze(draft) as GatewayConfig,
     checkable,

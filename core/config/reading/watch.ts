@@ -12,7 +12,7 @@ import type { PluginSchemas } from "../plugin-schemas.ts";
 import type { Environment } from "../secrets.ts";
 import { digestOf } from "./digest.ts";
 import { readConfigText } from "./file.ts";
-import { type LoadedConfig, loadConfig, requireValue } from "./load.ts";
+import { type ConfigOverride, type LoadedConfig, loadConfig, requireValue } from "./load.ts";
 
 export type ConfigChange =
   | { readonly loaded: LoadedConfig; readonly error?: never }
@@ -24,6 +24,7 @@ export interface WatchOptions {
   readonly env?: Environment;
   /** What the plugins declare now. */
   readonly schemas?: () => PluginSchemas | undefined;
+  readonly override?: ConfigOverride | undefined;
   /**
    * `digest` of the configuration that the caller loaded, so that earlier changes are reported too. Default: that of
    * the current file.
@@ -47,10 +48,10 @@ export interface WatchOptions {
  */
 export function watchConfig(
   file: string,
-  onChange: (change: ConfigChange) => void | Promise<void>,
+  onChange: (change: ConfigChange) => Promise<void>,
   options: WatchOptions,
 ): () => Promise<void> {
-  const { signal, env = process.env, schemas, debounceMs = 100, pollMs = 2_000 } = options;
+  const { signal, env = process.env, schemas, override, debounceMs = 100, pollMs = 2_000 } = options;
   const path = resolve(file);
   let digest = options.digest;
   let { isEmpty = false } = options;
@@ -85,7 +86,7 @@ export function watchConfig(
     digest = next;
     if (first) return;
     try {
-      const loaded = await loadConfig({ file: path, env, schemas: schemas?.() });
+      const loaded = await loadConfig({ file: path, env, schemas: schemas?.(), override });
       digest = loaded.digest;
       requireValue(loaded, { isEmpty });
       isEmpty = loaded.isEmpty;

@@ -118,6 +118,15 @@ export const accessSchema = Type.Object(
       ...chatWritable,
       description: "Which reactions are reported to the agent: none, those to its own messages, or all.",
     }),
+    editedMessages: Type.Optional(
+      Type.Enum(["answer", "note", "ignore"], {
+        ...chatWritable,
+        description:
+          "What happens when a message is edited after its turn: it is answered again; the next turn mentions it, " +
+          "and it is answered only if the edit adds a mention or a question; or nothing. Default: note, unless the " +
+          "channel has another.",
+      }),
+    ),
     configWrites: Type.Boolean({
       default: true,
       description: "Whether events of the channel may change this file (group migration, /config).",

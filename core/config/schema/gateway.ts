@@ -140,6 +140,41 @@ export const stateSchema = Type.Object(
       },
       { default: {}, description: "Retention of data without a limit of its own." },
     ),
+    backup: Type.Optional(
+      Type.Object(
+        {
+          dir: Type.String({
+            minLength: 1,
+            description:
+              "Directory of the backups, best on another disk. Relative paths begin at the config directory, ~ is " +
+              "the home.",
+          }),
+          keep: Type.Integer({
+            minimum: 1,
+            maximum: 366,
+            default: 7,
+            description: "How many of its own backups the gateway keeps in the directory; it removes older ones.",
+          }),
+          at: Type.String(
+            annotate(
+              { expects: "a time of the day such as 03:30" },
+              {
+                pattern: "^([01][0-9]|2[0-3]):[0-5][0-9]$",
+                default: "03:30",
+                description: "When the backup of each day is made, HH:MM in the time zone of the machine.",
+              },
+            ),
+          ),
+        },
+        annotate(
+          { whole: true },
+          {
+            description:
+              "A backup of each day, as `service backup` makes it, without secrets. Absent: none is made by itself.",
+          },
+        ),
+      ),
+    ),
   },
   { default: {}, description: "Where the gateway stores its data." },
 );

@@ -68,6 +68,11 @@ export const mappingSchema = Type.Object(
     deliver: Type.Optional(Type.Boolean({ description: "Whether the reply is sent to a chat; true when absent." })),
     channel: direction.channel,
     to: direction.to,
+    platform: Type.Optional(
+      Type.Record(Type.String(), Type.Unknown(), {
+        description: "What the reply contains of a platform's own, by channel, such as protect_content; no template.",
+      }),
+    ),
     model: Type.Optional(Type.String({ minLength: 1, description: "provider/model, or an alias. A template." })),
     thinking: Type.Optional(thinkingSchema("How much the model thinks before it answers.")),
     timeoutSeconds: Type.Optional(
@@ -144,8 +149,17 @@ export const presetSchema = Type.Object(
 
 export const hooksSchema = Type.Object(
   {
-    enabled: Type.Boolean({ default: false, description: "Enables the hook server; requires hooks.token." }),
-    token: Type.Optional(secretSchema("Shared secret of the hook endpoints; not the gateway's token.")),
+    enabled: Type.Boolean({
+      default: false,
+      description:
+        "Enables the hook server. Needs hooks.token, a mapping with a signature or token of its own, or a preset " +
+        "with a source of its own.",
+    }),
+    token: Type.Optional(
+      secretSchema(
+        "Secret of the hook endpoints; not the gateway's token. Absent: only mappings with a secret of their own work.",
+      ),
+    ),
     previousToken: Type.Optional(
       previousTokenSchema("The previous token, which stays valid for a time; `service tokens rotate hooks` writes it."),
     ),

@@ -21,6 +21,13 @@ const knownModel = {
   tools: Type.Optional(
     Type.Boolean({ description: "false: it calls no tools, so turns with tools go to a fallback that may." }),
   ),
+  audio: Type.Optional(
+    Type.Boolean({
+      description:
+        "true: it listens to sound files itself, so it is sent voice messages beside their words. false: it is sent " +
+        "no sound files. Absent: only WAV and MP3.",
+    }),
+  ),
   cacheMarks: Type.Optional(
     Type.Boolean({
       description:
@@ -39,15 +46,17 @@ const knownModelsSchema = Type.Union(
         ...knownModel,
         contextWindow: Type.Optional(Type.Integer({ ...contextTokens, description: "The same as contextTokens." })),
         input: Type.Optional(
-          Type.Array(Type.String(), { description: "What it accepts. Without image, it accepts no images." }),
+          Type.Array(Type.String(), {
+            description: "What it accepts. Without image, it accepts no images; audio is the same as audio: true.",
+          }),
         ),
       }),
     ),
   ],
   {
     description:
-      "What is known about single models, by the name after the slash: { contextTokens, images, tools, " +
-      "cacheMarks }. A list of { id, contextWindow, input } is read as well. Decides which fallback is " +
+      "What is known about single models, by the name after the slash: { contextTokens, images, audio, " +
+      "tools, cacheMarks }. A list of { id, contextWindow, input } is read as well. Decides which fallback is " +
       "suitable.",
   },
 );
