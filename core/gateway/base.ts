@@ -25,6 +25,9 @@ import { type ConfigSync, createConfigSync } from "./shared-config.ts";
 import { createStateWait } from "./state-away.ts";
 import { createGatewayTokens, type Tokens } from "./tokens.ts";
 
+/** Where compiled files of plugins are kept. */
+export const pluginCache = (stateDirectory: string): string => join(stateDirectory, "cache", "plugins");
+
 export interface Current {
   loaded: LoadedConfig;
   /** What the plugins declare of it; absent until they are loaded. */
@@ -79,7 +82,7 @@ export async function openBase(
     options.configFile === undefined
       ? locateConfig({ env: environment, home })
       : { file: options.configFile, named: true };
-  const current: Current = { loaded: await loadConfig({ ...location, env: environment }) };
+  const current: Current = { loaded: await loadConfig({ ...location, env: environment, override: options.override }) };
   const config = () => current.loaded.config;
   const { directory, file: configFile } = current.loaded;
   const stateDirectory = locateState({ config: config(), directory, env: environment, home });
@@ -102,7 +105,7 @@ export async function openBase(
   for (const problem of current.loaded.problems) logProblem(log, problem);
 
   const fresh = options.fresh ?? false;
-  const loader = createLoader({ cacheDirectory: join(stateDirectory, "cache", "plugins"), fresh });
+  const loader = createLoader({ cacheDirectory: pluginCache(stateDirectory), fresh });
   const wait = createStateWait({
     ...{ config, log, elapsed, signal: options.signal },
     tokens: () => createGatewayTokens({ config, secrets, log, now, stateDirectory }),
@@ -113,8 +116,8 @@ export async function openBase(
   const opening = wait.until(() =>
     openState({
       ...{ place, now, owner: true },
-      secrets: () => secrets,
-      plugins: () => ({
+      secrets: async () => secrets,
+      plugins: async () => ({
         loader,
         load: config().plugins.load,
         configDirectory: directory,
@@ -150,7 +153,7 @@ export async function openBase(
         )
       : undefined;
   if ((await syncConfig?.()) === "pulled") {
-    current.loaded = await loadConfig({ ...location, env: environment });
+    current.loaded = await loadConfig({ ...location, env: environment, override: options.override });
     rememberSecrets(config(), secrets);
   }
   return {

@@ -21,7 +21,7 @@ import {
   timezoneOf,
   validateSection,
 } from "../config/index.ts";
-import { reasonOf } from "../contract/index.ts";
+import { programCommand, reasonOf } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
 import type { ChannelDefinition, PluginDefinition } from "../sdk/contract.ts";
 import { hookProblems } from "./hook-problems.ts";
@@ -44,6 +44,7 @@ export async function sectionProblems(
 ): Promise<readonly Problem[]> {
   if (section?.check === undefined) return [];
   const places = placesOf(section, checkable).filter(({ settings }) => !isNothing(settings));
+  if (places.length === 0) return [];
   const around = { ...namesOf(checkable), timezone: timezoneOf(checkable), now: now() };
   const found = places.map(async ({ path: place, settings }): Promise<readonly Problem[]> => {
     try {
@@ -125,7 +126,8 @@ export function unknownChannels(
     if (provided.includes(id) || section.enabled === false) return [];
     const hint =
       suggestKey(id, provided) ??
-      `Load its plugin with plugins.load. Available channels: ${provided.join(", ") || "none"}.`;
+      `Add its plugin with \`${programCommand} plugins add NAME\`, or name it in plugins.load. ` +
+        `Available channels: ${provided.join(", ") || "none"}.`;
     return [
       {
         severity: "warning",

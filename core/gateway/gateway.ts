@@ -3,6 +3,7 @@
  * Everything in it is created here and gone after `close()`; two gateways in one process share nothing.
  */
 import { createHeartbeat, eventQueue, type Heartbeat } from "../agents/index.ts";
+import { startNightlyBackups } from "../backups/index.ts";
 import { type GatewayConfig, loadConfig, requireValue } from "../config/index.ts";
 import type { Accepted, RawEvent } from "../contract/index.ts";
 import { checkListening, HttpProblem, type HttpServer } from "../http/index.ts";
@@ -27,6 +28,9 @@ import { registerControl } from "./routes/control.ts";
 import { registerManagement } from "./routes/management.ts";
 import { registerOperations } from "./routes/operations.ts";
 import { registerPairing } from "./routes/pairing.ts";
+import type { V1Deps } from "./routes/v1/deps.ts";
+import type { Live } from "./routes/v1/live.ts";
+import { registerV1 } from "./routes/v1/register.ts";
 import { createRuntime, type Runtime } from "./runtime.ts";
 import { followSharedConfig } from "./shared-config.ts";
 import { bringUpPlugins } from "./start-plugins.ts";
@@ -122,7 +126,7 @@ async function compose(
   cleanup.defer(() => hookSide.results.close());
   const following: Following = { reload: async () => ({ changed: false, problems: [], waiting: [] }) };
   let ownPort = 0;
-  registerRoutes(server, { options, base, runtime, describe, following, ownPort: () => ownPort });
+  registerRoutes(http, { options, base, runtime, describe, readiness, following, ownPort: () => ownPort });
 
   const waits = (sessionKey: string) => store.queueWaits(eventQueue(sessionKey));
   const duties = createDuties(store.nodes);
@@ -157,6 +161,10 @@ async function compose(
     channels: () => [...runtime.registry.channels.keys()],
     config,
   });
+  const backups = startNightlyBackups({
+    ...{ loaded: () => current.loaded, schemas: () => current.schemas, place: base.place, store, duties, log, now },
+  });
+  cleanup.defer(() => backups.close());
   following.reload = followConfig({ ...base, runtime, heartbeat, found, results: hookSide.results });
   if (base.syncConfig !== undefined) followSharedConfig(base.syncConfig, log, cleanup);
   const drainMs = () => config().gateway.drainSeconds * 1_000;
@@ -196,12 +204,13 @@ interface Following {
 }
 
 function registerRoutes(
-  server: HttpServer,
+  { server, browsers }: HttpSide,
   {
     options,
     base,
     runtime,
     describe,
+    readiness,
     following,
     ownPort,
   }: {
@@ -209,6 +218,7 @@ function registerRoutes(
     readonly base: Base;
     readonly runtime: Runtime;
     readonly describe: () => Promise<GatewayDescription>;
+    readonly readiness: () => Readiness;
     readonly following: Following;
     readonly ownPort: () => number;
   },
@@ -221,7 +231,12 @@ function registerRoutes(
     await store.nodes?.send({ topic: lookTopic, body: {} });
   };
   registerManagement(server, { poke, describe });
-  registerPairing(server, { store, config, now, receive: runtime.path.receive, poke });
+  const ofPairing = { store, config, now, receive: runtime.path.receive, poke };
+  registerPairing(server, ofPairing);
+  registerV1Routes(server, runtime.hooks, {
+    ...{ ...ofPairing, ...browsers, describe, readiness, clean },
+    ...{ stateDirectory: base.stateDirectory, log: base.log, approvals: runtime.approvals, newId: runtime.newId },
+  });
   registerActions(server, { actions: runtime.actions, clean });
   registerControl(server, {
     reload: () => following.reload(),
@@ -233,6 +248,7 @@ function registerRoutes(
         named: current.loaded.found,
         env: base.environment,
         schemas,
+        override: current.loaded.override,
       });
       requireValue(next, current.loaded);
       checkStateSettings(next, base.secrets);
@@ -249,6 +265,13 @@ function registerRoutes(
     testModel: runtime.testModel,
     clean,
   });
+}
+
+/** The stream is created with its first client, and hears of the events that end from then on. */
+function registerV1Routes(server: HttpServer, hooks: Runtime["hooks"], deps: V1Deps): void {
+  let live: Live | undefined;
+  hooks.tap("core", "settled", (record) => live?.ended(record));
+  registerV1(server, deps, async () => (live ??= (await import("./routes/v1/live.ts")).createLive(deps)));
 }
 
 /** The handle of a running gateway. */

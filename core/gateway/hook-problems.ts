@@ -1,7 +1,7 @@
 /** Compiles the mappings of a configuration as a gateway would, from the files alone, to find their problems. */
 
 import { channelMeant } from "../access/index.ts";
-import { readAccounts } from "../channels/index.ts";
+import { platformProblem, readAccounts } from "../channels/index.ts";
 import {
   type CheckedConfig,
   createSecrets,
@@ -50,6 +50,7 @@ export async function compileHooks(
     channels: () => channels.keys(),
     available: (id) => available.has(id),
     meant: (word) => channelMeant(word, channels.values())?.explanation,
+    platformProblem: (id, given) => platformProblem(channels.get(id), given),
   });
   const { hooks } = config;
   const table = compileMappings({

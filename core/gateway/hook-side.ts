@@ -1,6 +1,7 @@
 /** What the hook server needs: the current mappings, transforms, results of runs. */
 
 import { channelMeant } from "../access/index.ts";
+import { platformProblem } from "../channels/index.ts";
 import type { GatewayConfig, LoadedConfig, Problem, Secrets } from "../config/index.ts";
 import { reasonOf } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
@@ -62,6 +63,7 @@ export function createHookSide(parts: {
         word,
         [...runtime.registry.channels.values()].map(({ definition }) => definition),
       )?.explanation,
+    platformProblem: (id, given) => platformProblem(runtime.registry.channels.get(id)?.definition, given),
   });
   const transforms = createTransforms({
     root: () => resolveTransformsRoot({ configDirectory: loaded().directory, transformsDir: settings().transformsDir }),

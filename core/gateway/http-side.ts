@@ -4,7 +4,15 @@ import { Readable } from "node:stream";
 import { defaultAgentId, type GatewayConfig, type Secrets } from "../config/index.ts";
 import { type Accepted, PluginError, programCommand, reasonOf } from "../contract/index.ts";
 import { type Asked, callPlugin, pluginDeadlines, pluginFault, routeAnswerProblem, unusable } from "../host/index.ts";
-import { createHttpServer, type HttpServer, routeAddress } from "../http/index.ts";
+import {
+  createHttpServer,
+  createLinks,
+  createSessions,
+  type HttpServer,
+  type Links,
+  routeAddress,
+  type Sessions,
+} from "../http/index.ts";
 import { onEvent } from "../listeners/index.ts";
 import { createRedactor, type Log } from "../log/index.ts";
 import type { RouteDefinition } from "../sdk/contract.ts";
@@ -27,7 +35,7 @@ import type { HookSide } from "./hook-side.ts";
 import type { Telemetry } from "./metrics/telemetry.ts";
 import type { Readiness } from "./report.ts";
 import type { Runtime } from "./runtime.ts";
-import type { Tokens } from "./tokens.ts";
+import type { HookTokens, Tokens } from "./tokens.ts";
 
 /** Asks the plugins that vouch for devices one after the other; a plugin that fails vouches for none. */
 function deviceTokens(checks: Runtime["registry"]["devices"], log: Log): (token: string) => Promise<boolean> {
@@ -108,11 +116,32 @@ async function* guardStream<T>(
 
 export interface HttpSide {
   readonly server: HttpServer;
+  readonly browsers: { readonly sessions: Sessions; readonly links: Links };
   /** Accepts a delivery that did not come over HTTP. */
   readonly handIn: (delivery: HandedDelivery) => Promise<Accepted>;
   /** Other routes of a plugin, guarded. Throws `PluginError` where one is taken. */
   readonly renewRoutes: HttpServer["renew"];
 }
+
+function createBrowsers({
+  store,
+  now,
+  elapsed,
+  gatewayTokens,
+  log,
+}: Pick<Parameters<typeof createHttpSide>[0], "store" | "now" | "elapsed" | "gatewayTokens" | "log">) {
+  return {
+    sessions: createSessions({ store, now, gatewayToken: gatewayTokens.token }),
+    links: createLinks(elapsed),
+    onSignIn: ({ id, role, from }: { readonly id: string; readonly role: string; readonly from: string }) =>
+      log.info({ session: id, role, from }, "a browser signed in"),
+  };
+}
+
+const pagesOf = ({ routes }: Pick<Runtime["registry"], "routes">) =>
+  routes.flatMap(({ plugin, definition: { path, page } }) =>
+    page === undefined ? [] : [{ path: routeAddress(plugin, path), title: page }],
+  );
 
 export function createHttpSide(parts: {
   readonly config: () => GatewayConfig;
@@ -123,22 +152,23 @@ export function createHttpSide(parts: {
   readonly gatewayTokens: Tokens;
   readonly telemetry: Telemetry;
   readonly readiness: () => Readiness;
-  readonly hookTokens: Tokens;
+  readonly hookTokens: HookTokens;
   readonly hookSide: HookSide;
   readonly life: { readonly closing: boolean };
   readonly now: () => number;
   readonly elapsed: () => number;
 }): HttpSide {
   const { config, runtime, store, log, gatewayTokens, hookTokens } = parts;
+  const browsers = createBrowsers(parts);
   const server = createHttpServer({
-    config,
-    log,
-    elapsed: parts.elapsed,
-    readiness: parts.readiness,
+    ...{ config, log, elapsed: parts.elapsed, readiness: parts.readiness },
     metrics: () => parts.telemetry.render(),
     gatewayToken: gatewayTokens.token,
     previousGatewayToken: gatewayTokens.previous,
+    channelRoute: (channel, rest) => runtime.accounts.route(channel, rest),
     deviceToken: deviceTokens(runtime.registry.devices, log),
+    browsers,
+    pages: () => pagesOf(runtime.registry),
   });
   const guarded = (plugin: string, definition: RouteDefinition) =>
     guardRoute(plugin, definition, { timed: runtime.hooks.timed, underWay: runtime.path.underWay, log });
@@ -156,6 +186,7 @@ export function createHttpSide(parts: {
   const redact = createRedactor(secrets);
   const hooks: WebhookDeps = {
     config,
+    isOn: hookTokens.isOn,
     token: hookTokens.token,
     previousToken: hookTokens.previous,
     accept: createAccept({ secrets, life: parts.life, receive: runtime.path.receive }),
@@ -196,6 +227,7 @@ export function createHttpSide(parts: {
   for (const route of hookRoutes({ recordings, replay })) server.manage(route);
   return {
     server,
+    browsers,
     handIn: (delivery) => acceptHanded(delivery, inner),
     async renewRoutes(plugin, definitions) {
       try {

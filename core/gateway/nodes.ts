@@ -14,11 +14,11 @@ export const lookTopic = "look";
 /** Does nothing if the gateway has its store to itself. */
 export function joinNodes({
   store: { nodes },
-  runtime: { path, accounts, stops, running, activation },
+  runtime: { path, accounts, stops, running, activation, deletions },
   log,
 }: {
   readonly store: Pick<Store, "nodes">;
-  readonly runtime: Pick<Runtime, "path" | "accounts" | "stops" | "running" | "activation">;
+  readonly runtime: Pick<Runtime, "path" | "accounts" | "stops" | "running" | "activation" | "deletions">;
   readonly log: Pick<Log, "info" | "warn" | "error">;
 }): void {
   if (nodes === undefined) return;
@@ -29,7 +29,7 @@ export function joinNodes({
   const look = ({ topic }: NodeNote) => {
     if (topic === lookTopic) path.lanes.rescan().catch(failed);
   };
-  const hearing = [look, stops.hear, running.hear, activation.hear];
+  const hearing = [look, stops.hear, running.hear, activation.hear, deletions.hear];
   const hear = hearing.map((handle) => messageHandler("note", { source, check: asNote, handle, fault }));
   nodes.watch({
     work(lanes) {

@@ -1,5 +1,5 @@
 /** The options with which a gateway is started. */
-import type { Environment } from "../config/index.ts";
+import type { ConfigOverride, Environment } from "../config/index.ts";
 import type { HostError } from "../contract/index.ts";
 import type { LogOptions } from "../log/index.ts";
 import type { PluginDefinition } from "../sdk/contract.ts";
@@ -7,6 +7,8 @@ import type { PluginDefinition } from "../sdk/contract.ts";
 export interface GatewayOptions {
   /** Configuration file; default: `SERVICE_CONFIG`, otherwise the one in the user's home directory. */
   readonly configFile?: string;
+  /** Changes what is read from the file; nothing of it is written there. */
+  readonly override?: ConfigOverride;
   readonly environment?: Environment;
   readonly home?: string;
   /** Plugins in addition to those in the configuration; for embedders and tests. */

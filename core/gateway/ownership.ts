@@ -17,6 +17,12 @@ const saveMs = 5_000;
 
 const numberOf = (path: string) => statSync(path, { bigint: true, throwIfNoEntry: false })?.ino;
 
+function openedFile(directory: string, name: string) {
+  const path = join(directory, name);
+  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  return { name, path, number: numberOf(path), hasContent: size > 0 };
+}
+
 /**
  * Calls back once, with what was lost. The store's fence already rejects commits of the old owner; this ends the
  * process.
@@ -39,12 +45,10 @@ export function watchOwnership({
 }): void {
   // A file keeps its inode number when it is written to; a replacement has another one.
   const { directory } = place;
-  const opened = ["lock.db", ...filesOf(place)].map((name) => {
-    const path = join(directory, name);
-    return { name, path, number: numberOf(path) };
-  });
+  const opened = ["lock.db", ...filesOf(place)].map((name) => openedFile(directory, name));
 
-  const gone = (name: string) => new HostError("state_gone", { directory, reason: `${name} was removed or replaced` });
+  const gone = (name: string, how = "removed or replaced") =>
+    new HostError("state_gone", { directory, reason: `${name} was ${how}` });
   const journal = logOf(place);
   const isLogCut = journal === undefined ? () => false : createLogWatch(join(directory, journal));
   let logNumber = journal === undefined ? undefined : numberOf(join(directory, journal));
@@ -62,7 +66,7 @@ export function watchOwnership({
       await save(name);
       return gone(name);
     }
-    return isLogCut() ? new HostError("state_gone", { directory, reason: `${name} was cut` }) : undefined;
+    return isLogCut() ? gone(name, "cut") : undefined;
   }
 
   /** The store still has the file open, and copies what it holds into the database when it closes. */
@@ -76,11 +80,13 @@ export function watchOwnership({
   }
 
   async function loss(): Promise<HostError | undefined> {
-    for (const { name, path, number } of opened) {
+    for (const { name, path, number, hasContent } of opened) {
       const now = await stat(path, { bigint: true }).catch((error: NodeJS.ErrnoException) => error);
       // Any other error while checking a file proves nothing.
       const same = now instanceof Error ? now.code !== "ENOENT" : now.ino === number;
       if (!same) return gone(name);
+      // Its size alone: a process that opens and closes the file loses the locks of its connections.
+      if (hasContent && !(now instanceof Error) && now.size === 0n) return gone(name, "emptied");
     }
     const lost = journal === undefined ? undefined : await lossOfLog(journal);
     if (lost !== undefined) return lost;

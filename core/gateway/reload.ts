@@ -142,6 +142,7 @@ export function followConfig(parts: {
       signal: stop.signal,
       env: parts.environment,
       schemas,
+      override: current.loaded.override,
       digest: current.loaded.digest,
       isEmpty: current.loaded.isEmpty,
     },

@@ -1,6 +1,6 @@
 /** A gateway's report about itself: whether it is ready, and what is running in it. */
 
-import type { ModelStanding, RefusedTool } from "../agents/index.ts";
+import { type ModelStanding, type RefusedTool, unpricedProblems } from "../agents/index.ts";
 import { type AccountReport, reasonOfStatus } from "../channels/index.ts";
 import {
   agentIds,
@@ -20,12 +20,14 @@ import type { Base } from "./base.ts";
 import { sectionProblems, unopenedChannels, unreadSections } from "./config-problems.ts";
 import type { HookSide } from "./hook-side.ts";
 import type { Runtime } from "./runtime.ts";
-import type { Tokens } from "./tokens.ts";
+import type { HookTokens } from "./tokens.ts";
 
 export interface Readiness {
   readonly ready: boolean;
   /** One sentence for each thing that is not up. A gateway that is ready with reasons is degraded. */
   readonly reasons: readonly string[];
+  /** Whether every channel account has connected or failed once. */
+  readonly tried: boolean;
 }
 
 export interface GatewayDescription {
@@ -108,7 +110,11 @@ function readinessOf(
     .flatMap(({ source, account, state, reason }) =>
       state === "ok" || state === "standby" ? [] : [`${source}:${account} is ${state}: ${reason}`],
     );
-  return { ready: blocking.length === 0 && life.tried, reasons: [...blocking, ...accounts, ...watched] };
+  return {
+    ready: blocking.length === 0 && life.tried,
+    reasons: [...blocking, ...accounts, ...watched],
+    tried: life.tried,
+  };
 }
 
 /** An agent whose engine or model is unknown is reported as a problem of the configuration. */
@@ -174,7 +180,7 @@ export function createDescribing(
     readonly runtime: Runtime;
     readonly plugins: Plugins;
     readonly hookSide: HookSide;
-    readonly hookTokens: Tokens;
+    readonly hookTokens: HookTokens;
     readonly life: Life;
     readonly address: { readonly url: string; readonly startedAt: number };
   },
@@ -199,10 +205,9 @@ export function createDescribing(
     ...hookSide.problems(),
     ...(await unopenedChannels(channels(), current.loaded, environment)),
     ...(await sections()),
-    ...unreadSections(runtime.registry.off, current.loaded).map((problem) => ({
-      ...current.loaded.locate(problem.path),
-      ...problem,
-    })),
+    ...[...unreadSections(runtime.registry.off, current.loaded), ...(await unpricedProblems(config()))].map(
+      (problem) => ({ ...current.loaded.locate(problem.path), ...problem }),
+    ),
   ];
   const started = config();
   const watchedNow = createWatched(runtime.registry.watched, base.log);
@@ -218,7 +223,7 @@ export function createDescribing(
         configFile: current.loaded.file,
         configRevision: current.loaded.digest,
         stateDirectory,
-        hooks: { enabled: hookTokens.token() !== undefined, path: config().hooks.path },
+        hooks: { enabled: hookTokens.isOn(), path: config().hooks.path },
         plugins: plugins.reports(),
         taps: runtime.hooks.taps(),
         routes: runtime.registry.routes.map(({ plugin, definition: { method, path, access } }) => ({

@@ -42,6 +42,7 @@ import {
   createAccounts,
   createMigrations,
   createOwnMessages,
+  type Deletions,
   type Migrations,
   placePress,
 } from "../channels/index.ts";
@@ -56,10 +57,13 @@ import { createAgentSide } from "./agents/agent-side.ts";
 import { createGatewayApprovals } from "./agents/approvals.ts";
 import { createChatCommands } from "./agents/chat-commands.ts";
 import { createGroupSilence } from "./agents/group-silence.ts";
+import { createLateReports } from "./agents/late-reports.ts";
 import { createOutboundFiles } from "./agents/outbound-files.ts";
 import { createOwnerNotices, type OwnerNotices } from "./agents/owner-notices.ts";
+import { createOwnerReach } from "./agents/owner-reach.ts";
 import { createGatewaySpeech, type GatewaySpeech } from "./agents/speech.ts";
 import { createTurns } from "./agents/turns.ts";
+import { createWriterChanges } from "./agents/writer-changes.ts";
 import type { Base } from "./base.ts";
 import { tapCore } from "./taps/core-taps.ts";
 
@@ -74,6 +78,7 @@ export interface Runtime {
   readonly router: Router;
   readonly accounts: Accounts;
   readonly migrations: Migrations;
+  readonly deletions: Deletions;
   readonly path: Path;
   readonly actions: ActionRunner;
   readonly spending: Spending;
@@ -106,35 +111,30 @@ export function createRuntime(options: Omit<Base, "cleanup">, onBegin: (unit: Un
     complete: files.complete,
   });
   const receive: Path["receive"] = (event, how) => path.receive(event, how);
-  const capabilities = (channel: string) => registry.channels.get(channel)?.definition.capabilities;
-  const approvals = createGatewayApprovals({
-    ...{ store, receive, capabilities, log, now },
-    accounts: () => accounts,
-    gate: () => gate,
-  });
-  const owner = createOwnerNotices({
-    config,
-    pairing,
-    receive,
-    gate: () => gate,
-    accounts: () => accounts,
-    router: () => router,
-  });
+  const capabilities: Accounts["capabilities"] = (at) => accounts.capabilities(at);
+  const later = { gate: () => gate, accounts: () => accounts, router: () => router };
+  const reach = createOwnerReach({ config, store, pairing, log, ...later });
+  const approvals = createGatewayApprovals({ ...{ store, receive, capabilities, log, now, reach }, ...later });
+  const owner = createOwnerNotices({ ...{ config, reach, receive, log }, ...later });
   const spending = createSpending({ config, store, log, now, newId, notifyOwner: owner.notify });
   const offered = createOfferedTools({ registry, config, approvals, store, log, now });
   const lookAgain = () => path.lanes.lookAgain();
   const outages = createModelOutages({ store, log, now, notifyOwner: owner.notify, onAnswer: lookAgain });
   const ofTurns = createTurns(options, {
-    ...{ engines, registry, spending, newId },
+    ...{ engines, capabilities, spending, newId },
     account: (channel, account) => accounts.get(channel, account),
     context: (...at) => context.read(...at),
-    ...{ onTurn: (turn, visit) => facts.note(turn, visit), onAnswer: outages.answered },
+    ...{ onTurn: (turn, visit) => facts.note(turn, visit), onAnswer: outages.answered, areAway: outages.areAway },
     tools: (...at) => [...acting.tools(...at), ...replyTools(...at)],
     offered,
     acting: (inbound, route) => acting.hint(inbound, route),
   });
   const { turns, stops, running, describe, standings, testModel, contexts, compactions, summaryNotes } = ofTurns;
   const waitingEvents = createWaitingEvents({ store, now });
+  const { messages, deletions, edits } = createWriterChanges({
+    ...{ ...options, waitingEvents },
+    parts: () => ({ accounts, turns, speech }),
+  });
   const placed = (inbound: Inbound) => placePress(inbound, store.findSent);
   const facts = createFactsOfAnswers({ settings: (agentId) => agentSettings(config(), agentId) });
   const group = createGroupContext({
@@ -185,7 +185,9 @@ export function createRuntime(options: Omit<Base, "cleanup">, onBegin: (unit: Un
       (await accounts.get(channel, account)?.connection.resolve?.(target)) ?? target,
     admits: (recipient, senderId) => gate.admits(recipient, senderId),
     isKnown: (channel) => registry.channels.has(channel) || Object.hasOwn(config().channels, channel),
-    threads: (channel) => registry.channels.get(channel)?.definition.capabilities.threads === true,
+    // As long as the account is not open, its channel may have topics.
+    topics: (at) => (registry.channels.has(at.channel) ? (capabilities(at) ?? { threads: true }) : {}),
+    onRecipient: reach.wrote,
   });
   const accounts: Accounts = createAccounts({
     channels: registry.channels,
@@ -194,7 +196,8 @@ export function createRuntime(options: Omit<Base, "cleanup">, onBegin: (unit: Un
     stateDirectory: options.stateDirectory,
     ...{ store, log, now, newId },
     receive: (event, { silent }) => path.receive(event, silent === undefined ? {} : { silent }),
-    onFiles: speech.accepted,
+    reportSent: createLateReports({ store, log, now, receive }),
+    ...{ onEdit: messages.edit, onFiles: speech.accepted },
     async check(inbound) {
       const found = await placed(inbound);
       const command = found.kind === "press" ? commandIn(found) : undefined;
@@ -208,7 +211,7 @@ export function createRuntime(options: Omit<Base, "cleanup">, onBegin: (unit: Un
     commands: () => commands.menu(),
   });
   const path: Path = createPath({
-    ...{ hooks, store, accounts, gate, stateDirectory: options.stateDirectory },
+    ...{ hooks, store, accounts, gate, deletions, stateDirectory: options.stateDirectory },
     reports: { log, redact: options.redact, onBegin },
     clock: { now, newId, random: options.random },
     agents: createAgentSide({
@@ -250,7 +253,7 @@ export function createRuntime(options: Omit<Base, "cleanup">, onBegin: (unit: Un
     registry,
     store,
     accounts,
-    migrations,
+    ...{ migrations, deletions, edits },
     botTurns,
     strangerIds,
   };
@@ -284,5 +287,5 @@ export function createRuntime(options: Omit<Base, "cleanup">, onBegin: (unit: Un
     spending,
     approvals,
   };
-  return { hooks, registry, ...ofAgents, accounts, migrations, path, actions, newId, confirm };
+  return { hooks, registry, ...ofAgents, accounts, migrations, deletions, path, actions, newId, confirm };
 }

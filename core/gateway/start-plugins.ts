@@ -1,5 +1,4 @@
 /** Starts the plugins of a gateway, each with its host, and adds their commands to the chat commands. */
-import { join } from "node:path";
 import {
   type GatewayConfig,
   type PluginSchemas,
@@ -22,7 +21,7 @@ import {
 import type { Log } from "../log/index.ts";
 import type { PluginDefinition } from "../sdk/contract.ts";
 import type { Store } from "../state/index.ts";
-import type { Current } from "./base.ts";
+import { type Current, pluginCache } from "./base.ts";
 import { logProblem } from "./config-problems.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -58,7 +57,11 @@ const identity = ({ path, message }: Problem) => JSON.stringify([path, message])
 export async function bringUpPlugins(parts: {
   readonly options: StartOptions;
   readonly loader: Loader;
-  readonly runtime: Runtime;
+  readonly runtime: Pick<Runtime, "hooks" | "registry" | "newId"> & {
+    readonly commands: Pick<Runtime["commands"], "add">;
+    readonly path: Pick<Runtime["path"], "receive">;
+    readonly owner: Pick<Runtime["owner"], "place">;
+  };
   readonly store: Store;
   readonly log: Log;
   readonly now: () => number;
@@ -99,7 +102,7 @@ export async function bringUpPlugins(parts: {
     isolate: async (source, isWanted) => {
       const { createIsolation } = await import("../isolation/index.ts");
       const { log, now } = parts;
-      const cacheDirectory = join(parts.stateDirectory, "cache", "plugins");
+      const cacheDirectory = pluginCache(parts.stateDirectory);
       const trustedProxies = () => parts.config().gateway.trustedProxies;
       return await createIsolation({ log, now, cacheDirectory, trustedProxies })(source, isWanted);
     },

@@ -81,7 +81,7 @@ function createWaitingServer({ config, log, elapsed, tokens }: StateWaitOptions,
   const server = createHttpServer({
     ...{ config, log, elapsed, gatewayToken: known.token, previousGatewayToken: known.previous, closeTimeoutMs: 1_000 },
     readiness: () => ({ ready: false, reasons: [`The gateway starts, and waits for its database: ${reason()}`] }),
-    metrics: () => "",
+    metrics: async () => "",
   });
   server.app.all("/*", {
     config: { anyHost: true },

@@ -8,7 +8,7 @@ import { gatewayToken } from "../http/index.ts";
 import type { Log } from "../log/index.ts";
 
 export interface Tokens {
-  /** `undefined`: every request is refused. */
+  /** `undefined`: every request that needs the token is refused. */
   token(): string | undefined;
   /** `undefined` if there is none, or it has expired. */
   previous(): string | undefined;
@@ -63,18 +63,42 @@ function readPrevious(
   }
 }
 
-/** Without a token the hook server is off. */
-export function createHookTokens(options: TokensOptions): Tokens {
-  return createTokens(options, ({ hooks }) => {
+export interface HookTokens extends Tokens {
+  /** Whether the hook server is on. Without a token, it takes only what needs none. */
+  isOn(): boolean;
+}
+
+const noHookToken =
+  "no hook token is set: wake and agent are off, and so is every mapping without a signature or token of its own";
+
+/** A token that is set but cannot be read switches the hook server off. */
+export function createHookTokens(options: TokensOptions): HookTokens {
+  const { config, secrets, log } = options;
+  let isUnreadable = false;
+  let isNoted = false;
+  const tokens = createTokens(options, ({ hooks }) => {
+    isUnreadable = false;
+    const isMissing = hooks.enabled && hooks.token === undefined;
+    if (isMissing && !isNoted) log.info({ path: "hooks.token" }, noHookToken);
+    isNoted = isMissing;
     if (!hooks.enabled || hooks.token === undefined) return { token: undefined };
     try {
-      const token = resolveGuard(options.secrets, hooks.token, "hooks.token");
+      const token = resolveGuard(secrets, hooks.token, "hooks.token");
       return { token, ...readPrevious(hooks.previousToken, "hooks.previousToken", options) };
     } catch (error) {
-      options.log.error({ path: "hooks.token" }, reasonOf(error));
+      log.error({ path: "hooks.token" }, reasonOf(error));
+      isUnreadable = true;
       return { token: undefined };
     }
   });
+  tokens.token();
+  return {
+    ...tokens,
+    isOn() {
+      tokens.token();
+      return config().hooks.enabled && !isUnreadable;
+    },
+  };
 }
 
 /**

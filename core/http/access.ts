@@ -2,6 +2,10 @@
 import type { IncomingMessage } from "node:http";
 import type { RouteAccess } from "../sdk/contract.ts";
 import { type AttemptsOptions, createAttempts, createCredentialName } from "./attempts.ts";
+import { sessionSecret } from "./browsers/cookie.ts";
+import { includesRole, type Role } from "./browsers/roles.ts";
+import { sameOriginProblem } from "./browsers/same-origin.ts";
+import type { Session, Sessions } from "./browsers/sessions.ts";
 import { createTokenCheck, presentedToken } from "./credentials.ts";
 import { HttpProblem } from "./problem.ts";
 
@@ -12,16 +16,28 @@ export interface AccessOptions extends AttemptsOptions {
   readonly previousGatewayToken?: () => string | undefined;
   /** Whether a token belongs to a paired device; absent: there are no devices. Must not throw. */
   readonly deviceToken?: ((token: string) => Promise<boolean>) | undefined;
+  /** Absent: no browser can sign in. */
+  readonly sessions?: Pick<Sessions, "find"> | undefined;
 }
 
 /**
- * Returns the problem of a request, or `undefined` to let it through. Returns a promise only if a device token must be
- * looked up.
+ * Resolves with the problem of a request, or with `undefined` to let it through. `role`: a browser that is signed in
+ * with this role is let through as well.
  */
 export type RequireAccess = (
   request: IncomingMessage,
   access: RouteAccess,
-) => HttpProblem | undefined | Promise<HttpProblem | undefined>;
+  role?: Role,
+) => Promise<HttpProblem | undefined>;
+
+/** Who sends a request. */
+export interface Caller {
+  /** For people and for the record of what was done. */
+  readonly name: string;
+  readonly role: Role;
+  /** Absent for holders of a token. */
+  readonly session?: Session;
+}
 
 export interface Access {
   /** Checks the access of a request. Reads headers only. */
@@ -31,6 +47,8 @@ export interface Access {
    * failures.
    */
   mayStay(request: IncomingMessage): Promise<boolean>;
+  /** The caller of a request; `undefined` if its token or session is not valid, or not any more. */
+  callerOf(request: IncomingMessage): Promise<Caller | undefined>;
 }
 
 export function createAccess(options: AccessOptions): Access {
@@ -52,33 +70,59 @@ export function createAccess(options: AccessOptions): Access {
     attempts.proved(request, credential);
     return undefined;
   };
-  const requireAccess: RequireAccess = (request, access) => {
+  const sessionOf = async (request: IncomingMessage): Promise<Session | undefined> => {
+    const secret = sessionSecret(request);
+    return secret === undefined ? undefined : ((await options.sessions?.find(secret)) ?? undefined);
+  };
+  /** Guesses are not counted: a secret has 256 bits, and a page may go on asking with one that has ended. */
+  const judgeSession = async (request: IncomingMessage, needed: Role): Promise<HttpProblem | undefined> => {
+    const foreign = sameOriginProblem(request);
+    if (foreign !== undefined) return foreign;
+    const session = await sessionOf(request);
+    if (session === undefined) return signedOut;
+    return includesRole(session.role, needed)
+      ? undefined
+      : new HttpProblem("role_too_low", `The session may only ${session.role}; this needs the role ${needed}.`);
+  };
+  const requireAccess: RequireAccess = async (request, access, role) => {
     if (isForeignOrigin(request))
       return new HttpProblem("origin_refused", "Requests from other web pages are refused.");
     if (access === "public") return undefined;
     const token = presentedToken(request.headers);
+    if (role !== undefined && token === undefined) return await judgeSession(request, role);
     if (access !== "device" || token === undefined || options.deviceToken === undefined)
       return judgeGateway(request, token);
     if (attempts.locked(request, device) !== undefined) return judgeGateway(request, token);
-    const judged = (known: boolean): HttpProblem | undefined => {
-      if (!known) return judgeGateway(request, token);
-      attempts.proved(request, device);
-      return undefined;
-    };
-    return options.deviceToken(token).then(judged);
+    if (!(await options.deviceToken(token))) return judgeGateway(request, token);
+    attempts.proved(request, device);
+    return undefined;
   };
   return {
     requireAccess,
     async mayStay(request) {
       const token = presentedToken(request.headers);
       if (isGatewayToken(token)) return true;
-      return token !== undefined && (await options.deviceToken?.(token)) === true;
+      if (token === undefined) return (await sessionOf(request)) !== undefined;
+      return (await options.deviceToken?.(token)) === true;
+    },
+    async callerOf(request) {
+      const token = presentedToken(request.headers);
+      if (isGatewayToken(token)) return { name: "the gateway token", role: "admin" };
+      if (token !== undefined)
+        return (await options.deviceToken?.(token)) === true ? { name: "a paired device", role: "admin" } : undefined;
+      const session = await sessionOf(request);
+      return session && { name: `console session ${session.id}`, role: session.role, session };
     },
   };
 }
 
 /** All device tokens are one kind of credential: they are random, and each is looked up by its name. */
 const device = "device token";
+
+export const signedOut = new HttpProblem(
+  "session_missing",
+  "This needs the gateway token, or a browser that is signed in.",
+);
 
 const unauthorized = new HttpProblem("unauthorized", "The gateway token is missing or wrong.", {
   "www-authenticate": "Bearer",

@@ -2,7 +2,7 @@
  * Checks callers of listeners that channels open themselves. The same limit applies as for the gateway's own routes.
  */
 import type { IncomingMessage } from "node:http";
-import type { CallerVerdict } from "../sdk/contract.ts";
+import type { CallerVerdict, RouteAnswer } from "../sdk/contract.ts";
 import { type AttemptsOptions, createAttempts } from "./attempts.ts";
 import { HttpProblem } from "./problem.ts";
 
@@ -25,5 +25,15 @@ export function createJudgeCaller(options: AttemptsOptions): JudgeCaller {
     return wait === undefined
       ? { ok: false, status: 401 }
       : { ok: false, status: 429, retryAfterSeconds: Number(wait) };
+  };
+}
+
+/** The answer to a caller that is not accepted. */
+export function refusalOf(verdict: CallerVerdict): RouteAnswer | undefined {
+  if (verdict.ok) return undefined;
+  const { status, retryAfterSeconds } = verdict;
+  return {
+    status,
+    ...(retryAfterSeconds !== undefined && { headers: { "retry-after": String(retryAfterSeconds) } }),
   };
 }

@@ -8,12 +8,20 @@ import { onClientEnd } from "./client-end.ts";
 /** A comment at this interval keeps proxies and our own idle timeout from closing a quiet stream. */
 const keepAliveMs = 15_000;
 
+/** An event with an id, which a browser sends back as `Last-Event-ID` when it connects again. */
+export interface NumberedEvent {
+  readonly id: string;
+  readonly data: Json;
+}
+
 export interface EventStreams {
   /**
    * Streams the events. `stays` is called before each event and periodically; once it returns false, nothing more is
    * sent. If it rejects, as when the state cannot be read, the stream ends, and the client connects again.
    */
   send(reply: FastifyReply, events: AsyncIterable<Json>, stays?: () => Promise<boolean>): void;
+  /** The same for events with ids. */
+  sendNumbered(reply: FastifyReply, events: AsyncIterable<NumberedEvent>, stays?: () => Promise<boolean>): void;
   /** Ends all streams, because a closing server would otherwise wait for them forever. */
   end(): void;
 }
@@ -24,7 +32,7 @@ export function createEventStreams(options: { readonly onError: (error: unknown)
   const pump = async (
     request: IncomingMessage,
     response: ServerResponse,
-    events: AsyncIterable<Json>,
+    events: AsyncIterable<string>,
     stays: () => Promise<boolean>,
   ): Promise<void> => {
     const iterator = events[Symbol.asyncIterator]();
@@ -56,7 +64,7 @@ export function createEventStreams(options: { readonly onError: (error: unknown)
       for (;;) {
         const next = await orLeft(iterator.next());
         if (next === "left" || next.done === true || !(await stays())) break;
-        if (!response.write(`data: ${JSON.stringify(next.value)}\n\n`)) await orLeft(drained(response));
+        if (!response.write(next.value)) await orLeft(drained(response));
       }
     } finally {
       clearInterval(beat);
@@ -67,21 +75,53 @@ export function createEventStreams(options: { readonly onError: (error: unknown)
     }
   };
 
+  function begin(reply: FastifyReply, events: AsyncIterable<string>, stays = async () => true): void {
+    const headers = reply.getHeaders();
+    const response = reply.hijack().raw;
+    response.writeHead(reply.statusCode, {
+      ...(headers as Record<string, string>),
+      "content-type": "text/event-stream; charset=utf-8",
+      "cache-control": "no-store",
+      "x-accel-buffering": "no",
+    });
+    response.flushHeaders();
+    pump(reply.request.raw, response, events, stays).catch(options.onError);
+  }
+
   return {
-    send(reply, events, stays = async () => true) {
-      const headers = reply.getHeaders();
-      const response = reply.hijack().raw;
-      response.writeHead(reply.statusCode, {
-        ...(headers as Record<string, string>),
-        "content-type": "text/event-stream; charset=utf-8",
-        "cache-control": "no-store",
-        "x-accel-buffering": "no",
-      });
-      response.flushHeaders();
-      pump(reply.request.raw, response, events, stays).catch(options.onError);
-    },
+    send: (reply, events, stays) =>
+      begin(
+        reply,
+        rendered(events, (data) => `data: ${JSON.stringify(data)}\n\n`),
+        stays,
+      ),
+    sendNumbered: (reply, events, stays) =>
+      begin(
+        reply,
+        rendered(events, ({ id, data }) => `id: ${id}\ndata: ${JSON.stringify(data)}\n\n`),
+        stays,
+      ),
     end() {
       for (const leave of open) leave();
+    },
+  };
+}
+
+/** Not a generator, which would answer `return` only after its next event. */
+function rendered<T>(events: AsyncIterable<T>, render: (event: T) => string): AsyncIterable<string> {
+  return {
+    [Symbol.asyncIterator]() {
+      const iterator = events[Symbol.asyncIterator]();
+      return {
+        async next() {
+          const step = await iterator.next();
+          return step.done === true ? { done: true, value: undefined } : { done: false, value: render(step.value) };
+        },
+        async return() {
+          await iterator.return?.();
+          return { done: true, value: undefined };
+        },
+      };
     },
   };
 }

@@ -10,7 +10,7 @@ export interface HealthDeps {
   /** `reasons` has one sentence for each part that is not up. A gateway that is ready but has reasons is degraded. */
   readonly readiness: () => { readonly ready: boolean; readonly reasons: readonly string[] };
   /** The page of `createMetrics`. */
-  readonly metrics: () => string | Promise<string>;
+  readonly metrics: () => Promise<string>;
 }
 
 interface HealthAccess {

@@ -4,7 +4,7 @@
 import type { FastifyInstance } from "fastify";
 import type { RouteDefinition } from "../sdk/contract.ts";
 import type { LateRoutes } from "./late-routes.ts";
-import type { LiveRoute } from "./route.ts";
+import type { PluginRoute } from "./route.ts";
 import { type RouteTable, routeAddress } from "./route-table.ts";
 
 export interface PluginRoutes {
@@ -21,6 +21,11 @@ export interface PluginRoutes {
   ): Promise<{ readonly commit: () => void; readonly waiting: readonly string[] }>;
 }
 
+interface RouteAddress {
+  readonly method: string;
+  readonly path: string;
+}
+
 export function createPluginRoutes({
   table,
   late,
@@ -30,11 +35,10 @@ export function createPluginRoutes({
   readonly table: RouteTable;
   readonly late: LateRoutes;
   /** Registers a route, on the server's own instance unless another is given. */
-  readonly register: (path: string, route: LiveRoute & { current: RouteDefinition }, app?: FastifyInstance) => void;
+  readonly register: (at: RouteAddress & { readonly route: PluginRoute }, app?: FastifyInstance) => void;
   readonly isReserved: (path: string) => boolean;
 }): PluginRoutes {
-  const all: { readonly plugin: string; readonly path: string; readonly method: string; readonly route: LiveRoute }[] =
-    [];
+  const all: (RouteAddress & { readonly plugin: string; readonly route: PluginRoute })[] = [];
   const checkFree = (path: string, method: string) => {
     if (isReserved(path) || table.has(method, path)) throw new Error(`The route ${method} ${path} is already in use`);
   };
@@ -48,7 +52,7 @@ export function createPluginRoutes({
       const { method } = definition;
       const route = { current: definition };
       checkFree(path, method);
-      register(path, route);
+      register({ method, path, route });
       enter({ plugin, path, method, route });
     },
     async renew(plugin, definitions) {
@@ -67,7 +71,7 @@ export function createPluginRoutes({
       const waiting = fresh.filter(({ path, method }) => table.methodsOf(path).includes(method));
       const added = fresh.filter((one) => !waiting.includes(one));
       const answer = await late.prepare(
-        added.map(({ path, method, route }) => ({ path, method, register: (app) => register(path, route, app) })),
+        added.map((one) => ({ path: one.path, method: one.method, register: (app) => register(one, app) })),
       );
       return {
         commit() {

@@ -65,11 +65,32 @@ export const problems = {
     hint: 'Send the token of this setting in the header "Authorization: Bearer TOKEN".',
     path: "hooks.token",
   },
+  hook_token_unset: {
+    status: 404,
+    meaning: "The address needs the hook token, and the gateway has none.",
+    hint: "Set the token, or give the mapping a signature or token of its own.",
+    path: "hooks.token",
+  },
+  session_missing: {
+    status: 401,
+    meaning: "The browser is not signed in, or its session has ended.",
+    hint: "Open a new link: `{command} console` prints one.",
+  },
+  link_invalid: {
+    status: 401,
+    meaning: "The code that was to sign a browser in is wrong, used or older than a minute.",
+    hint: "Open a new link: `{command} console` prints one.",
+  },
   signature_invalid: {
     status: 401,
     meaning: "The signature is missing, wrong or too old.",
     hint: "Compare the signing secret with the sender's, and the clocks of both machines.",
     path: "hooks.mappings",
+  },
+  role_too_low: {
+    status: 403,
+    meaning: "The session may look, or operate, but not do this.",
+    hint: "Sign in with a link for another role: `{command} console --role admin`.",
   },
   origin_refused: {
     status: 403,

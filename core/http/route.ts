@@ -6,11 +6,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 
 import type { TSchema } from "typebox";
 import { product } from "../contract/index.ts";
 import type { Json, RouteAccess, RouteAnswer, RouteDefinition, RouteRequest } from "../sdk/contract.ts";
-import type { Access } from "./access.ts";
+import { type Access, type Caller, signedOut } from "./access.ts";
 import { askForBody, checkJsonType, parseJson, readBody } from "./body.ts";
+import type { Role } from "./browsers/roles.ts";
 import { clientKey } from "./client-address.ts";
 import { checkUncompressed } from "./content-encoding.ts";
-import type { EventStreams } from "./event-stream.ts";
+import type { EventStreams, NumberedEvent } from "./event-stream.ts";
 import { HttpProblem, jsonType } from "./problem.ts";
 import { sendProblem } from "./send.ts";
 
@@ -24,13 +25,39 @@ export interface RouteDeps extends Access {
 /** Headers with credentials of the gateway itself. Handlers never receive them. */
 const ownCredentials: readonly string[] = ["authorization", product.tokenHeader];
 
+/** What a handler of the gateway's own routes receives. */
+export interface OwnRequest extends RouteRequest {
+  readonly caller: Caller;
+}
+
+/** What it answers. `numbered`: events that a client can take up again after a break. */
+export interface OwnAnswer extends RouteAnswer {
+  readonly numbered?: AsyncIterable<NumberedEvent>;
+}
+
+/** A route of the gateway itself. */
+export interface OwnRoute extends Omit<RouteDefinition, "handler"> {
+  /** A browser that is signed in with this role may call it, too. Absent: no browser may. */
+  readonly role?: Role;
+  handler(request: OwnRequest): OwnAnswer | Promise<OwnAnswer>;
+}
+
 /**
  * What answers at a route now: a plugin that is replaced brings another definition, or none. fastify cannot remove a
  * route.
  */
-export interface LiveRoute {
+export interface PluginRoute {
+  readonly isOwn?: false;
   current: RouteDefinition | undefined;
 }
+
+/** A route of the gateway itself. It alone may let sessions of browsers in, and learns who asks. */
+interface GatewayRoute {
+  readonly isOwn: true;
+  readonly current: OwnRoute;
+}
+
+export type LiveRoute = PluginRoute | GatewayRoute;
 
 /** What the server asks of a route before its handler runs. */
 export class RouteConfig {
@@ -54,36 +81,39 @@ export class RouteConfig {
   }
 }
 
+/** The body of a route that answers for several addresses, with limits of their own. */
+interface BodyByRequest {
+  bodyOf(request: IncomingMessage): { readonly rawBody: boolean; readonly maxBodyBytes: number };
+}
+
 const gone = () => new HttpProblem("not_found", "There is nothing at this address.");
 
-/** Registers one route at `path`, which begins with `/`. The method of its definition stays. */
+/** Registers one route at `path`, which begins with `/`. */
 export function registerRoute(
   app: FastifyInstance,
-  path: string,
-  route: LiveRoute & { current: RouteDefinition },
+  { method, path, route }: { readonly method: string; readonly path: string; readonly route: LiveRoute },
   deps: RouteDeps,
 ): void {
   let compiled: { readonly schema: TSchema; readonly validator: ReturnType<typeof compile> } | undefined;
   app.route({
-    method: route.current.method as HTTPMethods,
+    method: method as HTTPMethods,
     url: path,
     config: { live: new RouteConfig(route) },
-    onRequest(request, reply, done) {
-      const decide = (problem: HttpProblem | undefined): void => {
-        if (problem === undefined) done();
-        else sendProblem(reply, problem);
-      };
-      const { current } = route as LiveRoute;
-      const verdict = current === undefined ? gone() : deps.requireAccess(request.raw, current.access);
-      if (verdict instanceof Promise) void verdict.then(decide, done);
-      else decide(verdict);
+    async onRequest(request, reply) {
+      const { current } = route;
+      const role = route.isOwn === true ? route.current.role : undefined;
+      const problem = current === undefined ? gone() : await deps.requireAccess(request.raw, current.access, role);
+      if (problem === undefined) return;
+      sendProblem(reply, problem);
+      // fastify waits for the end of the response, and runs no handler after it.
+      return reply;
     },
     preParsing(request, reply, payload, done) {
       askForBody(request.raw, reply.raw);
       done(null, payload);
     },
     async handler(request, reply) {
-      const definition = (route as LiveRoute).current;
+      const { isOwn, current: definition } = route;
       if (definition === undefined) throw gone();
       const { access, schema, rawBody = false } = definition;
       if (schema !== undefined) {
@@ -94,14 +124,34 @@ export function registerRoute(
         if (first !== undefined)
           throw new HttpProblem("invalid_payload", `${fieldName(first.instancePath)} ${first.message}.`);
       }
-      const answer = await definition.handler(
-        toRouteRequest(request, { access, rawBody, clientAddress: deps.clientAddress }),
-      );
+      const asked = toRouteRequest(request, { access, rawBody, clientAddress: deps.clientAddress });
+      const answer: OwnAnswer =
+        isOwn === true
+          ? await definition.handler({ ...asked, caller: await callerNow(request.raw, access, deps) })
+          : await definition.handler(asked);
       // A device's access may be revoked while it receives events.
       const stays = access === "device" ? () => deps.mayStay(request.raw) : undefined;
+      if (answer.numbered !== undefined) {
+        deps.streams.sendNumbered(reply.headers(answer.headers ?? {}), answer.numbered, stays);
+        return reply;
+      }
       return sendAnswer(reply, answer, (events) => deps.streams.send(reply, events, stays));
     },
   });
+}
+
+const anyone: Caller = { name: "an unknown client", role: "view" };
+
+/** Again after the body, which may arrive slowly: a session that was revoked meanwhile does nothing more. */
+async function callerNow(
+  request: IncomingMessage,
+  access: RouteAccess,
+  { callerOf }: Pick<Access, "callerOf">,
+): Promise<Caller> {
+  const caller = await callerOf(request);
+  if (caller !== undefined) return caller;
+  if (access !== "public") throw signedOut;
+  return anyone;
 }
 
 /**
@@ -145,20 +195,21 @@ function toRouteRequest(
   };
 }
 
-function lastValues(query: Readonly<Record<string, string | string[]>>): Record<string, string> {
+export function lastValues(query: Readonly<Record<string, string | string[]>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(query).map(([name, value]) => [name, Array.isArray(value) ? (value.at(-1) ?? "") : value]),
   );
 }
 
-function sendAnswer(
+/** `stream`: sends the events of an answer; absent where there are none. */
+export function sendAnswer(
   reply: FastifyReply,
   answer: RouteAnswer,
-  stream: (events: AsyncIterable<Json>) => void,
+  stream?: (events: AsyncIterable<Json>) => void,
 ): FastifyReply {
   reply.code(answer.status ?? 200);
   if (answer.headers !== undefined) reply.headers(answer.headers);
-  if (answer.events !== undefined) {
+  if (answer.events !== undefined && stream !== undefined) {
     stream(answer.events);
     return reply;
   }
@@ -178,8 +229,9 @@ function sendAnswer(
 export function registerBodyParser(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (request, _payload, done) => {
+    const { live } = request.routeOptions.config as { readonly live?: RouteConfig | BodyByRequest };
     const { rawBody = false, maxBodyBytes = defaultBodyBytes } =
-      (request.routeOptions.config as { readonly live?: RouteConfig }).live ?? {};
+      (live !== undefined && "bodyOf" in live ? live.bodyOf(request.raw) : live) ?? {};
     if (request.is404) {
       done(null, undefined);
       return;

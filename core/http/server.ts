@@ -5,8 +5,13 @@ import fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
 import type { GatewayConfig } from "../config/index.ts";
 import { cannotStore, reasonOf } from "../contract/index.ts";
 import { onEvent } from "../listeners/index.ts";
-import type { PluginLog, RouteDefinition } from "../sdk/contract.ts";
+import type { PluginLog } from "../sdk/contract.ts";
 import { createAccess } from "./access.ts";
+import type { AttemptsOptions } from "./attempts.ts";
+import { takeSessionCookie } from "./browsers/cookie.ts";
+import { type Page, registerFrontPage } from "./browsers/front-page.ts";
+import { registerSignIn, type SignInOptions, signInPath } from "./browsers/sign-in.ts";
+import { type ChannelRoutesOptions, registerChannelRoutes } from "./channel-routes.ts";
 import { createClientAddress } from "./client-address.ts";
 import { createEventStreams } from "./event-stream.ts";
 import { type HealthDeps, registerHealth } from "./health.ts";
@@ -17,7 +22,7 @@ import { createPluginRoutes, type PluginRoutes } from "./plugin-routes.ts";
 import { HttpProblem, jsonType, type ProblemCode, problems, renderProblem } from "./problem.ts";
 import { reachWarning } from "./reach.ts";
 import { originForm } from "./request-target.ts";
-import { type RouteConfig, registerBodyParser, registerRoute } from "./route.ts";
+import { type LiveRoute, type OwnRoute, type RouteConfig, registerBodyParser, registerRoute } from "./route.ts";
 import { createRouteTable } from "./route-table.ts";
 import { sendProblem } from "./send.ts";
 
@@ -28,6 +33,12 @@ export interface HttpServerOptions extends HealthDeps {
   /** The previous gateway token, while it is still valid. */
   readonly previousGatewayToken?: () => string | undefined;
   readonly deviceToken?: (token: string) => Promise<boolean>;
+  /** How browsers sign in. Default: none can. */
+  readonly browsers?: Pick<SignInOptions, "sessions" | "links" | "onSignIn">;
+  /** Pages of plugins for people, listed at the gateway's address. Default: none. */
+  readonly pages?: () => readonly Page[];
+  /** What answers at the addresses of channels. Default: nothing. */
+  readonly channelRoute?: ChannelRoutesOptions["find"];
   /** A monotonic clock, in milliseconds. A jump of the wall clock must neither end nor extend a lock. */
   readonly elapsed: () => number;
   /** Time limit for receiving a whole request including its body, in milliseconds. */
@@ -41,7 +52,7 @@ export interface HttpServer extends PluginRoutes {
   /** The client's address, taking `gateway.trustedProxies` into account. */
   readonly clientAddress: (request: IncomingMessage) => string;
   /** Registers a route of the gateway itself. */
-  manage(definition: RouteDefinition): void;
+  manage(definition: OwnRoute): void;
   listen(): Promise<{ readonly host: string; readonly port: number; readonly url: string }>;
   /**
    * Accepts no more connections, lets requests in progress finish within a time limit, then closes every socket.
@@ -79,11 +90,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
         `an entry of gateway.trustedProxies is ignored: it ${reason}`,
       ),
   );
-  const access = createAccess({
-    ...options,
-    clientAddress,
-    onLimited: (client, seconds) => log.warn({ client, seconds }, "wrong tokens of a client are refused for a while"),
-  });
+  const onLimited: AttemptsOptions["onLimited"] = (client, seconds) =>
+    log.warn({ client, seconds }, "wrong tokens of a client are refused for a while");
+  const attempts = { elapsed: options.elapsed, clientAddress, onLimited };
+  const access = createAccess({ ...options, ...attempts, sessions: options.browsers?.sessions });
   const streams = createEventStreams({
     onError: (error) => log.warn({ error: reasonOf(error) }, "an event stream ended with an error"),
   });
@@ -92,7 +102,11 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 
   registerBodyParser(app);
   registerHealth(app, options, { ...access, metricsArePublic: () => config().gateway.metrics.public });
+  registerChannelRoutes(app, { ...access, clientAddress, find: options.channelRoute ?? (() => undefined) });
+  registerFrontPage(app, { ...access, ready: () => options.readiness().ready, pages: options.pages ?? (() => []) });
   for (const path of ["/healthz", "/readyz", "/metrics"]) table.add("GET", path);
+  if (options.browsers !== undefined) registerSignIn(app, { ...options, ...attempts, ...options.browsers }, access);
+  for (const method of options.browsers === undefined ? [] : ["GET", "POST", "DELETE"]) table.add(method, signInPath);
   app.setNotFoundHandler((request, reply) => {
     const allowed = table.methodsOf(request.url.split("?", 1)[0] ?? "/");
     if (allowed.length === 0) sendProblem(reply, notFound);
@@ -103,8 +117,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       );
   });
 
-  const register: Parameters<typeof createPluginRoutes>[0]["register"] = (path, route, on = app) =>
-    registerRoute(on, path, route, deps);
+  const register = (
+    at: { readonly method: string; readonly path: string; readonly route: LiveRoute },
+    on: FastifyInstance = app,
+  ) => registerRoute(on, at, deps);
 
   let closing: Promise<void> | undefined;
   const sockets = new Set<Socket>();
@@ -130,8 +146,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     clientAddress,
     ...createPluginRoutes({ table, late, register, isReserved: (path) => isReserved(path, config().hooks.path) }),
     manage(definition) {
-      register(definition.path, { current: definition });
-      table.add(definition.method, definition.path);
+      const { method, path } = definition;
+      register({ method, path, route: { isOwn: true, current: definition } });
+      table.add(method, path);
     },
     async listen() {
       const bound = await listen(app, config().gateway);
@@ -214,6 +231,7 @@ function registerHostCheck(app: FastifyInstance, config: () => GatewayConfig): v
   const check = createHostCheck(() => config().gateway);
   app.addHook("onRequest", (request, reply, next) => {
     const { raw } = request;
+    takeSessionCookie(raw);
     if (raw.headers.host === undefined && raw.httpVersionMinor !== 0) {
       sendProblem(reply, new HttpProblem("bad_request", "The request has no Host header."));
       return;
@@ -308,7 +326,9 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void
 
 /** Paths that belong to the gateway. A plugin must not register routes there. */
 function isReserved(path: string, hooksPath: string): boolean {
-  return ["/healthz", "/readyz", "/metrics", "/gateway", basePath(hooksPath)].some((own) => isBelow(path, own));
+  return ["/healthz", "/readyz", "/metrics", "/gateway", "/channels", basePath(hooksPath)].some((own) =>
+    isBelow(path, own),
+  );
 }
 
 const basePath = (path: string): string => path.trim().replace(/^\/*/, "/").replace(/\/+$/, "");

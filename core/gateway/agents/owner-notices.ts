@@ -1,15 +1,18 @@
 /** Finds an owner of the bot, for what only owners may read: what the models cost, and what a plugin has to say. */
-import type { Gate, Pairing } from "../../access/index.ts";
+import { type Gate, unplacedHint } from "../../access/index.ts";
 import type { Router } from "../../agents/index.ts";
 import type { Accounts } from "../../channels/index.ts";
 import { defaultAgentId, type GatewayConfig } from "../../config/index.ts";
 import type { Address, Inbound } from "../../contract/index.ts";
 import { noticeEvent } from "../../host/index.ts";
+import type { Log } from "../../log/index.ts";
 import type { Path } from "../../path/index.ts";
+import type { OwnerReach } from "./owner-reach.ts";
 
 export interface OwnerNoticesOptions {
   readonly config: () => GatewayConfig;
-  readonly pairing: Pick<Pairing, "isPaired">;
+  readonly reach: OwnerReach;
+  readonly log: Pick<Log, "info" | "warn">;
   readonly receive: Path["receive"];
   /** The parts below are created after those that notify. */
   readonly gate: () => Pick<Gate, "isOwner" | "owners">;
@@ -35,25 +38,28 @@ export interface OwnerNotices {
 }
 
 export function createOwnerNotices(options: OwnerNoticesOptions): OwnerNotices {
-  const { config, pairing } = options;
-
-  /** The first owner whom an account knows: an id in `ownerAllowFrom` may be one of another channel. */
-  async function knownOwner(): Promise<Address | undefined> {
-    const all = options.accounts().all();
-    for (const { channel, id: account, access } of all) {
-      for (const chat of await options.gate().owners({ channel, account })) {
-        const isKnown = all.length === 1 || access.allowFrom?.some((entry) => String(entry) === chat) === true;
-        if (isKnown || (await pairing.isPaired(channel, account, chat))) return { channel, account, chat };
-      }
-    }
-    return undefined;
-  }
+  const { config, reach, log } = options;
 
   const lastPlace = () => options.router().lastRecipient(defaultAgentId(config()));
 
   async function ownerPlace(): Promise<Address | undefined> {
     const last = await lastPlace();
-    return last !== undefined && (await options.gate().isOwner(directMessage(last))) ? last : await knownOwner();
+    if (last !== undefined && (await options.gate().isOwner(directMessage(last)))) return last;
+    const [first] = (await reach.all()).places;
+    return first && { channel: first.channel, account: first.account, chat: first.chat };
+  }
+
+  /** The text itself is not logged: it may name people. */
+  async function reportUnread(): Promise<void> {
+    const { unplaced } = await reach.all();
+    if (unplaced.length === 0) {
+      log.info({}, "a notice for the owner was not sent: the bot has no owner");
+      return;
+    }
+    log.warn(
+      { path: "commands.ownerAllowFrom", entries: unplaced.map(({ entry }) => String(entry)), hint: unplacedHint },
+      "a notice for the owner was not sent: no open account is known to reach an owner",
+    );
   }
 
   async function hasOwners(): Promise<boolean> {
@@ -68,10 +74,17 @@ export function createOwnerNotices(options: OwnerNoticesOptions): OwnerNotices {
   }
 
   return {
-    place: async () => (await ownerPlace()) ?? ((await hasOwners()) ? undefined : await lastPlace()),
+    async place() {
+      const place = (await ownerPlace()) ?? ((await hasOwners()) ? undefined : await lastPlace());
+      if (place === undefined) await reportUnread();
+      return place;
+    },
     async notify(text, key) {
       const address = await ownerPlace();
-      if (address === undefined) return false;
+      if (address === undefined) {
+        await reportUnread();
+        return false;
+      }
       await options.receive(noticeEvent({ address, text, dedupeKey: `notice:owner:${key}` }));
       return true;
     },

@@ -9,6 +9,7 @@ import {
   type Engines,
   isOnlyVoice,
   isSound,
+  listenersOf,
   type Router,
   type RunningOnNodes,
   type Spending,
@@ -18,11 +19,12 @@ import {
 import type { Speech, SpeechAt, SpeechOptions } from "../../agents/speech/index.ts";
 import { type Accounts, completeMedia } from "../../channels/index.ts";
 import type { GatewayConfig } from "../../config/index.ts";
-import { type Inbound, type Reply, type Route, reasonOf, type Silent } from "../../contract/index.ts";
+import { type Address, type Inbound, type Reply, type Route, reasonOf, type Silent } from "../../contract/index.ts";
 import type { Log } from "../../log/index.ts";
-import type { AgentSide } from "../../path/index.ts";
+import { type AgentSide, showTyping } from "../../path/index.ts";
+import type { Store } from "../../state/index.ts";
 import { type FormattingContext, unheardSpeech, Visit } from "../../stations/index.ts";
-import { createNotifyUnheard } from "./unheard-people.ts";
+import { createUnheardPeople } from "./unheard-people.ts";
 
 export interface GatewaySpeechOptions
   extends Pick<
@@ -30,6 +32,7 @@ export interface GatewaySpeechOptions
     "engines" | "providers" | "spending" | "store" | "stateDirectory" | "notifyOwner" | "now"
   > {
   readonly config: () => GatewayConfig;
+  readonly store: SpeechOptions["store"] & Pick<Store, "session">;
   readonly spending: Spending;
   readonly log: Log;
   readonly engines: Engines;
@@ -55,6 +58,8 @@ export interface GatewaySpeech extends Pick<AgentSide, "hear" | "speak"> {
   accepted(inbound: Inbound): void;
   /** What is read once more, with the words that were recorded. */
   recall(parsed: Parsed): Parsed | Promise<Parsed>;
+  /** Removes the words and the files of the voice messages in a deleted message. */
+  forget(inbound: Inbound): Promise<void>;
   /** With the words of the voice messages in the message that it replies to. */
   hearAnswered(inbound: Inbound, route: Route, signal: AbortSignal): Promise<Inbound>;
   /** Ends what it listens to ahead of a turn. */
@@ -67,7 +72,10 @@ const hasSound = ({ media }: Inbound): boolean => media.some(isSound);
 /** In a group, people do not expect an answer to what they say to each other. */
 const isToBot = ({ chat, mention }: Inbound): boolean => chat.kind === "direct" || mention;
 
-const noWords = "I could not make out any words in your voice message. Please send it again, or write to me.";
+const placeOf = ({ channel, account, chat }: Inbound): Address => ({
+  ...{ channel, account },
+  ...{ chat: chat.id, thread: chat.thread },
+});
 
 /** Listens while a turn of the session runs, and runs the `/stop` that it may hear. */
 async function stopAhead(
@@ -99,8 +107,7 @@ async function stopAhead(
 
 export function createGatewaySpeech(options: GatewaySpeechOptions): GatewaySpeech {
   const { config, log } = options;
-  const notifyUnheard = createNotifyUnheard(options);
-  const listens = () => config().models.speech?.in !== undefined;
+  const unheardPeople = createUnheardPeople(options);
   const closing = new AbortController();
   let loading: Promise<Speech> | undefined;
 
@@ -108,6 +115,9 @@ export function createGatewaySpeech(options: GatewaySpeechOptions): GatewaySpeec
     const agentId = agentFor(config(), inbound);
     return { agentId, sessionKey: sessionKeyFor({ agentId, inbound, ...config().session }) };
   };
+
+  const listens = (inbound: Inbound) => listenersOf(config(), routeOf(inbound).agentId).length > 0;
+  const showWork = createShowWork(options);
 
   function speech(): Promise<Speech> {
     loading ??= import("../../agents/speech/index.ts").then(({ createSpeech }) =>
@@ -130,11 +140,11 @@ export function createGatewaySpeech(options: GatewaySpeechOptions): GatewaySpeec
 
   /** A typed `/stop` ends it, like a turn. */
   function listen(inbound: Inbound, at: SpeechAt, room: Speech): Promise<Inbound> {
-    const { channel, account, chat } = inbound;
-    const to = { channel, account, chat: chat.id, thread: chat.thread };
-    const route = { ...routeOf(inbound), isolated: false, to };
+    const route = { ...routeOf(inbound), isolated: false, to: placeOf(inbound) };
+    // In a group, it is not known before the words whether the bot is meant.
+    const shown = inbound.chat.kind === "direct" ? { showWork: () => showWork(route.to) } : {};
     return options.parts().turns.before({ event: inbound.id, route, visit: at.visit, signal: at.signal }, (signal) =>
-      room.hear(inbound, { ...at, signal }).catch((error: unknown) => {
+      room.hear(inbound, { ...at, ...shown, signal }).catch((error: unknown) => {
         if (signal.aborted && !at.signal.aborted) return inbound;
         throw error;
       }),
@@ -145,7 +155,7 @@ export function createGatewaySpeech(options: GatewaySpeechOptions): GatewaySpeec
     close: () => closing.abort(),
     hear(inbound, at) {
       if (!hasSound(inbound)) return inbound;
-      if (!listens()) {
+      if (!listens(inbound)) {
         if (at === "recorded" || !isOnlyVoice(inbound) || !isToBot(inbound)) return inbound;
         at.note({ code: "speech_not_configured" });
         at.visit.set(unheardSpeech, { code: "speech_not_configured" });
@@ -154,12 +164,13 @@ export function createGatewaySpeech(options: GatewaySpeechOptions): GatewaySpeec
       return speech().then((room) => (at === "recorded" ? room.recall(inbound) : listen(inbound, at, room)));
     },
     recall(parsed) {
-      if (parsed === null || parsed === undefined || "silent" in parsed || !listens() || !hasSound(parsed))
+      if (parsed === null || parsed === undefined || "silent" in parsed || !hasSound(parsed) || !listens(parsed))
         return parsed;
       return speech().then((room) => room.recall(parsed));
     },
+    forget: async (inbound) => (hasSound(inbound) ? (await speech()).forget(inbound) : undefined),
     accepted(inbound) {
-      if (!listens() || !hasSound(inbound)) return;
+      if (!hasSound(inbound) || !listens(inbound)) return;
       stopAhead(inbound, { ...options.parts(), routeOf, speech, signal: closing.signal }).catch((error: unknown) =>
         // Its lane listens to it once more, and reports what is wrong.
         log.debug(
@@ -169,14 +180,12 @@ export function createGatewaySpeech(options: GatewaySpeechOptions): GatewaySpeec
       );
     },
     async hearAnswered(inbound, route, signal) {
-      if (!listens() || inbound.replyTo?.media?.some(isSound) !== true) return inbound;
+      if (inbound.replyTo?.media?.some(isSound) !== true || !listens(inbound)) return inbound;
       return await (await speech()).hearAnswered(inbound, askerOf(inbound, route), signal);
     },
     unheard(inbound, route, visit) {
       const found = visit.get(unheardSpeech);
-      if (found?.error !== undefined) throw found.error;
-      if (found?.code === "speech_empty") return Promise.resolve(noWords);
-      return found?.code === "speech_not_configured" ? notifyUnheard(inbound, route) : undefined;
+      return found && unheardPeople.answer(found, inbound, route);
     },
     speak(reply, { inbound, route }, { signal, visit }) {
       const { when = "asked" } = config().models.speech?.out ?? { when: "never" };
@@ -186,9 +195,26 @@ export function createGatewaySpeech(options: GatewaySpeechOptions): GatewaySpeec
       if (when === "never" || !isWanted || to === null || !canSpeak(reply, { inbound, route })) return undefined;
       const { turns } = options.parts();
       return speech().then((room) =>
-        turns.after(route, signal, (stop) => room.speak(reply, { asker: askerOf(inbound, route), to, signal: stop })),
+        turns.after(route, signal, (stop) => {
+          const shown = showWork(to);
+          return room.speak(reply, { asker: askerOf(inbound, route), to, signal: stop }).finally(shown);
+        }),
       );
     },
+  };
+}
+
+/** Shows that something happens until the returned function is called: a transcription takes a while. */
+function createShowWork({
+  parts,
+  log,
+  now,
+}: Pick<GatewaySpeechOptions, "parts" | "log" | "now">): (to: Address) => () => void {
+  return (to) => {
+    const live = parts().accounts.get(to.channel, to.account);
+    const onError = (error: unknown) => log.debug({ error: reasonOf(error) }, "typing is not shown");
+    const typing = live && showTyping(live, to, { now, onError });
+    return () => typing?.stop();
   };
 }
 

@@ -27,22 +27,21 @@ import {
 } from "../../agents/index.ts";
 import type { Accounts } from "../../channels/index.ts";
 import { type Inbound, reasonOf } from "../../contract/index.ts";
-import type { Registry } from "../../host/index.ts";
 import type { Base } from "../base.ts";
 
 /** The agents' turns, with the configuration of the place that a message comes from. */
 export function createTurns(
   { config, configDirectory, store, secrets, log, now, elapsed }: Omit<Base, "cleanup">,
   {
-    registry,
     account,
+    capabilities,
     newId,
     ...parts
   }: Pick<
     AgentTurnsOptions,
     "engines" | "context" | "onTurn" | "onAnswer" | "tools" | "offered" | "acting" | "spending"
   > & {
-    readonly registry: Registry;
+    readonly capabilities: Accounts["capabilities"];
     readonly account: Accounts["get"];
     readonly newId: () => string;
   },
@@ -66,7 +65,7 @@ export function createTurns(
   const ofTurns = {
     ...parts,
     ...{ config, store, providers, rooms, summaryNotes, log, now },
-    capabilities: (channel: string) => registry.channels.get(channel)?.definition.capabilities,
+    capabilities,
     place: (inbound: Inbound) => {
       // Only groups and their topics have settings of their own.
       if (inbound.chat.kind === "direct") return undefined;

@@ -43,6 +43,8 @@ export function tapDelivery(
  * In a chat with a new id, messages get new numbers: the message to replace or to reply to would be a different one
  * there.
  */
-function unattached({ replaces: _replaced, replyTo: _answered, ...part }: Part): Part {
-  return part;
+function unattached({ replaces: _replaced, replyTo: _answered, onlyFor, ...part }: Part): Part {
+  if (onlyFor === undefined) return part;
+  const { messageId: _message, ...person } = onlyFor;
+  return { ...part, onlyFor: person };
 }

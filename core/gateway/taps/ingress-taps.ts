@@ -1,6 +1,6 @@
 /** Turns events into the input of a turn: heartbeats, webhooks, updates of channels. */
 import { parseHeartbeat } from "../../agents/index.ts";
-import type { Accounts, Migrations } from "../../channels/index.ts";
+import { type Accounts, type Deletions, type Edits, isDeletion, type Migrations } from "../../channels/index.ts";
 import type { GatewayConfig } from "../../config/index.ts";
 import type { Inbound, Silent } from "../../contract/index.ts";
 import { whenKnown } from "../../host/index.ts";
@@ -17,11 +17,13 @@ export function tapIngress(
     readonly log: Log;
     readonly accounts: Pick<Accounts, "awayFor" | "parse">;
     readonly migrations: Pick<Migrations, "follow">;
+    readonly deletions: Pick<Deletions, "apply">;
+    readonly edits: Pick<Edits, "look">;
     /** Adds what the platform left out of a message's place. */
     readonly placed: (inbound: Inbound) => Inbound | Promise<Inbound>;
   },
 ): void {
-  const { config, accounts, migrations, configDirectory: directory, log } = options;
+  const { config, accounts, migrations, edits, configDirectory: directory, log } = options;
   hooks.tap("core", "ingress", (_event, gathered, visit) => {
     const absent = gathered.flatMap(absentOf);
     if (absent.length > 0) visit.set(notes, absent);
@@ -35,11 +37,16 @@ export function tapIngress(
     // The event itself is not kept in memory while it waits.
     const by = { source, account, dedupeKey };
     waitFor(() => accounts.awayFor(by));
+    if (isDeletion(event)) return options.deletions.apply(event);
     return whenKnown(accounts.parse(event, gathered), (parsed) => {
       if (parsed === null || parsed === undefined || "silent" in parsed) return parsed;
-      return whenKnown(options.placed(parsed), (found): Inbound | Silent | Promise<Inbound | Silent> =>
-        migrations.follow(found),
-      );
+      // One that names its message never comes as far as this.
+      if (parsed.kind === "delete") return { silent: "message_unknown", detail: "The deletion names no message." };
+      const follow = (): Inbound | Silent | Promise<Inbound | Silent> =>
+        whenKnown(options.placed(parsed), (found): Inbound | Silent | Promise<Inbound | Silent> =>
+          migrations.follow(found),
+        );
+      return parsed.kind === "edit" ? edits.look(parsed, event).then((silent) => silent ?? follow()) : follow();
     });
   });
 }

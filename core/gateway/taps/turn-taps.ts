@@ -7,13 +7,15 @@ import {
   type CommandReply,
   type Commands,
   deliveredAlready,
+  editedText,
   firstMessage,
   usedCommand,
   type WaitingEvents,
 } from "../../agents/index.ts";
-import type { TurnEvent } from "../../contract/index.ts";
+import type { Accounts, Edits } from "../../channels/index.ts";
+import type { Inbound, Route, Silent, TurnEvent } from "../../contract/index.ts";
 import type { Store } from "../../state/index.ts";
-import type { Hooks } from "../../stations/index.ts";
+import { type Hooks, replyAdditions } from "../../stations/index.ts";
 import type { GatewaySpeech } from "../agents/speech.ts";
 
 /** A message of a kind that the platform has added since: silence would look like a fault. */
@@ -27,6 +29,8 @@ export function tapTurn(
     readonly waitingEvents: Pick<WaitingEvents, "add">;
     readonly store: Pick<Store, "event">;
     readonly speech: Pick<GatewaySpeech, "unheard">;
+    readonly accounts: Pick<Accounts, "get">;
+    readonly edits: Pick<Edits, "asks">;
   },
 ): void {
   const { commands, turns } = options;
@@ -37,8 +41,13 @@ export function tapTurn(
       const command = visit.get(usedCommand);
       if (command === undefined) return undefined;
       const first = firstMessage(inbound, command);
+      // In a group it would be read by everyone, of whom one has asked. What changes for all is for all to see.
+      if (first === undefined && command.forGroup !== true) visit.set(replyAdditions, { files: [], to: "sender" });
       const answer = commands.run({ name: command.name, args: command.args, inbound, route }, visit);
-      return first === undefined ? reply(answer) : answer.then(() => turns.turn(first, route, signal, visit));
+      const write = route.to && options.accounts.get(route.to.channel, route.to.account)?.writeCommands;
+      return first === undefined
+        ? reply(answer, write ?? undefined)
+        : answer.then(() => turns.turn(first, route, signal, visit));
     },
     { order: "early" },
   );
@@ -70,9 +79,32 @@ export function tapTurn(
     },
     { order: "early" },
   );
+  // So does an edit that asks nothing.
+  hooks.tap(
+    "core",
+    "turn",
+    (inbound, route) => (inbound.kind === "edit" ? noteEdit(inbound, route, options) : undefined),
+    { order: "early" },
+  );
   hooks.tap("core", "turn", (inbound, route, signal, visit) => turns.turn(inbound, route, signal, visit), {
     order: "late",
   });
+}
+
+async function noteEdit(
+  inbound: Inbound,
+  { sessionKey }: Route,
+  { edits, waitingEvents }: { readonly edits: Pick<Edits, "asks">; readonly waitingEvents: Pick<WaitingEvents, "add"> },
+): Promise<Silent | undefined> {
+  const { id, text, timestamp, sender, messageId = "" } = inbound;
+  if (await edits.asks(inbound)) return undefined;
+  const noted = `${editedText(messageId)} ${text}`;
+  await waitingEvents.add(sessionKey, { id, at: timestamp, text: noted, senderId: sender.id });
+  return {
+    silent: "edit_noted",
+    detail: "The next turn of this conversation mentions it.",
+    option: ["editedMessages"],
+  };
 }
 
 async function* say(text: string): AsyncGenerator<TurnEvent> {
@@ -80,9 +112,13 @@ async function* say(text: string): AsyncGenerator<TurnEvent> {
   yield { type: "done" };
 }
 
-async function* reply(answer: Promise<CommandReply>): AsyncGenerator<TurnEvent> {
+/** `write`: names commands as people type them where the reply goes. */
+async function* reply(
+  answer: Promise<CommandReply>,
+  write = (text: string): string => text,
+): AsyncGenerator<TurnEvent> {
   const { text, buttons = [] } = await answer;
-  yield { type: "text", delta: text };
+  yield { type: "text", delta: write(text) };
   if (buttons.length > 0) yield { type: "buttons", buttons };
   yield { type: "done" };
 }

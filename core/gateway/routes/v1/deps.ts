@@ -1,0 +1,23 @@
+import type { createApprovals } from "../../../agents/index.ts";
+import type { GatewayConfig } from "../../../config/index.ts";
+import type { Links, Sessions } from "../../../http/index.ts";
+import type { Log } from "../../../log/index.ts";
+import type { Store } from "../../../state/index.ts";
+import type { GatewayDescription, Readiness } from "../../report.ts";
+import type { PairingRouteDeps } from "../pairing.ts";
+
+/** What the routes under `/gateway/v1/` work with. */
+export interface V1Deps extends PairingRouteDeps {
+  readonly store: Store;
+  readonly config: () => GatewayConfig;
+  readonly stateDirectory: string;
+  readonly describe: () => Promise<GatewayDescription>;
+  readonly readiness: () => Readiness;
+  readonly approvals: Pick<ReturnType<typeof createApprovals>, "waiting" | "decide">;
+  readonly sessions: Sessions;
+  readonly links: Links;
+  readonly newId: () => string;
+  readonly log: Log;
+  /** Removes secrets by value. */
+  readonly clean: <T>(value: T) => T;
+}
