@@ -1,0 +1,121 @@
+/** Parts that several screens use. Everything is text: nothing is ever parsed as HTML. */
+import htm from "htm";
+import { h } from "preact";
+import { useState } from "preact/hooks";
+
+export const html = htm.bind(h);
+
+const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const day = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric" });
+
+export function duration(ms) {
+  if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
+  const seconds = ms / 1000;
+  if (seconds < 10) return `${seconds.toFixed(1)} s`;
+  if (seconds < 60) return `${Math.round(seconds)} s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 60) return `${minutes} min`;
+  const hours = Math.round(minutes / 60);
+  return hours < 48 ? `${hours} h` : `${Math.round(hours / 24)} days`;
+}
+
+export function Time({ at }) {
+  const date = new Date(at);
+  const isToday = date.toDateString() === new Date().toDateString();
+  const text = isToday ? clock.format(date) : `${day.format(date)}, ${clock.format(date)}`;
+  return html`<time datetime=${date.toISOString()} title=${date.toLocaleString()}>${text}</time>`;
+}
+
+const marks = { answered: "✓", silent: "·", refused: "✗", failed: "✗", waiting: "…", running: "▸" };
+
+export function Outcome({ outcome, state, reason }) {
+  const shown = outcome ?? state;
+  return html`<span class=${`outcome ${shown}`}>
+    <span aria-hidden="true">${marks[shown] ?? ""}</span> ${shown}
+    ${reason !== undefined && reason !== shown && html` <span class="reason">${reason}</span>`}
+  </span>`;
+}
+
+/** Events that wait for a channel or a model that is away. */
+export function Wait({ events, more = false, reason, fix }) {
+  return html`<div class="notice warn">
+    <p>${events}${more && "+"} ${events === 1 && !more ? "event waits" : "events wait"}: ${reason}</p>
+    <p class="soft">${fix}</p>
+  </div>`;
+}
+
+export function Problem({ error, retry }) {
+  return html`<div class="notice bad" role="alert">
+    <p>${error.message}</p>
+    ${retry !== undefined && html`<button class="plain" type="button" onClick=${retry}>Try again</button>`}
+  </div>`;
+}
+
+/** What a screen shows until its data is there. */
+export function Loaded({ route, children }) {
+  if (route.data !== undefined)
+    return html`${
+      route.error !== undefined && html`<${Problem} error=${route.error} retry=${route.reload} />`
+    }${children(route.data)}`;
+  if (route.error !== undefined) return html`<${Problem} error=${route.error} retry=${route.reload} />`;
+  return html`<p class="empty" role="status">Loading …</p>`;
+}
+
+/** A button for something that changes the gateway: busy while it runs, and it says what went wrong. */
+export function Act({ label, kind = "plain", run, done, title }) {
+  const [state, setState] = useState("ready");
+  const press = async () => {
+    if (state === "busy") return;
+    setState("busy");
+    try {
+      await run();
+      setState("ready");
+      done?.();
+    } catch (error) {
+      setState("ready");
+      notify(error.message);
+    }
+  };
+  const isBusy = state === "busy";
+  return html`<button class=${kind} type="button" title=${title} aria-busy=${isBusy} disabled=${isBusy}
+    onClick=${press}>${label}</button>`;
+}
+
+let show = () => {};
+export const notify = (text) => show(text);
+
+export function Toasts() {
+  const [texts, setTexts] = useState([]);
+  show = (text) => {
+    const one = { text, key: Math.random() };
+    setTexts((before) => [...before, one]);
+    setTimeout(() => setTexts((before) => before.filter((other) => other !== one)), 6000);
+  };
+  return html`<div class="toasts" role="status">${texts.map(
+    ({ key, text }) => html`<div class="toast" key=${key}>${text}</div>`,
+  )}</div>`;
+}
+
+/** Copies a text. Without a secure connection, browsers offer no clipboard: then the text is shown, selected. */
+export async function copy(text) {
+  if (navigator.clipboard !== undefined) {
+    await navigator.clipboard.writeText(text);
+    notify("Copied.");
+    return;
+  }
+  const field = Object.assign(document.createElement("textarea"), { value: text, readOnly: true });
+  document.body.append(field);
+  field.select();
+  document.execCommand("copy");
+  field.remove();
+  notify("Copied.");
+}
+
+export const mayOperate = ({ role }) => role !== "view";
+export const mayDecide = ({ role }) => role === "admin";
+
+/** Where an event came from: the chat's id, and the sender's if that is another. */
+export function placeOf({ kind, account, chat, sender }) {
+  const who = [chat, sender].filter((one, index, all) => one !== undefined && all.indexOf(one) === index);
+  return who.length === 0 ? [kind, account].filter(Boolean).join(", ") : who.join(" · ");
+}
