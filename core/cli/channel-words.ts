@@ -1,9 +1,10 @@
 /**
  * Channels in command lines: the name of a platform in place of an id, such as `--channel telegram`, is refused with
- * the id.
+ * the id. A misspelled id is mentioned.
  */
 import type { Command } from "commander";
 import { HostError } from "../contract/errors.ts";
+import { visibleLine } from "../log/visible.ts";
 import type { CommandContext } from "./context.ts";
 
 /**
@@ -12,11 +13,12 @@ import type { CommandContext } from "./context.ts";
  */
 function channelWords(command: Command): readonly string[] {
   const { channel, chat, sender } = command.opts<Readonly<Record<string, unknown>>>();
-  const argument = command.registeredArguments.findIndex((each) => each.name() === "channel");
-  const before = [chat, sender].map((id) =>
+  const argument = (name: string) =>
+    command.args[command.registeredArguments.findIndex((each) => each.name() === name)];
+  const before = [chat, sender, argument("sender")].map((id) =>
     typeof id === "string" && id.includes(":") ? id.split(":", 1)[0] : undefined,
   );
-  const words = [channel, command.args[argument], ...before];
+  const words = [channel, argument("channel"), ...before];
   return words.filter((word) => typeof word === "string").filter((word) => word !== "hooks");
 }
 
@@ -32,6 +34,11 @@ export async function withChannelIds(context: CommandContext, command: Command):
     const { channelMeantIn } = await import("./channels.ts");
     const meant = await channelMeantIn(context, loaded, word);
     if (meant !== undefined) throw new HostError("usage", { reason: meant });
+    const { nearestOf } = await import("../config/checking/suggest.ts");
+    const similar = nearestOf(word, Object.keys(loaded.config.channels));
+    // The channel may be one that was removed, with events and senders that remain.
+    if (similar !== undefined)
+      context.terminal.note(`There is no channel ${visibleLine(word, 80)}. Did you mean ${similar}?`);
   }
   return context;
 }

@@ -1,14 +1,18 @@
 /** `channels status`: the accounts of chat platforms, and what the platforms report about them. */
+
 import { channelMeant } from "../access/platform-names.ts";
 import { settingPath } from "../access/setting-path.ts";
 import { type AccountChange, accountKey, accountsNamespace } from "../channels/account-states.ts";
+import { absenceNote } from "../channels/connection/absence-note.ts";
 import type { ProbeReport } from "../channels/connection/probe.ts";
 import { reasonOfStatus } from "../channels/connection/status-detail.ts";
+import type { RouteReport } from "../channels/routes/account-routes.ts";
 import { renderProblem } from "../config/problem.ts";
 import type { CheckedConfig } from "../config/reading/load.ts";
+import { programCommand } from "../contract/command.ts";
 import type { GatewayDescription } from "../gateway/gateway.ts";
 import { visibleLine } from "../log/visible.ts";
-import type { ChannelStatus } from "../sdk/contract.ts";
+import type { ChannelCapabilities, ChannelStatus } from "../sdk/contract.ts";
 import { type ConfiguredAccount, configuredAccounts, probeAccounts } from "./accounts.ts";
 import type { CommandContext } from "./context.ts";
 import type { Style, Terminal } from "./output/terminal.ts";
@@ -30,11 +34,20 @@ interface AccountView {
   readonly lastContactAt?: number;
   /** Sends with an unknown outcome, which are repeated when the platform answers. */
   readonly waitingSends?: number;
+  /** Where the platform may call; only while a gateway runs. */
+  readonly addresses?: readonly AddressView[];
   /** When the account entered this state, in epoch milliseconds. */
   readonly since?: number;
   /** The state in which the last gateway left the account, if none is running. */
   readonly last?: Pick<AccountChange, "state" | "code" | "detail" | "hint" | "since">;
   readonly probe?: ProbeReport;
+  /** Whether the platform delivers later what people write while the gateway is down. */
+  readonly keepsWhileAway?: ChannelCapabilities["keepsWhileAway"];
+}
+
+/** An address to give to the platform. */
+interface AddressView extends Omit<RouteReport, "path"> {
+  readonly url: string;
 }
 
 const stateStyles: Readonly<Record<AccountView["state"], Style>> = {
@@ -62,7 +75,9 @@ export async function showChannels(
   const description = ((await gateway?.describe()) ?? null) as GatewayDescription | null;
   const changes = await storedChanges(context);
   const probes = options.probe === true ? await probeAccounts(context, configured) : [];
-  const views = configured.map((account) => viewOf(account, { description, changes, probes }));
+  const { publicUrl } = loaded.config.gateway;
+  const base = publicUrl ?? description?.url ?? "";
+  const views = configured.map((account) => viewOf(account, { description, changes, probes, base }));
   const groupPath = ({ channel, account }: AccountView, key: string) =>
     settingPath(loaded.config.channels[channel], channel, account)(["groups", key]);
   if (options.json === true) context.terminal.json({ running: gateway !== null, accounts: views });
@@ -70,6 +85,7 @@ export async function showChannels(
     if (gateway === null) context.terminal.line(noGateway(context));
     else if (description === null) context.terminal.line(`The gateway at ${gateway.url} does not answer.`);
     show(views, { probed: options.probe === true, context, groupPath });
+    showAddresses(views, { context, isPublic: publicUrl !== undefined });
   }
   return probes.some((report) => !isWell(report)) ? 1 : 0;
 }
@@ -91,23 +107,29 @@ async function storedChanges(context: CommandContext): Promise<ReadonlyMap<strin
 }
 
 function viewOf(
-  { channel, account, path, state, problems }: ConfiguredAccount,
+  { channel, account, path, state, problems, settings }: ConfiguredAccount,
   from: {
     readonly description: GatewayDescription | null;
     readonly changes: ReadonlyMap<string, AccountChange>;
     readonly probes: readonly ProbeReport[];
+    /** Where the platform reaches the gateway. */
+    readonly base: string;
   },
 ): AccountView {
-  const base = { channel, account, path };
+  const { keepsWhileAway } = settings?.capabilities ?? {};
+  const base = { channel, account, path, ...(keepsWhileAway !== undefined && { keepsWhileAway }) };
   const is = (other: { readonly channel: string; readonly account: string }) =>
     other.channel === channel && other.account === account;
   const probe = from.probes.find(is);
   const change = from.changes.get(accountKey(channel, account));
   const asked = probe === undefined ? {} : { probe };
   if (state === "off") return { ...base, state };
-  const { status: live, waitingSends, standby } = from.description?.accounts.find(is) ?? {};
+  const { status: live, waitingSends, addresses, standby } = from.description?.accounts.find(is) ?? {};
   if (live !== undefined) {
-    const waits = waitingSends === undefined ? {} : { waitingSends };
+    const waits = {
+      ...(waitingSends !== undefined && { waitingSends }),
+      ...(addresses !== undefined && { addresses: addresses.map((one) => addressView(one, from.base)) }),
+    };
     if (standby === true) return { ...base, ...live, ...waits, state: "standby", ...asked };
     return { ...base, ...live, ...waits, ...(change?.state === live.state ? { since: change.since } : {}), ...asked };
   }
@@ -122,6 +144,11 @@ function viewOf(
   const last = change && lastState(change);
   return { ...base, state: "stopped", ...(last && { last }), ...(identity && { identity }), ...asked };
 }
+
+const addressView = ({ path, ...route }: RouteReport, base: string): AddressView => ({
+  url: `${base.replace(/\/+$/, "")}${path}`,
+  ...route,
+});
 
 const lastState = ({ channel, account, path, ...last }: AccountChange): NonNullable<AccountView["last"]> => last;
 
@@ -144,7 +171,7 @@ function show(
 ): void {
   const { terminal, now } = context;
   const { style } = terminal;
-  if (views.length === 0) terminal.line("No channel is configured.");
+  if (views.length === 0) terminal.line(`No channel is configured. \`${programCommand} init\` asks for a bot.`);
   terminal.table(
     views.map((view) => [
       style("bold", `${view.channel}:${view.account}`),
@@ -159,12 +186,50 @@ function show(
       ),
     ]),
   );
+  for (const view of views) {
+    const note = absenceNote(view);
+    if (note !== undefined) terminal.line(style("dim", `${view.channel}:${view.account}: ${note}.`));
+  }
   for (const view of probed ? views : []) {
     if (view.probe === undefined) continue;
     terminal.line();
     terminal.line(style("bold", `${view.channel}:${view.account}`));
     showProbe(view.probe, { terminal, groupPath: (key) => groupPath(view, key) });
   }
+}
+
+/** What to write into the settings of the platform, and whether the platform has found it. */
+function showAddresses(
+  views: readonly AccountView[],
+  { context, isPublic }: { readonly context: CommandContext; readonly isPublic: boolean },
+): void {
+  const { terminal, now } = context;
+  const { style } = terminal;
+  const rows = views.flatMap(({ channel, account, addresses = [] }) =>
+    addresses.map((address) => [
+      style("bold", `${channel}:${account}`),
+      address.methods.join(", "),
+      address.url,
+      calledOf(address, { now: now(), style }),
+    ]),
+  );
+  if (rows.length === 0) return;
+  terminal.line();
+  terminal.line("Addresses for the platforms:");
+  terminal.table(rows, { indent: "  " });
+  if (!isPublic)
+    terminal.line(
+      style("yellow", "Set gateway.publicUrl to the address under which the platforms reach this gateway, with https."),
+    );
+}
+
+function calledOf(
+  { lastCallAt, lastStatus = 0 }: AddressView,
+  { now, style }: { readonly now: number; readonly style: Terminal["style"] },
+): string {
+  if (lastCallAt === undefined) return style("yellow", "not called since the gateway started");
+  const when = `called ${renderAgo(lastCallAt, now)}`;
+  return lastStatus < 400 ? style("green", when) : style("red", `${when}, answered ${lastStatus}`);
 }
 
 /** For a channel that polls, the age of the last poll. */

@@ -1,5 +1,6 @@
 /** `config`: reads, changes and checks the configuration file. */
 
+import { unpricedProblems } from "../agents/spending/unpriced-models.ts";
 import { nearestOf } from "../config/checking/suggest.ts";
 import { editConfig } from "../config/editing/edit.ts";
 import { parseConfigValue, showConfigValue } from "../config/editing/values.ts";
@@ -107,7 +108,7 @@ async function change(
 }
 
 /** The configuration may belong to this user, and the state to another one. */
-async function mayRun(gateway: CommandContext["gateway"]): Promise<boolean> {
+export async function mayRun(gateway: CommandContext["gateway"]): Promise<boolean> {
   try {
     return (await gateway()) !== null;
   } catch (error) {
@@ -117,7 +118,7 @@ async function mayRun(gateway: CommandContext["gateway"]): Promise<boolean> {
 }
 
 /** Makes the file equal to the configuration in the store, if it is kept there. */
-async function sync(context: CommandContext): Promise<void> {
+export async function sync(context: CommandContext): Promise<void> {
   const { file } = context.configFile;
   if ((await context.load()).config.state.config !== "store") return;
   try {
@@ -237,6 +238,7 @@ export async function pluginProblems(
     ...unreadSections(offSections(declared), checked),
     ...unknownChannels(checked.checkable, channelsOf(ready)),
     ...(await hookProblems(ready, checked, env)),
+    ...(await unpricedProblems(checked.checkable)),
     ...unknown.map((id): Problem => {
       const nearest = nearestOf(id, known);
       const hint = nearest === undefined ? "Name its folder in plugins.load." : `Did you mean ${nearest}?`;

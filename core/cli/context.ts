@@ -7,7 +7,7 @@ import type { LoadedConfig } from "../config/reading/load.ts";
 import { type ConfigLocation, locateConfig, locateState, namedState } from "../config/reading/locate.ts";
 import { HostError } from "../contract/errors.ts";
 import { product } from "../contract/product.ts";
-import type { StoreFinding } from "../sdk/store.ts";
+import type { StoreCommands, StoreFinding } from "../sdk/store.ts";
 import type { Store } from "../state/store.ts";
 import type { StateOptions } from "../stores/options.ts";
 import type { StatePlace } from "../stores/place.ts";
@@ -43,6 +43,8 @@ export interface CommandContext {
   openStateAt(place: StatePlace, options: { readonly owner: boolean }): Promise<Store>;
   /** What the store's own check finds; the embedded store has none. */
   checkStore(): Promise<readonly StoreFinding[]>;
+  /** The commands that copy the database of a store and restore it; `undefined` if the store does not say. */
+  backupHelp(): Promise<StoreCommands | undefined>;
   /** The gateway that is running on this state, if any. */
   gateway(): Promise<RunningGateway | null>;
 }
@@ -54,6 +56,8 @@ export interface ContextOptions {
   readonly state: string | undefined;
   /** True if the command looks at a running gateway and does not start one. */
   readonly looks: boolean;
+  /** True if the command writes the configuration file, so that a named one may not exist yet. */
+  readonly creates?: boolean;
 }
 
 const configVariable = `${product.environmentPrefix}CONFIG`;
@@ -62,11 +66,12 @@ const stateVariable = `${product.environmentPrefix}STATE_DIR`;
 /** Where `dev` keeps its state by default. */
 export const devDirectory = (home: string): string => join(home, product.homeDirectory, "dev");
 
-export function createContext({ terminal, config, state, looks }: ContextOptions): CommandContext {
+export function createContext({ terminal, config, state, looks, creates = false }: ContextOptions): CommandContext {
   const home = homedir();
   const directory = state ?? (looks ? developmentState({ terminal, home, config }) : undefined);
   const env = directory === undefined ? process.env : { ...process.env, [stateVariable]: resolve(directory) };
-  const configFile = locateConfig({ ...configFlag(config, { directory, looks, home }), env, home });
+  const found = locateConfig({ ...configFlag(config, { directory, looks, home }), env, home });
+  const configFile = creates ? { ...found, named: false } : found;
 
   const load = async () => (await import("../config/reading/load.ts")).loadConfig({ ...configFile, env });
   let glanced: Promise<Glance> | undefined;
@@ -125,6 +130,10 @@ export function createContext({ terminal, config, state, looks }: ContextOptions
       const { checkStore } = await import("../stores/open.ts");
       return await checkStore(await options());
     },
+    async backupHelp() {
+      const { backupHelp } = await import("../stores/open.ts");
+      return await backupHelp(await options());
+    },
     async gateway() {
       requireAccess(await stateDirectory());
       return await findGateway(await stateDirectory());
@@ -156,19 +165,24 @@ function configFlag(
 }
 
 /**
- * If the user has only ever run `dev`, commands apply to its state, so the commands that it prints and those in the
- * bot's replies work unchanged. This never applies once the user has a configuration or a state of their own.
+ * Whether commands without a flag apply to the state of `dev`: the user has only ever run that, so the commands that it
+ * prints and those in the bot's replies work unchanged. This never applies once the user has a configuration or a state
+ * of their own.
  */
+export function isDevelopmentDefault(home: string, config?: string): boolean {
+  const named = config ?? process.env[configVariable] ?? process.env[stateVariable];
+  const own = join(home, product.homeDirectory);
+  const used = [product.configFile, "gateway.json"].some((file) => existsSync(join(own, file)));
+  return named === undefined && !used;
+}
+
 function developmentState({
   terminal,
   home,
   config,
 }: Pick<ContextOptions, "terminal" | "config"> & { readonly home: string }): string | undefined {
-  const named = config ?? process.env[configVariable] ?? process.env[stateVariable];
-  const own = join(home, product.homeDirectory);
-  const used = [product.configFile, "gateway.json"].some((file) => existsSync(join(own, file)));
   const development = devDirectory(home);
-  if (named !== undefined || used || !existsSync(join(development, product.configFile))) return undefined;
+  if (!isDevelopmentDefault(home, config) || !existsSync(join(development, product.configFile))) return undefined;
   terminal.note(`(the development gateway's state, ${development}; --state selects another)`);
   return development;
 }

@@ -24,18 +24,23 @@ export type Add = (parent: Command, nameAndArguments: string, described: Describ
 /** Creates a command's action, whose code is loaded when it runs. */
 export type Handle = <A extends readonly unknown[], O>(
   load: () => Promise<Run<A, O>>,
-  options?: { readonly looks?: boolean },
+  options?: { readonly looks?: boolean; readonly creates?: boolean },
 ) => (...received: readonly unknown[]) => Promise<void>;
 
 const unknownCommand = "commander.unknownCommand";
-const bySetup = `write the configuration as README.md shows, or try everything with \`${programCommand} dev\``;
-const byGateway = `\`${programCommand} gateway\` starts the gateway`;
+const unknownOption = "commander.unknownOption";
+const missingOption = "commander.missingMandatoryOptionValue";
+const bySetup = () => `\`${programCommand} init\` asks for your bot and your model`;
+const byGateway = () => `\`${programCommand} gateway\` starts the gateway`;
 
 /** What people type who know other servers, and what does it here. */
-const otherWords: Readonly<Record<string, string>> = {
-  ...{ init: bySetup, setup: bySetup, onboard: bySetup, configure: bySetup, install: bySetup },
+const otherWords: Readonly<Record<string, () => string>> = {
+  ...{ configure: bySetup, wizard: bySetup, install: bySetup },
   ...{ start: byGateway, run: byGateway, serve: byGateway, up: byGateway },
 };
+
+/** A word that more groups have, such as `list`, says nothing about the command that was meant. */
+const mostSuggested = 3;
 
 /** A command whose errors name what it has: its options, or the command that was meant. */
 export class ProgramCommand extends Command {
@@ -45,11 +50,24 @@ export class ProgramCommand extends Command {
 
   override error(message: string, options?: Parameters<Command["error"]>[1]): never {
     const [name = ""] = this.args;
-    const elsewhere = this.parent === null && Object.hasOwn(otherWords, name) ? otherWords[name] : undefined;
+    const elsewhere = this.parent === null && Object.hasOwn(otherWords, name) ? otherWords[name]?.() : undefined;
     if (options?.code === unknownCommand && elsewhere !== undefined)
       super.error(`error: unknown command '${name}': ${elsewhere}`, options);
-    const isPlain = options?.code === "commander.unknownOption" && !message.includes("Did you mean");
-    super.error(isPlain ? `${message}; the options of this command are ${this.#optionNames()}` : message, options);
+    const below = options?.code === unknownCommand ? this.#below(name) : [];
+    if (below.length > 0 && below.length <= mostSuggested)
+      super.error(`error: unknown command '${name}'\n(Did you mean ${below.join(" or ")}?)`, options);
+    // A required option may be missing because it is misspelled.
+    const unknown = options?.code === missingOption ? this.args.find((word) => word.startsWith("-")) : undefined;
+    if (unknown !== undefined) {
+      const meant = nearestOf(unknown, this.#optionNames());
+      const suggestion = meant === undefined ? "" : `\n(Did you mean ${meant}?)`;
+      this.error(`error: unknown option '${unknown}'${suggestion}`, { code: unknownOption });
+    }
+    const isPlain = options?.code === unknownOption && !message.includes("Did you mean");
+    super.error(
+      isPlain ? `${message}; the options of this command are ${this.#optionNames().join(", ")}` : message,
+      options,
+    );
   }
 
   /** The help of a misspelled command is that of another one: the mistake is named instead. */
@@ -62,11 +80,18 @@ export class ProgramCommand extends Command {
     return this.error(`error: unknown command '${name}'${suggestion}`, { code: unknownCommand });
   }
 
-  #optionNames(): string {
+  /** Commands of this name in the groups, such as `webhooks imap`. */
+  #below(name: string): readonly string[] {
+    return this.commands.flatMap((group) =>
+      group.commands.filter((command) => command.name() === name).map(() => `${group.name()} ${name}`),
+    );
+  }
+
+  #optionNames(): readonly string[] {
     const help = this.createHelp();
-    return [...help.visibleOptions(this), ...help.visibleGlobalOptions(this)]
-      .map(({ long, short }) => long ?? short)
-      .join(", ");
+    return [...help.visibleOptions(this), ...help.visibleGlobalOptions(this)].flatMap(
+      ({ long, short }) => long ?? short ?? [],
+    );
   }
 }
 

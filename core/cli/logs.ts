@@ -1,10 +1,10 @@
 /** `logs`: prints the last lines of the gateway's log file, and new lines as they are written. */
 import { closeSync, existsSync, fstatSync, openSync, readSync, statSync } from "node:fs";
-import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { HostError } from "../contract/errors.ts";
 import { renderLogLine } from "../log/log-line.ts";
 import { escapeJson } from "../log/visible.ts";
+import { fits, logFile, readPast, severities } from "../reports/logs.ts";
 import type { CommandContext } from "./context.ts";
 import { parseSince } from "./output/times.ts";
 import { requireAccess } from "./running-gateway.ts";
@@ -17,17 +17,14 @@ interface LogsOptions {
   readonly level?: keyof typeof severities;
 }
 
-const severities = { trace: 10, debug: 20, info: 30, warn: 40, error: 50 } as const;
 const usualLines = 100;
-/** How many bytes at the end of the file are searched for past lines, unless a time is given. */
-const tailBytes = 1024 * 1024;
 const chunkBytes = 64 * 1024;
 const lookEveryMs = 250;
 
 export async function showLogs(context: CommandContext, _: readonly [], options: LogsOptions): Promise<number> {
   const directory = await context.stateDirectory();
   requireAccess(directory);
-  const file = join(directory, "logs", "gateway.log");
+  const file = logFile(directory);
   if (!existsSync(file) && options.follow !== true) throw new HostError("log_missing", { file });
   const since = options.since === undefined ? undefined : parseSince(options.since, context.now());
   const print = printer(context, options);
@@ -48,58 +45,6 @@ function printer({ terminal }: CommandContext, options: LogsOptions): (line: str
     if (!fits(line, { least: leastOf(options) })) return;
     terminal.line(options.json === true ? escapeJson(line) : renderLogLine(line, { colour }).trimEnd());
   };
-}
-
-/** Skips broken lines, such as one torn by a crash. */
-function fits(
-  line: string,
-  { least, since = 0 }: { readonly least: number; readonly since?: number | undefined },
-): boolean {
-  try {
-    const { level, time } = JSON.parse(line) as { readonly level?: unknown; readonly time?: unknown };
-    return Number(level) >= least && Number(time) >= since;
-  } catch {
-    return false;
-  }
-}
-
-interface Past {
-  readonly lines: readonly string[];
-  /** Where the next read begins. */
-  readonly end: number;
-}
-
-/** Reads on in the file before this one if the end of it has too few lines: it may have just been rotated. */
-function readPast(file: string, lines: number, fit: (line: string) => boolean): Past {
-  const tail = readTail(file, tailBytes);
-  const fitting = tail.lines.filter(fit);
-  if (fitting.length >= lines) return { ...tail, lines: fitting };
-  const current = readTail(file, Number.POSITIVE_INFINITY);
-  const earlier = existsSync(`${file}.1`) ? readTail(`${file}.1`, Number.POSITIVE_INFINITY).lines : [];
-  return { ...current, lines: [...earlier, ...current.lines].filter(fit) };
-}
-
-function readTail(file: string, bytes: number): Past {
-  const { size } = statSync(file);
-  const from = Math.max(0, size - bytes);
-  const text = readRange(file, from, size);
-  const whole = from === 0 ? text : text.slice(text.indexOf("\n") + 1);
-  const complete = whole.slice(0, whole.lastIndexOf("\n") + 1);
-  return {
-    lines: complete.split("\n").filter((line) => line !== ""),
-    end: size - Buffer.byteLength(whole.slice(complete.length)),
-  };
-}
-
-function readRange(file: string, from: number, to: number): string {
-  const handle = openSync(file, "r");
-  try {
-    const buffer = Buffer.alloc(Math.max(0, Math.min(to, fstatSync(handle).size) - from));
-    const length = readSync(handle, buffer, 0, buffer.length, from);
-    return buffer.toString("utf8", 0, length);
-  } finally {
-    closeSync(handle);
-  }
 }
 
 /**

@@ -1,6 +1,6 @@
 /**
- * The commands of daily operation: `channels status`, `models`, `tokens`, `state copy`, `privacy`,
- * `doctor`.
+ * The commands of daily operation: `channels status`, `models`, `tokens`, `state copy`, `backup`,
+ * `restore`, `update`, `privacy`, `doctor`.
  */
 import type { Command } from "commander";
 import { programCommand } from "../contract/command.ts";
@@ -30,7 +30,7 @@ export function addOperations(program: Command, add: Add, handle: Handle): void 
   }).action(handle(async () => (await import("./models/list.ts")).listModels));
   add(models, "test [name]", {
     summary:
-      "Ask a model something short through the running gateway, and print the time to the first word. The " +
+      "Ask a model something short, and print the time to the first word; also while no gateway is running. The " +
       "default is the model of each agent. Exits with 1 if a model does not reply.",
     example:
       `${programCommand} models test\n${programCommand} models test local/small\n${programCommand} models ` +
@@ -77,6 +77,8 @@ export function addOperations(program: Command, add: Add, handle: Handle): void 
     )
     .option("--dry-run", "only print what would be copied")
     .action(handle(async () => (await import("./state/copy.ts")).copyStateTo));
+  addBackups(program, add, handle);
+  addUpdate(program, add, handle);
   const say = (line: string) => `${programCommand} privacy ${line}`;
   const privacy = group(program, "privacy", "Export or erase the stored data of a person.", say("export CHANNEL:1001"));
   add(privacy, "export <sender>", {
@@ -102,4 +104,47 @@ export function addOperations(program: Command, add: Add, handle: Handle): void 
     .option("--fix", "fix problems that need no decision; backs up the configuration file first")
     .option("--dry-run", "only print what --fix would do")
     .action(handle(async () => (await import("./doctor/run.ts")).runDoctor));
+}
+
+function addBackups(program: Command, add: Add, handle: Handle): void {
+  const say = (line: string) => `${programCommand} ${line}`;
+  add(program, "backup <file>", {
+    summary:
+      "Write a backup to one file (tar.gz), also while a gateway runs: the database, the configuration, transforms, " +
+      "workspaces and files of messages. It is read back before it gets its name, and only you can read it.",
+    example: [say("backup gateway.tar.gz"), say("backup /mnt/usb/gateway.tar.gz --with-secrets --force")].join("\n"),
+    json: true,
+  })
+    .option("--without-media", "leave out the files of messages")
+    .option("--with-secrets", "contain secrets too: those of files, the gateway token, the variables of the service")
+    .option("--force", "replace the file if it exists")
+    .action(handle(async () => (await import("./backup/create.ts")).writeBackup));
+  add(program, "restore <file>", {
+    summary:
+      "Restore a backup into an empty directory, by default the state directory. Nothing is written before all of " +
+      "the backup has been checked.",
+    example: [say("restore gateway.tar.gz --dry-run"), say("restore gateway.tar.gz --to ~/restored")].join("\n"),
+    json: true,
+  })
+    .option("--to <directory>", "an empty directory, or one that does not exist; default: the state directory")
+    .option("--dry-run", "check the backup, and only print what would be written")
+    .action(handle(async () => (await import("./backup/restore.ts")).restoreFrom, { looks: false, creates: true }));
+}
+
+function addUpdate(program: Command, add: Add, handle: Handle): void {
+  const say = `${programCommand} update --check`;
+  add(program, "update", {
+    summary:
+      "Show whether a newer version exists, what changes, how to install it and how to go back. Nothing is ever " +
+      "installed. Exits with 0 if this is the newest version, with 3 if a newer one exists, and with 1 if that " +
+      "cannot be found out.",
+    example: `${say}\n${say} --json\n${say} --registry https://npm.example.org`,
+    json: true,
+  })
+    .option("--check", "ask the registry; the only thing that this command does")
+    .option(
+      "--registry <address>",
+      "address of the npm registry (default: npm_config_registry, else registry in ~/.npmrc, else registry.npmjs.org)",
+    )
+    .action(handle(async () => (await import("./update/check.ts")).checkForUpdate, { looks: false, creates: true }));
 }

@@ -12,6 +12,7 @@ import {
 } from "../access/pairing.ts";
 import { withdrawGrants } from "../agents/tools/tool-grants.ts";
 import { channelAccounts, normalizeAccountId } from "../config/checking/merge.ts";
+import { nearestOf } from "../config/checking/suggest.ts";
 import type { GatewayConfig } from "../config/schema.ts";
 import { programCommand } from "../contract/command.ts";
 import { HostError } from "../contract/errors.ts";
@@ -64,6 +65,8 @@ function warnUnknown(
 ): void {
   const channels = Object.keys(config.channels);
   if (channels.length > 0 && !channels.includes(channel)) {
+    // A similar name is mentioned for every command.
+    if (nearestOf(channel, channels) !== undefined) return;
     terminal.note(
       `There is no channel ${visibleLine(channel, 80)} in the configuration. Configured channels: ` +
         `${channels.join(", ")}.`,
@@ -89,7 +92,8 @@ export async function listPairing(
   );
   if (channel !== undefined) warnUnknown(context, config, channel, options);
   if (options.json === true) context.terminal.json(channel === undefined ? found : found[0]);
-  else if (found.length === 0) context.terminal.line("No channel is configured.");
+  else if (found.length === 0)
+    context.terminal.line(`No channel is configured. \`${programCommand} init\` asks for a bot.`);
   else for (const one of found) show(one, context);
   return 0;
 }

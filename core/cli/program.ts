@@ -5,6 +5,7 @@
 import { type Command, CommanderError, Option } from "commander";
 import { programCommand } from "../contract/command.ts";
 import { HostError, reasonOf } from "../contract/errors.ts";
+import { packageVersion } from "../contract/package.ts";
 import { withChannelIds } from "./channel-words.ts";
 import { addControl } from "./control/commands.ts";
 import {
@@ -21,12 +22,13 @@ import {
 } from "./declare.ts";
 import { addEvents } from "./events/commands.ts";
 import { addHooks } from "./hooks/commands.ts";
+import { addInit } from "./init/commands.ts";
 import { addMessages } from "./message/commands.ts";
 import { addOperations } from "./operations.ts";
 import { createTerminal, type Terminal, watchReaders } from "./output/terminal.ts";
 import { addPluginCommands } from "./plugins/commands.ts";
+import { addService } from "./service/commands.ts";
 import { addSessions } from "./sessions/commands.ts";
-import { packageVersion } from "./version.ts";
 
 /** Exit codes: 0 success, 1 failure, 2 wrong usage. */
 const usageExit = 2;
@@ -66,15 +68,13 @@ function failureOf(thrown: unknown): {
   }
   // The parser has already printed the error, or a group's help, on standard error.
   if (!(thrown instanceof CommanderError)) return { ok: false, error: `${reasonOf(thrown)}.`, code: "internal" };
-  const usageProblem =
-    thrown.code === "commander.help"
-      ? "the command is missing"
-      : thrown.message.replace(/^error: /, "").replace(/\.$/, "");
+  const [message = "", suggestion] = thrown.message.replace(/^error: /, "").split(/\n\((.*)\)$/);
+  const usageProblem = thrown.code === "commander.help" ? "the command is missing" : message.replace(/\.$/, "");
   return {
     ok: false,
     error: `${usageProblem.charAt(0).toUpperCase()}${usageProblem.slice(1)}.`,
     code: "usage",
-    hint: "Run the command with --help.",
+    hint: suggestion ?? "Run the command with --help.",
   };
 }
 
@@ -110,21 +110,23 @@ export function createProgram(terminal: Terminal & { serve?(): void }, onExit: (
     return json === true ? command.option("--json", "print data for programs") : command;
   };
   const handle =
-    <A extends readonly unknown[], O>(load: () => Promise<Run<A, O>>, { looks = true } = {}) =>
+    <A extends readonly unknown[], O>(load: () => Promise<Run<A, O>>, { looks = true, creates = false } = {}) =>
     async (...received: readonly unknown[]): Promise<void> => {
       if (!looks) terminal.serve?.();
       const command = received.at(-1) as Command;
       const options = command.optsWithGlobals() as O & { readonly config?: string; readonly state?: string };
       const [run, { createContext }] = await Promise.all([load(), import("./context.ts")]);
       const context = await withChannelIds(
-        createContext({ terminal, looks, config: options.config, state: options.state }),
+        createContext({ terminal, looks, creates, config: options.config, state: options.state }),
         command,
       );
       onExit((await run(context, received.slice(0, -2) as unknown as A, options)) ?? 0);
     };
 
+  addInit(program, add, handle);
   addRunning(program, add, handle);
   addControl(program, add, handle);
+  addService(program, add, handle);
   addLooking(program, add, handle);
   addPluginCommands(program, add, handle);
   addEvents(program, add, handle);

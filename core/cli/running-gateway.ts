@@ -16,7 +16,7 @@ export interface RunningGateway {
   /** Whether the same gateway is still running, without a restart in between. */
   isThere(): Promise<boolean>;
   /** A management call with a JSON answer; `null` if it timed out. */
-  call(method: "GET" | "POST", path: string, options?: CallOptions): Promise<ManagementAnswer | null>;
+  call(method: "GET" | "POST" | "DELETE", path: string, options?: CallOptions): Promise<ManagementAnswer | null>;
   /** The events of a streaming management route. Throws when the connection breaks or the signal aborts. */
   events(path: string, signal: AbortSignal): AsyncIterable<unknown>;
   /** Makes it look for new work in the store. Resolves with `false` if it did not answer. */
@@ -62,7 +62,7 @@ export async function findGateway(stateDirectory: string): Promise<RunningGatewa
     "gateway again: it reads the file, or writes a new one.";
   const authorization = `Bearer ${token}`;
   const ask = async (
-    method: "GET" | "POST",
+    method: "GET" | "POST" | "DELETE",
     path: string,
     { body, patienceMs = usualPatienceMs }: CallOptions = {},
   ): Promise<ManagementAnswer | null> => {

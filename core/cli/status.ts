@@ -1,48 +1,20 @@
 /** `status`: the gateway, its channels, and what is waiting. */
 
+import { existsSync } from "node:fs";
+import type { BackupRecord } from "../backups/record.ts";
 import { reasonOfStatus } from "../channels/connection/status-detail.ts";
 import { programCommand } from "../contract/command.ts";
 import { HostError } from "../contract/errors.ts";
 import type { GatewayDescription } from "../gateway/gateway.ts";
 import { workerDetail } from "../host/isolated.ts";
+import { type PendingWork, readWork, type Status, type Work } from "../reports/status.ts";
+import { waitsLine } from "../reports/waits.ts";
 import type { NodeReport } from "../state/nodes.ts";
-import type { StoreStats } from "../state/report.ts";
 import { isEmbedded } from "../stores/place.ts";
 import type { CommandContext } from "./context.ts";
-import { mostCounted, type Waits, waitsIn, waitsLine } from "./events/waits.ts";
-import { isForNextTurn } from "./output/for-next-turn.ts";
 import type { Style } from "./output/terminal.ts";
 import { renderAgo, renderDuration } from "./output/times.ts";
 import { waitingLine } from "./output/waiting-line.ts";
-
-interface Status {
-  readonly running: boolean;
-  readonly ready?: boolean;
-  /** What is not up. If the gateway is ready, why it is degraded. */
-  readonly reasons?: readonly string[];
-  readonly url?: string;
-  readonly pid?: number;
-  readonly startedAt?: number;
-  readonly configFile: string;
-  /** Why the file cannot be used; a running gateway keeps the last valid one. */
-  readonly configError?: string;
-  readonly stateDirectory: string;
-  /** `state.store`. */
-  readonly store: string;
-  readonly events?: Work;
-  /** What events wait for, besides their turn; absent if no gateway has run on the state. */
-  readonly waits?: readonly Waits[];
-  readonly gateway?: GatewayDescription | null;
-}
-
-interface Work extends StoreStats {
-  /** The gateways that share the store; absent if only one can use it. */
-  readonly nodes?: readonly NodeReport[];
-  /** How many of the waiting events are reports of webhooks, which the agent reads in its next turn. */
-  readonly forNextTurn: number;
-  /** Since when the oldest other event has been waiting or running, in epoch milliseconds; absent if there is none. */
-  readonly oldestOpenAt?: number;
-}
 
 const stateStyles: Readonly<Record<string, Style>> = {
   connected: "green",
@@ -63,7 +35,7 @@ export async function showStatus(
   return 0;
 }
 
-async function collect(context: CommandContext): Promise<Status> {
+async function collect(context: CommandContext): Promise<Status<GatewayDescription>> {
   const stateDirectory = await context.stateDirectory();
   const broken = await whyBroken(context);
   const base = {
@@ -92,6 +64,15 @@ async function collect(context: CommandContext): Promise<Status> {
   };
 }
 
+async function work(context: CommandContext): Promise<PendingWork> {
+  const store = await context.openState();
+  try {
+    return await readWork(store);
+  } finally {
+    await store.close();
+  }
+}
+
 async function whyBroken(context: CommandContext): Promise<HostError | undefined> {
   try {
     return (await context.glance()).broken;
@@ -101,32 +82,11 @@ async function whyBroken(context: CommandContext): Promise<HostError | undefined
   }
 }
 
-async function work(context: CommandContext): Promise<Pick<Status, "events" | "waits">> {
-  const store = await context.openState();
-  try {
-    const [stats, nodes, open] = await Promise.all([
-      store.stats(),
-      store.nodes?.reports(),
-      store.events({ open: true, includeInternal: true, oldestFirst: true, limit: mostCounted }),
-    ]);
-    const oldest = open.find((event) => !isForNextTurn(event));
-    const events = {
-      ...stats,
-      forNextTurn: open.filter(isForNextTurn).length,
-      ...(nodes && { nodes }),
-      ...(oldest === undefined ? {} : { oldestOpenAt: oldest.acceptedAt }),
-    };
-    return { events, waits: oldest === undefined ? [] : await waitsIn(store) };
-  } finally {
-    await store.close();
-  }
-}
-
-function show(status: Status, { terminal, now }: CommandContext): void {
+function show(status: Status<GatewayDescription>, { terminal, now }: CommandContext): void {
   const { style } = terminal;
   const rows: (readonly [string, string])[] = [["gateway", gatewayLine(status, now(), style)]];
   for (const reason of status.reasons ?? []) rows.push(["", reason]);
-  rows.push(["config", status.configFile]);
+  rows.push(["config", existsSync(status.configFile) ? status.configFile : missingFile(status.configFile)]);
   if (status.configError !== undefined) rows.push(["", style("red", status.configError)]);
   if (status.configError !== undefined && status.running)
     rows.push(["", "The gateway continues with the last valid configuration."]);
@@ -141,6 +101,7 @@ function show(status: Status, { terminal, now }: CommandContext): void {
   if (status.events !== undefined) rows.push(...eventRows(status.events, now()));
   for (const waits of status.waits ?? [])
     rows.push(["", style("yellow", `${waitsLine(waits, now())}. ${waits.fix}`.trimEnd())]);
+  if (status.backup !== undefined) rows.push(["backup", backupLine(status.backup, now(), style)]);
   if (status.gateway?.hooks !== undefined) {
     const { enabled, path } = status.gateway.hooks;
     rows.push(["webhooks", enabled ? `${status.url}${path}` : style("dim", "off")]);
@@ -152,6 +113,15 @@ function show(status: Status, { terminal, now }: CommandContext): void {
   if (status.events?.nodes !== undefined) showNodes(status.events.nodes, terminal);
   if (status.gateway) showAccounts(status.gateway, { terminal, now: now() });
 }
+
+function backupLine({ problem, last }: BackupRecord, now: number, style: CommandContext["terminal"]["style"]): string {
+  const made = last === undefined ? "none yet" : `${last.file}, ${renderAgo(last.at, now)}`;
+  return problem === undefined
+    ? made
+    : style("yellow", `the last one failed: ${problem.replace(/\.$/, "")}; before: ${made}`);
+}
+
+const missingFile = (file: string): string => `${file} does not exist; \`${programCommand} init\` asks for your bot`;
 
 function standingLine({ agent, model, skipped }: GatewayDescription["models"][number], now: number): string {
   const others = skipped.map((one) => {
@@ -221,7 +191,7 @@ function showAccounts(
 ): void {
   const { style } = terminal;
   terminal.line();
-  if (accounts.length === 0) terminal.line("No channel is configured.");
+  if (accounts.length === 0) terminal.line(`No channel is configured. \`${programCommand} init\` asks for a bot.`);
   terminal.table(
     accounts.map(({ channel, account, waitingSends, standby, status }) => [
       style("bold", `${channel}:${account}`),

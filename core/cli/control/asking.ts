@@ -19,8 +19,13 @@ export async function requireGateway(context: CommandContext): Promise<RunningGa
 }
 
 /** Throws the gateway's reason for refusing, or `gateway_silent`. */
-export async function ask(gateway: RunningGateway, what: "stop" | "restart" | "reload"): Promise<object> {
-  const answer = await gateway.call("POST", `/gateway/${what}`, { body: {}, patienceMs: 30_000 });
+export async function ask(
+  gateway: RunningGateway,
+  path: string,
+  { method = "POST", body }: { readonly method?: "GET" | "POST" | "DELETE"; readonly body?: object } = {},
+): Promise<object> {
+  const sent = body ?? (method === "POST" ? {} : undefined);
+  const answer = await gateway.call(method, `/gateway/${path}`, { body: sent, patienceMs: 30_000 });
   if (answer === null) throw new HostError("gateway_silent", { url: gateway.url, reason: "it did not answer in time" });
   if (answer.ok) return answer.body as object;
   const {

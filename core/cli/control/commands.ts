@@ -1,5 +1,5 @@
 /** The commands for a running gateway: `stop`, `restart`, `reload`. */
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { programCommand } from "../../contract/command.ts";
 import type { Add, Handle } from "../declare.ts";
 
@@ -23,4 +23,20 @@ export function addControl(program: Command, add: Add, handle: Handle): void {
     example: `${programCommand} reload`,
     json: true,
   }).action(handle(async () => (await import("./reload.ts")).reloadGateway));
+  add(program, "console", {
+    summary: "Open the console in a browser, by a link that works once. Also lists and revokes sessions of browsers.",
+    example: ["console", "console --role view --no-open", "console --list"]
+      .map((line) => `${programCommand} ${line}`)
+      .join("\n"),
+    json: true,
+  })
+    .addOption(
+      new Option("--role <role>", "what the session may do: look, also run events again, or everything")
+        .choices(["view", "operate", "admin"])
+        .default("admin"),
+    )
+    .option("--no-open", "only print the link")
+    .option("--list", "list the sessions of browsers")
+    .option("--revoke <session>", "end a session")
+    .action(handle(async () => (await import("../console.ts")).openConsole));
 }

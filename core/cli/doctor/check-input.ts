@@ -1,18 +1,23 @@
 /** Everything the checks need, gathered once and without changing anything. */
 import { botsSeenNamespace, type SeenBots } from "../../access/bot-turns.ts";
+import { type OwnerChat, ownerChats } from "../../access/owner-places.ts";
 import { createPairing, type PairedSender } from "../../access/pairing.ts";
+import { mainSessionKey } from "../../agents/conversation/sessions.ts";
 import { speechAway, unheardPeople } from "../../agents/conversation/sounds.ts";
+import { type BackupRecord, readRecord } from "../../backups/record.ts";
 import type { ProbeReport } from "../../channels/connection/probe.ts";
+import { agentIds } from "../../config/agents.ts";
 import { type LoadedConfig, withSchemas } from "../../config/reading/load.ts";
 import { HostError, reasonOf } from "../../contract/errors.ts";
+import type { Address } from "../../contract/types.ts";
 import type { GatewayDescription } from "../../gateway/gateway.ts";
+import { type BudgetRow, readBudgets } from "../../reports/budgets.ts";
+import { type Waits, waitsIn } from "../../reports/waits.ts";
 import type { StatePlace } from "../../stores/place.ts";
 import { type ConfiguredAccount, configuredAccounts, probeAccounts } from "../accounts.ts";
 import type { CommandContext } from "../context.ts";
-import { type Waits, waitsIn } from "../events/waits.ts";
 import { type Declared, declaredSchemas, readDeclarations } from "../plugins/declarations.ts";
 import { isStateForbidden, type RunningGateway } from "../running-gateway.ts";
-import { type BudgetRow, readBudgets } from "../usage/budgets.ts";
 
 export interface CheckInput {
   readonly context: CommandContext;
@@ -34,12 +39,20 @@ export interface StateView {
   readonly openedMs: number;
   /** Senders approved by pairing, by channel. */
   readonly paired: ReadonlyMap<string, readonly PairedSender[]>;
+  /** Whom pairing made an owner. */
+  readonly owners: readonly Pick<Address, "channel" | "account" | "chat">[];
+  /** Where the last direct message to each agent came from. */
+  readonly lastRecipients: readonly Address[];
+  /** The direct chats of owners, by channel and id. */
+  readonly ownerChats: ReadonlyMap<string, OwnerChat>;
   /** Open groups in which other bots have written. */
   readonly botsSeen: readonly SeenBots[];
   /** Lanes with waiting work. */
   readonly lanes: readonly string[];
   /** What events wait for, besides their turn. */
   readonly waits: readonly Waits[];
+  /** What is known of the backups of `state.backup`. */
+  readonly backup: BackupRecord | undefined;
   /** How much is used of the limits. */
   readonly budgets: readonly BudgetRow[];
   readonly speech: {
@@ -59,7 +72,7 @@ export async function gather(context: CommandContext, read: LoadedConfig): Promi
   const [description, probes, state] = await Promise.all([
     gateway?.describe() ?? null,
     probeAccounts({ ...context, gateway: async () => gateway }, accounts, { names: true }),
-    readState(context, loaded, [...new Set(accounts.map(({ channel }) => channel))]),
+    readState(context, loaded, accounts),
   ]);
   return {
     context,
@@ -84,8 +97,9 @@ function nullIfForbidden(error: unknown): null {
 async function readState(
   context: CommandContext,
   { config }: LoadedConfig,
-  channels: readonly string[],
+  accounts: readonly ConfiguredAccount[],
 ): Promise<CheckInput["state"]> {
+  const channels = [...new Set(accounts.map(({ channel }) => channel))];
   try {
     if (!(await context.hasState())) return undefined;
     const began = performance.now();
@@ -96,12 +110,23 @@ async function readState(
       const paired = await Promise.all(
         channels.map(async (channel) => [channel, await pairing.paired(channel)] as const),
       );
+      const made = accounts.map(async ({ channel, account }) =>
+        (await pairing.owners(channel, account)).map((chat) => ({ channel, account, chat })),
+      );
+      const owners = (await Promise.all(made)).flat();
+      const sessions = await Promise.all(agentIds(config).map((id) => store.session(mainSessionKey(id))));
+      const lastRecipients = sessions.flatMap((session) => session?.lastRecipient ?? []);
+      const chats = (await store.list(ownerChats)).map(
+        ({ key, value }) => [key, value as unknown as OwnerChat] as const,
+      );
+      const people = { paired: new Map(paired), owners, lastRecipients, ownerChats: new Map(chats) };
       const botsSeen = (await store.list(botsSeenNamespace)).map(({ value }) => value as unknown as SeenBots);
       const lanes = (await store.waitingLanes()).map(({ lane }) => lane);
       const budgets = await readBudgets(store, config, context.now());
       const away = (await store.list(speechAway)).map(({ key: name, value }) => ({ name, since: Number(value) }));
       const speech = { away, unheard: (await store.list(unheardPeople)).length };
-      return { openedMs, paired: new Map(paired), botsSeen, lanes, waits: await waitsIn(store), budgets, speech };
+      const backup = await readRecord(store);
+      return { openedMs, backup, ...people, botsSeen, lanes, waits: await waitsIn(store), budgets, speech };
     } finally {
       await store.close();
     }

@@ -52,7 +52,9 @@ export async function checkConfiguration(input: CheckInput): Promise<readonly Fi
   return orOk(
     found,
     "configuration",
-    loaded.found ? `${loaded.file} is valid` : `there is no ${loaded.file}; the defaults apply`,
+    loaded.found
+      ? `${loaded.file} is valid`
+      : `there is no ${loaded.file}; the defaults apply, and \`${programCommand} init\` writes one`,
   );
 }
 
@@ -150,7 +152,20 @@ export function checkTokens(input: CheckInput): readonly Finding[] {
       ];
     }
   });
-  return orOk([...found, ...stillAccepted(input)], "tokens", "no configured token can be guessed");
+  return [
+    ...orOk([...found, ...stillAccepted(input)], "tokens", "no configured token can be guessed"),
+    ...withoutHookToken(config),
+  ];
+}
+
+/** Not a fault: the operator may want only senders with credentials of their own. */
+function withoutHookToken({ hooks }: GatewayConfig): readonly Finding[] {
+  if (!hooks.enabled || hooks.token !== undefined) return [];
+  const at = hooks.path;
+  const reason =
+    `hooks.token is not set, so ${at}/wake and ${at}/agent are off; mappings with a signature or token of their ` +
+    "own are served";
+  return [{ check: "tokens", verdict: "ok", path: "hooks.token", reason }];
 }
 
 const replaced = [

@@ -1,10 +1,13 @@
 /**
  * Compares what the platforms report with the configuration: tokens, groups, and which messages the bot receives there.
  */
+
 import { misnamedGroups } from "../../access/allowlist.ts";
 import { placeSettings } from "../../access/place.ts";
+import { absenceNote } from "../../channels/connection/absence-note.ts";
 import type { ProbeReport } from "../../channels/connection/probe.ts";
 import { parsePath, renderPath } from "../../config/path.ts";
+import { programCommand } from "../../contract/command.ts";
 import { asSentence } from "../../contract/errors.ts";
 import { visibleLine } from "../../log/visible.ts";
 import type { CheckInput } from "./check-input.ts";
@@ -38,11 +41,14 @@ export function checkPlatforms({ probes, accounts, description }: CheckInput): r
         fix,
       });
   }
-  if (accounts.length === 0) return orOk(found, "platform", "no channel is configured");
+  if (accounts.length === 0)
+    return orOk(found, "platform", `no channel is configured; \`${programCommand} init\` asks for a bot`);
   return orOk(
     [...found, ...twins(probes)],
     "platform",
-    probes.length === 0 ? "no account is enabled" : probes.map((report) => described(report, description)).join("; "),
+    probes.length === 0
+      ? "no account is enabled"
+      : probes.map((report) => described(report, description) + absenceOf(report, accounts)).join("; "),
   );
 }
 
@@ -62,6 +68,13 @@ function described(report: ProbeReport, description: CheckInput["description"]):
     `${name} is ` +
     `${status?.state ?? "unknown to the gateway"}${as === undefined ? "" : ` as ${visibleLine(as, 100)}`}`
   );
+}
+
+/** What the platform does not deliver later. */
+function absenceOf({ channel, account }: ProbeReport, accounts: CheckInput["accounts"]): string {
+  const found = accounts.find((one) => one.channel === channel && one.account === account)?.settings;
+  const note = found && absenceNote(found.capabilities);
+  return note === undefined ? "" : `, and ${note}`;
 }
 
 /** Two accounts that receive for the same bot take each other's events, even with different tokens. */

@@ -3,12 +3,14 @@ import { constants, copyFileSync } from "node:fs";
 import type { LoadedConfig } from "../../config/reading/load.ts";
 import { HostError, reasonOf } from "../../contract/errors.ts";
 import type { CommandContext } from "../context.ts";
+import { checkBackups } from "./backups.ts";
 import { checkBudgets } from "./budgets.ts";
 import { type CheckInput, gather } from "./check-input.ts";
 import { checkConfiguration, checkFileMode, checkTokens } from "./configuration.ts";
 import { type Finding, type Repair, withoutStop } from "./finding.ts";
 import { checkDisk, checkExposure, checkGateway, checkState } from "./machine.ts";
 import { checkModels } from "./models.ts";
+import { checkOwners } from "./owners.ts";
 import { checkAllowlists, checkBots, checkConversations, checkOldState, checkStrangers } from "./people.ts";
 import { checkGroups, checkPlatforms } from "./platforms.ts";
 import { checkRefusedTools } from "./refused-tools.ts";
@@ -27,6 +29,7 @@ const checks: readonly ((input: CheckInput) => readonly Finding[] | Promise<read
   checkStore,
   checkDisk,
   checkRoom,
+  checkBackups,
   checkWaits,
   checkGateway,
   checkExposure,
@@ -41,6 +44,7 @@ const checks: readonly ((input: CheckInput) => readonly Finding[] | Promise<read
   checkPlatforms,
   // Before the check of the groups: repairs inside a group find it by its key, which a later repair may change.
   checkAllowlists,
+  checkOwners,
   checkGroups,
   checkStrangers,
   checkBots,

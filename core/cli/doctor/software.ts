@@ -5,7 +5,7 @@ import { programCommand } from "../../contract/command.ts";
 import type { CheckReport } from "../../host/checks.ts";
 import { workerDetail } from "../../host/isolated.ts";
 import { visibleLine } from "../../log/visible.ts";
-import { unpricedModels } from "./budgets.ts";
+import { checkUnpriced } from "./budgets.ts";
 import type { CheckInput } from "./check-input.ts";
 import { type Finding, orOk } from "./finding.ts";
 import { wrongSkills } from "./skills.ts";
@@ -90,10 +90,12 @@ export async function checkAgents(input: CheckInput): Promise<readonly Finding[]
   }
   if (mute.length > 0) {
     const reason = `no model is configured for ${mute.join(", ")}, so messages are only repeated`;
-    const fix = "Set agents.defaults.model to provider/model, and the provider's key in models.providers.";
+    const fix =
+      `Run \`${programCommand} init\`, or set agents.defaults.model to provider/model. A provider that is known by ` +
+      "name needs only its key in the environment.";
     found.push({ check, verdict: "warn", path: "agents.defaults.model", reason, fix });
   }
-  found.push(...wrongPatterns(config), ...(await wrongSkills(input)), ...(await unpricedModels(input)));
+  found.push(...wrongPatterns(config), ...(await wrongSkills(input)), ...(await checkUnpriced(input)));
   config.bindings.forEach(({ agentId, match: { channel, accountId } }, index) => {
     if (accounts.some((one) => one.channel === channel && (accountId === undefined || one.account === accountId)))
       return;

@@ -1,11 +1,11 @@
 /** Checks what transcribes and speaks: programs, prices, what does not answer, and people whom nothing listens to. */
-import { accessSync, constants } from "node:fs";
+import { accessSync, constants, existsSync } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";
 import { createPrices } from "../../agents/spending/prices.ts";
+import { usdLimits } from "../../agents/spending/unpriced-models.ts";
 import type { GatewayConfig } from "../../config/schema.ts";
 import { HostError } from "../../contract/errors.ts";
 import { renderDuration } from "../output/times.ts";
-import { usdLimits } from "./budgets.ts";
 import type { CheckInput } from "./check-input.ts";
 import { type Finding, ok } from "./finding.ts";
 
@@ -45,8 +45,11 @@ function missingPrograms(entries: readonly Entry[], { PATH = "" }: CheckInput["c
   return entries.flatMap(({ command, path }): readonly Finding[] => {
     const [program] = command ?? [];
     if (program === undefined || isFound(program, PATH)) return [];
-    const fix = "Install it, or write its whole path.";
-    return [{ check, verdict: "fail", path: `${path}.command`, reason: `the program ${program} is not found`, fix }];
+    const isThere = program.includes("/") && existsSync(program);
+    const [state, fix] = isThere
+      ? ["may not be run by this user", `Make it executable: chmod +x ${program}`]
+      : ["is not found", "Install it, or write its whole path."];
+    return [{ check, verdict: "fail", path: `${path}.command`, reason: `the program ${program} ${state}`, fix }];
   });
 }
 

@@ -1,6 +1,6 @@
 /** Checks whether events wait for a channel that is missing, or for a model that does not answer. */
 import { HostError } from "../../contract/errors.ts";
-import { waitsLine } from "../events/waits.ts";
+import { waitsLine } from "../../reports/waits.ts";
 import type { CheckInput } from "./check-input.ts";
 import { type Finding, orOk } from "./finding.ts";
 

@@ -1,10 +1,10 @@
 /** `events drop`: ends the events that wait from and for a channel, such as one that never comes back. */
 import { setTimeout as wait } from "node:timers/promises";
+import { waitingFor } from "../../reports/waits.ts";
 import { addDrop, removeDrop } from "../../state/drops.ts";
 import type { Store } from "../../state/store.ts";
 import type { CommandContext } from "../context.ts";
 import { agrees } from "../output/agree.ts";
-import { waitingFor } from "./waits.ts";
 
 interface Options {
   readonly channel: string;

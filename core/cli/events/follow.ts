@@ -1,9 +1,9 @@
 /** Prints events as they end, until the command is interrupted. */
 import { setTimeout as wait } from "node:timers/promises";
 import { cannotStore, reasonOf } from "../../contract/errors.ts";
+import { withUnit } from "../../reports/find-event.ts";
 import type { EventFilter, EventReport } from "../../state/report.ts";
 import type { Store } from "../../state/store.ts";
-import { withUnit } from "../events.ts";
 
 const lookEveryMs = 250;
 /** How long it waits for a database that is away. */

@@ -2,13 +2,12 @@
 import { HostError } from "../../contract/errors.ts";
 import type { Outcome } from "../../contract/types.ts";
 import { visibleLine } from "../../log/visible.ts";
-import { decodeLanePart } from "../../state/lane.ts";
+import { outcomeStyles } from "../../reports/decisions.ts";
+import { eventData, fromOf, placeOf, readEvents } from "../../reports/events.ts";
+import { parsePlatformId } from "../../reports/platform-id.ts";
 import type { EventFilter, EventReport } from "../../state/report.ts";
 import type { CommandContext } from "../context.ts";
-import { withUnit } from "../events.ts";
 import { parseSince, renderClock, renderDuration } from "../output/times.ts";
-import { parsePlatformId } from "../platform-id.ts";
-import { outcomeStyles } from "../why/decisions.ts";
 import { followEvents, startNow } from "./follow.ts";
 
 export interface Options {
@@ -29,8 +28,7 @@ export async function listEvents(context: CommandContext, _: readonly [], option
   const store = await context.openState();
   try {
     const start = options.follow === true ? await startNow(store) : undefined;
-    const found = await store.events(filter);
-    const reports = await Promise.all(found.map((report) => withUnit(store, report)));
+    const reports = await readEvents(store, filter);
     if (start !== undefined) {
       // Past events are listed in the order in which new ones follow. An event is shown once it has ended.
       const ended = reports.filter(({ state }) => state === "settled").toReversed();
@@ -38,7 +36,7 @@ export async function listEvents(context: CommandContext, _: readonly [], option
       const shown = new Set(ended.map(({ id }) => id));
       const onAway = (reason: string) => context.terminal.note(`${reason}. The list goes on when it is back.`);
       await followEvents(store, { filter, shown, start, onAway }, (report) => print(report, context, options));
-    } else if (options.json === true) context.terminal.json({ events: reports.map(dataOf) });
+    } else if (options.json === true) context.terminal.json({ events: reports.map(eventData) });
     else show(reports, context, options);
     return 0;
   } finally {
@@ -64,28 +62,6 @@ function filterOf({ chat, sender, outcome, since, limit, all, follow }: Options,
   };
 }
 
-function dataOf(report: EventReport) {
-  const { id, source, kind, account, acceptedAt, state, outcome, reason, settledAt, agentId, sessionKey, attempts } =
-    report;
-  const { chat, thread } = placeOf(report);
-  return {
-    id,
-    at: acceptedAt,
-    source,
-    kind,
-    account,
-    chat,
-    thread,
-    ...senderOf(report),
-    state,
-    ...(outcome === undefined ? {} : { outcome, reason }),
-    ...(settledAt === undefined ? {} : { ms: settledAt - acceptedAt }),
-    ...(agentId === undefined ? {} : { agentId }),
-    ...(sessionKey === undefined ? {} : { sessionKey }),
-    attempts,
-  };
-}
-
 function show(reports: readonly EventReport[], { terminal, now }: CommandContext, { outcome }: Options): void {
   const { style } = terminal;
   if (reports.length === 0) {
@@ -99,7 +75,7 @@ function show(reports: readonly EventReport[], { terminal, now }: CommandContext
 }
 
 function print(report: EventReport, { terminal, now }: CommandContext, { json }: Options): void {
-  if (json === true) terminal.json(dataOf(report), { lines: true });
+  if (json === true) terminal.json(eventData(report), { lines: true });
   else terminal.table([cells(report, now(), terminal.style)]);
 }
 
@@ -117,26 +93,6 @@ function cells(report: EventReport, now: number, style: CommandContext["terminal
     endOf(report, style),
     took,
   ];
-}
-
-/** The sender and place, as recorded by the ingress station; before that, the kind of event. */
-function fromOf({ source, kind, account, decisions }: EventReport): string {
-  const read = decisions.find(({ station, sender }) => station === "ingress" && sender !== undefined);
-  return read?.detail ?? [source, kind, account].filter(Boolean).join(", ");
-}
-
-function senderOf({ decisions }: EventReport): { readonly sender?: string } {
-  const sender = decisions.find((decision) => decision.sender !== undefined)?.sender;
-  return sender === undefined ? {} : { sender };
-}
-
-/** The lane of a channel's event contains its place: `<channel>:<account>:<chat>`, and its thread. */
-function placeOf({ source, account, lane }: EventReport): { readonly chat?: string; readonly thread?: string } {
-  const prefix = `${source}:${account}:`;
-  if (account === undefined || !lane.startsWith(prefix)) return {};
-  const [place = ""] = lane.slice(prefix.length).split("\t", 1);
-  const [chat = "", thread] = place.split(":", 2);
-  return { chat: decodeLanePart(chat), ...(thread === undefined ? {} : { thread: decodeLanePart(thread) }) };
 }
 
 function endOf({ state, outcome, reason }: EventReport, style: CommandContext["terminal"]["style"]): string {

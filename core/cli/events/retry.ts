@@ -1,4 +1,5 @@
 /** `events retry`: runs many failed events again, messages of chats too. */
+import { findFailed, runAgain } from "../../reports/failed.ts";
 import type { EventReport } from "../../state/report.ts";
 import type { Store } from "../../state/store.ts";
 import type { CommandContext } from "../context.ts";
@@ -47,13 +48,12 @@ export async function retryAll(
   const { terminal } = context;
   const store = await context.openState();
   try {
-    const found = await store.events({
-      ...{ outcome: "failed", limit: mostAtOnce, oldestFirst: true },
+    const failed = await findFailed(store, {
+      ...{ code, limit: mostAtOnce },
       ...(since === undefined ? {} : { since: parseSince(since, context.now()) }),
       ...(kind.source === undefined ? {} : { source: kind.source }),
       ...(kind.exceptKind === undefined ? {} : { exceptKind: kind.exceptKind }),
     });
-    const failed = found.filter(({ reason }) => code === undefined || reason === code);
     const count = (number: number) => (number === 1 ? `1 ${kind.what}` : `${number} ${kind.what.replace(/y$/, "ie")}s`);
     const reasons = Object.fromEntries(
       [...Map.groupBy(failed, ({ reason = "" }) => reason)].map(([reason, all]) => [reason, all.length]),
@@ -92,15 +92,4 @@ export async function retryAll(
   } finally {
     await store.close();
   }
-}
-
-/** Another call of the command may have run it meanwhile, and it may have failed once more. */
-async function runAgain(
-  store: Store,
-  event: EventReport,
-  again: (store: Store, event: EventReport) => Promise<boolean>,
-): Promise<boolean> {
-  const now = await store.event(event.id);
-  if (now?.outcome !== "failed" || now.settledAt !== event.settledAt) return false;
-  return await again(store, event);
 }

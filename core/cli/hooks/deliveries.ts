@@ -6,6 +6,7 @@
 import { programCommand } from "../../contract/command.ts";
 import { HostError } from "../../contract/errors.ts";
 import { visibleLine } from "../../log/visible.ts";
+import { outcomeStyles } from "../../reports/decisions.ts";
 import type { EventReport } from "../../state/report.ts";
 import type { Store } from "../../state/store.ts";
 import { type RefusedHook, readRefusals } from "../../webhooks/endpoint/refusals.ts";
@@ -14,7 +15,6 @@ import { readShownChallenges } from "../../webhooks/endpoint/shown-challenges.ts
 import { readStoredHook, type StoredHook } from "../../webhooks/mapping/stored-hook.ts";
 import type { CommandContext } from "../context.ts";
 import { renderAgo, renderClock, renderDuration } from "../output/times.ts";
-import { outcomeStyles } from "../why/decisions.ts";
 import { deliveryFilter } from "./delivery-text.ts";
 
 interface Options {

@@ -1,11 +1,11 @@
 /** Finds a delivery by its id, the beginning of one, or `last`. */
 import { HostError } from "../../contract/errors.ts";
+import { explained } from "../../reports/explained.ts";
+import { findByPrefix, withUnit } from "../../reports/find-event.ts";
 import type { EventReport } from "../../state/report.ts";
 import type { Store } from "../../state/store.ts";
 import { type Repeated, readRepeated } from "../../webhooks/endpoint/repetitions.ts";
 import { isDelivery, readStoredHook, type StoredHook } from "../../webhooks/mapping/stored-hook.ts";
-import { findByPrefix, withUnit } from "../events.ts";
-import { explained } from "../why/explained.ts";
 
 /** Deliveries are the events of hooks, without the summaries that follow them. */
 export const deliveryFilter = { source: "hooks", exceptKind: "summary" } as const;

@@ -51,6 +51,11 @@ const endpoints: readonly ListedHook[] = [
   { id: "runs", kind: "endpoint", path: "runs/RUN", action: "result", access: "token", state: "ok", problems: [] },
 ];
 
+/** They accept nothing but the hook token. */
+const withoutToken = endpoints.map(
+  (endpoint): ListedHook => ({ ...endpoint, access: "off, because hooks.token is not set", state: "off" }),
+);
+
 function collect({ loaded, table }: Workbench): ListedHooks {
   const { hooks } = loaded.config;
   const all = [
@@ -80,7 +85,7 @@ function collect({ loaded, table }: Workbench): ListedHooks {
   return {
     enabled: hooks.enabled && !loaded.disabled.has("hooks"),
     path: hooks.path,
-    hooks: [...endpoints, ...mappings, ...missing],
+    hooks: [...(hooks.token === undefined ? withoutToken : endpoints), ...mappings, ...missing],
     problems: problems.filter((problem) => !attributed.has(problem)),
   };
 }
@@ -139,7 +144,7 @@ function show({ enabled, path, hooks, problems }: ListedHooks, terminal: Termina
         `${path}/${below ?? "*"}`,
         kind,
         what,
-        style("dim", state === "off" ? "switched off" : access),
+        style("dim", state === "off" && kind !== "endpoint" ? "switched off" : access),
       ];
     }),
   );

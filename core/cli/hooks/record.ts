@@ -10,6 +10,7 @@ import type { Fixture } from "../../webhooks/mapping/fixture.ts";
 import type { CommandContext } from "../context.ts";
 import { renderDuration } from "../output/times.ts";
 import type { RunningGateway } from "../running-gateway.ts";
+import { noteSimilar } from "./similar.ts";
 
 interface Options {
   readonly out?: string;
@@ -39,6 +40,7 @@ export async function recordDelivery(
   if (options.out === undefined && existsSync(file)) throw new HostError("fixture_exists", { file });
   const gateway = await context.gateway();
   if (gateway === null) throw new HostError("gateway_not_running", { directory: await context.stateDirectory() });
+  noteSimilar(context, (await context.load()).config, name);
   const { fixture, removed } = await waitFor(gateway, name, { context, seconds: options.timeout });
   // Payloads may be private, and the removal of secrets cannot recognize all of them.
   writeFileSync(file, `${visibleJson(fixture, 2)}\n`, { mode: 0o600 });

@@ -14,6 +14,7 @@ import { credentialHeaders, type HookDelivery } from "../../webhooks/mapping/web
 import { type SignedParts, SigningError } from "../../webhooks/signature/signing.ts";
 import type { CommandContext } from "../context.ts";
 import { readDelivery } from "./delivery-file.ts";
+import { noteSimilar } from "./similar.ts";
 import { chooseMethod, findNamed, openWorkbench, type Workbench } from "./workbench.ts";
 
 interface Options {
@@ -59,6 +60,7 @@ export async function sendDelivery(
   const bench = await openWorkbench(context);
   const { loaded } = bench;
   await bench.close();
+  noteSimilar(context, loaded.config, name);
   const target = findTarget(bench, name, { ...recorded, headers: { ...recorded.headers, ...given } });
   const { path, mapping, method } = target;
   // A recording that is sent again is a new delivery, unless --header sets its id.
@@ -186,7 +188,10 @@ function authenticate(
   }
   const { hooks } = loaded.config;
   if (hooks.token === undefined) {
-    const problem = { reason: "hooks.token is not set", fix: "Set it, and hooks.enabled." };
+    const problem = {
+      reason: "it needs the hook token, and hooks.token is not set",
+      fix: "Set hooks.token, or send to a mapping with a signature or token of its own.",
+    };
     throw new HostError("delivery_unsendable", { hook: name, ...problem, ...target.problem });
   }
   const token = createSecrets({ env: context.env, directory: loaded.directory }).resolve(hooks.token, "hooks.token");
@@ -258,6 +263,7 @@ function show(
   const text = typeof answer === "string" ? answer : JSON.stringify(answer);
   if (text !== "") terminal.line(`  ${visible(text)}`);
   for (const id of eventIds) terminal.line(`event ${id}: ${programCommand} why ${id}`);
+  if (!ok) terminal.line(`the reason, and what to change: ${programCommand} why last`);
   const scheme = mapping?.settings.signature?.scheme;
   if (!ok && scheme !== undefined && access === "hook token")
     terminal.note(`This path requires ${scheme} instead of the hook token: add --sign.`);

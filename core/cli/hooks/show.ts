@@ -3,13 +3,13 @@
 import { parseExactJson } from "../../contract/exact-json.ts";
 import type { TurnRequest } from "../../contract/types.ts";
 import { visible, visibleLine } from "../../log/visible.ts";
+import { printDecisions, renderHeadline } from "../../reports/decisions.ts";
+import { renderRepeated } from "../../reports/story.ts";
 import type { StoredDelivery } from "../../webhooks/mapping/run-events.ts";
 import { describeAccess } from "../../webhooks/mapping/stored-hook.ts";
 import type { CommandContext } from "../context.ts";
 import type { Terminal } from "../output/terminal.ts";
 import { renderAgo, renderClock } from "../output/times.ts";
-import { printDecisions, renderHeadline } from "../why/decisions.ts";
-import { renderRepeated } from "../why/repetition.ts";
 import { type FoundDelivery, findDelivery } from "./delivery-text.ts";
 
 /** Lines shown of a payload or a message; `--json` prints all of them. */

@@ -10,6 +10,7 @@ import { type DryRun, type DryStep, dryRun } from "../../webhooks/workbench/dry-
 import type { CommandContext } from "../context.ts";
 import type { Terminal } from "../output/terminal.ts";
 import { readDelivery } from "./delivery-file.ts";
+import { noteSimilar } from "./similar.ts";
 import { chooseMethod, findNamed, openWorkbench } from "./workbench.ts";
 
 /** Exits with 1 if the sender would receive an error, or if nothing takes the delivery. */
@@ -26,6 +27,7 @@ export async function testDelivery(
   }
   const { recorded, headers } = await readDelivery(context, { name, file, header: options.header });
   const bench = await openWorkbench(context);
+  noteSimilar(context, bench.loaded.config, name);
   try {
     // A recording of another path can be tested here too.
     const { path } = findNamed(bench.table, name);

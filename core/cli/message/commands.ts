@@ -19,7 +19,7 @@ export function addMessages(program: Command, add: Add, handle: Handle): void {
       .option("--account <id>", "account of the channel (default: its first)")
       .option("--dry-run", "only show what would be done");
   const placed = (command: Command) =>
-    common(command).requiredOption("--target <chat>", "chat id, or <chat>:topic:<n>");
+    common(command).requiredOption("--target <chat>", "chat id, or <chat>:topic:<id>");
   const one = (command: Command) => placed(command).requiredOption("--message-id <id>", "the message");
   const sent = (command: Command) =>
     placed(command)
@@ -47,6 +47,7 @@ export function addMessages(program: Command, add: Add, handle: Handle): void {
     .option("--media <file>", "a local file, or a public http(s) URL")
     .option("--as-voice", "audio as a voice note")
     .option("--as-video-note", "a video as a round video note")
+    .option("--platform <json>", "fields of the platform's own, by channel")
     .action(handle(async () => (await load()).runSend));
   buttons(
     one(

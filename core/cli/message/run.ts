@@ -19,6 +19,8 @@ export interface MessageOptions {
   readonly emoji?: string;
   /** JSON text. */
   readonly buttons?: string;
+  /** JSON text. */
+  readonly platform?: string;
   readonly media?: string;
   readonly replyTo?: string;
   readonly thread?: string;
@@ -118,7 +120,8 @@ function argumentsOf(action: ActionName, options: MessageOptions, channel: strin
     text: message,
     messageId,
     emoji,
-    buttons: buttons === undefined ? undefined : parseButtons(buttons),
+    buttons: buttons === undefined ? undefined : parseJson(buttons, rowsExpected),
+    platform: options.platform === undefined ? undefined : parseJson(options.platform, fieldsExpected(channel)),
     media: options.media,
     replyTo,
     thread,
@@ -138,13 +141,26 @@ function argumentsOf(action: ActionName, options: MessageOptions, channel: strin
   );
 }
 
-function parseButtons(text: string): Json {
+/** A flag whose value is JSON, and what it contains, for the error. */
+interface Expected {
+  readonly flag: string;
+  readonly what: string;
+}
+
+const rowsExpected: Expected = {
+  flag: "--buttons",
+  what: `rows of buttons such as [[{ "text": "Yes", "callback_data": "yes" }]]`,
+};
+
+const fieldsExpected = (channel: string): Expected => ({
+  flag: "--platform",
+  what: `fields by channel such as { "${channel}": { ... } }`,
+});
+
+function parseJson(text: string, { flag, what }: Expected): Json {
   try {
     return JSON.parse(text) as Json;
   } catch {
-    const example = `[[{ "text": "Yes", "callback_data": "yes" }]]`;
-    throw new HostError("usage", {
-      reason: `--buttons is not JSON: ${product.name} expects rows of buttons such as ${example}`,
-    });
+    throw new HostError("usage", { reason: `${flag} is not JSON: ${product.name} expects ${what}` });
   }
 }

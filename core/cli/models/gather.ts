@@ -1,4 +1,5 @@
 /** Which models the configuration names, for whom, and what is known about each of them. */
+import { createModelRooms, type ModelRooms } from "../../agents/context/model-rooms.ts";
 import { createPrices, type Prices } from "../../agents/spending/prices.ts";
 import { knownModels } from "../../agents/turn/providers.ts";
 import { agentIds, agentSettings } from "../../config/agents.ts";
@@ -7,6 +8,8 @@ import { type ProviderSettings, providerKey, providerOf, providerSettings } from
 import type { GatewayConfig } from "../../config/schema.ts";
 import type { Secrets } from "../../config/secrets.ts";
 import { asSentence, HostError, reasonOf } from "../../contract/errors.ts";
+import type { ModelRoom } from "../../sdk/model-room.ts";
+import type { Store } from "../../state/store.ts";
 
 export interface ModelUse {
   readonly agent: string;
@@ -23,13 +26,19 @@ export interface ModelView {
   /** Without credentials and query; absent if there is none. */
   readonly address?: string;
   readonly key: "set" | "missing" | "not needed";
-  /** Tokens of its context, by the configuration or the list of prices; `null` if unknown. */
+  /** Tokens of its context; `null` if its provider is unknown. */
   readonly contextTokens: number | null;
+  /** `learned`: a refusal of its server has shown it. `catalogue`: the list of known models has it. */
+  readonly contextSource?: ContextSource;
+  /** When it was learned, epoch milliseconds. */
+  readonly contextLearnedAt?: number;
   /** US dollars for a million tokens; `null` if unknown. */
   readonly price: { readonly input: number; readonly output: number; readonly source: string } | null;
   /** Why it cannot be asked, as far as the configuration shows. */
   readonly problem?: string;
 }
+
+export type ContextSource = "stated" | "learned" | "catalogue" | "assumed";
 
 /** What of a model's provider is needed to look for its server. */
 export interface Place {
@@ -70,10 +79,29 @@ function priceOf(prices: Prices, model: string): ModelView["price"] {
   return { input: rounded(input.usd), output: rounded(output.usd), source: input.source };
 }
 
-function contextOf({ models = {} }: Pick<ProviderSettings, "models">, model: string): number | undefined {
-  const id = model.slice(model.indexOf("/") + 1);
-  const known = knownModels(models);
-  return Object.hasOwn(known, id) ? known[id]?.contextTokens : undefined;
+const sources: Readonly<Record<ModelRoom["source"], ContextSource>> = {
+  config: "stated",
+  refusal: "learned",
+  list: "catalogue",
+  default: "assumed",
+};
+
+/** As turns find it. They look into the catalogue only once a conversation is long. */
+async function contextOf(
+  model: string,
+  { api, address, models = {} }: ProviderSettings,
+  { rooms, prices }: { readonly rooms: ModelRooms; readonly prices: Prices },
+): Promise<Pick<ModelView, "contextTokens" | "contextSource" | "contextLearnedAt">> {
+  const providers = { [providerOf(model)]: { api, baseUrl: address, models: knownModels(models) } };
+  const { [model]: room } = await rooms.of([model], providers);
+  const at = await rooms.learnedAt(model, providers);
+  const listed = room?.source === "default" ? prices.contextOf(model) : undefined;
+  if (room === undefined || listed !== undefined) return { contextTokens: listed ?? null, contextSource: sources.list };
+  return {
+    contextTokens: room.tokens,
+    contextSource: sources[room.source],
+    ...(at !== undefined && { contextLearnedAt: at }),
+  };
 }
 
 function keyOf(id: string, settings: ProviderSettings, secrets: Secrets): Pick<ModelView, "key" | "problem"> {
@@ -91,17 +119,26 @@ function plainAddress(address: string): string | undefined {
   return url === null ? undefined : `${url.origin}${url.pathname}`.replace(/\/+$/, "");
 }
 
-export async function gatherModels(config: GatewayConfig, secrets: Secrets): Promise<readonly Place[]> {
+/** `store`: where turns remember what servers have shown; nothing is written. */
+export async function gatherModels(
+  config: GatewayConfig,
+  {
+    secrets,
+    store,
+    now,
+  }: { readonly secrets: Secrets; readonly store: Pick<Store, "get">; readonly now: () => number },
+): Promise<readonly Place[]> {
   const uses = usesIn(config);
   const prices = createPrices(() => config);
   if (uses.size > 0) await prices.load();
-  return [...uses].map(([model, of]): Place => {
+  const rooms = createModelRooms({ store: { ...store, update: async () => null }, log: { info() {}, warn() {} }, now });
+  const place = async ([model, of]: readonly [string, readonly ModelUse[]]): Promise<Place> => {
     const provider = providerOf(model);
     const settings = isFullModelName(model) ? providerSettings(config, provider) : undefined;
     const address = settings?.address === undefined ? undefined : plainAddress(settings.address);
     const known = {
       ...{ model, uses: of, provider, ...(address !== undefined && { address }) },
-      contextTokens: (settings && contextOf(settings, model)) ?? prices.contextOf(model) ?? null,
+      ...(settings === undefined ? { contextTokens: null } : await contextOf(model, settings, { rooms, prices })),
       price: priceOf(prices, model),
     };
     if (settings === undefined) {
@@ -113,5 +150,6 @@ export async function gatherModels(config: GatewayConfig, secrets: Secrets): Pro
     const key = keyOf(provider, settings, secrets);
     const lost = address === undefined ? { problem: `models.providers.${provider} has no usable baseUrl.` } : {};
     return { settings, view: { ...known, ...key, ...lost } };
-  });
+  };
+  return await Promise.all([...uses].map(place));
 }

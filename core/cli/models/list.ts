@@ -1,6 +1,9 @@
 /** `models list`: which models are configured, whether they can be asked, their context and their price. */
 import { createSecrets } from "../../config/secrets.ts";
+import { programCommand } from "../../contract/command.ts";
+import { asSentence, reasonOf } from "../../contract/errors.ts";
 import { visibleLine } from "../../log/visible.ts";
+import type { Store } from "../../state/store.ts";
 import type { CommandContext } from "../context.ts";
 import { gatherModels, type ModelUse, type ModelView, type Place } from "./gather.ts";
 import { isListed, type Reached, reachAll } from "./reach.ts";
@@ -34,13 +37,36 @@ export async function listModels(
   { json }: { readonly json?: boolean },
 ): Promise<number> {
   const { config, secretsDirectory } = await effective(context);
-  const places = await gatherModels(config, createSecrets({ env: context.env, directory: secretsDirectory }));
+  const secrets = createSecrets({ env: context.env, directory: secretsDirectory });
+  const places = await withState(context, (store) => gatherModels(config, { secrets, store, now: context.now }));
   const servers = await reachAll(places, { now: () => performance.now() });
   const models = places.map((place) => withServer(place, servers));
   if (json === true) context.terminal.json({ models });
   else show(models, context);
   // Only models that agents use by themselves count.
   return models.some(({ problem, uses }) => problem !== undefined && uses.some(({ as }) => as !== "allowed")) ? 1 : 0;
+}
+
+const noState: Pick<Store, "get"> = { get: async () => null };
+
+/** Before the first start, and without the right to read the state, nothing is known of what servers have shown. */
+async function withState<Result>(
+  context: CommandContext,
+  look: (store: Pick<Store, "get">) => Promise<Result>,
+): Promise<Result> {
+  let store: Store;
+  try {
+    if (!(await context.hasState())) return await look(noState);
+    store = await context.openState();
+  } catch (error) {
+    context.terminal.note(`What was learned from servers is not shown: ${asSentence(reasonOf(error))}`);
+    return await look(noState);
+  }
+  try {
+    return await look({ get: (namespace, key) => store.get(namespace, key) });
+  } finally {
+    await store.close();
+  }
 }
 
 async function effective(context: CommandContext) {
@@ -54,6 +80,13 @@ const useOf = ({ agent, as, alias }: ModelUse): string =>
 const priceText = ({ price }: ModelView): string =>
   price === null ? "-" : price.input === 0 && price.output === 0 ? "free" : `$${price.input} / $${price.output}`;
 
+/** `8,192 stated`, `4,096 learned 2026-11-26`. */
+function contextText({ contextTokens, contextSource = "assumed", contextLearnedAt }: ModelView): string {
+  if (contextTokens === null) return "-";
+  const date = contextLearnedAt === undefined ? "" : ` ${new Date(contextLearnedAt).toISOString().slice(0, 10)}`;
+  return `${contextTokens.toLocaleString("en-US")} ${contextSource}${date}`;
+}
+
 function serverText({ server, address, key }: Listed): string {
   if (address === undefined) return "-";
   const answers = server === undefined ? "" : server.reachable ? `answers in ${server.ms} ms` : "no answer";
@@ -63,7 +96,7 @@ function serverText({ server, address, key }: Listed): string {
 
 function show(models: readonly Listed[], { terminal }: CommandContext): void {
   if (models.length === 0) {
-    terminal.line("No model is configured. Set agents.defaults.model to provider/model.");
+    terminal.line(`No model is configured. \`${programCommand} init\` asks for one.`);
     return;
   }
   const dim = (cell: string) => terminal.style("dim", cell);
@@ -72,7 +105,7 @@ function show(models: readonly Listed[], { terminal }: CommandContext): void {
     ...models.map((one) => [
       terminal.style(one.problem === undefined ? "bold" : "red", visibleLine(one.model, 80)),
       one.uses.map(useOf).join(", "),
-      one.contextTokens === null ? "-" : one.contextTokens.toLocaleString("en-US"),
+      contextText(one),
       priceText(one),
       serverText(one),
     ]),

@@ -1,4 +1,7 @@
-/** Looks whether the server of a model answers at all. No key is sent: `models test` shows whether it is accepted. */
+/**
+ * Looks whether the server of a model answers at all. `models list` sends no key: `models test` shows whether it is
+ * accepted.
+ */
 import type { Place } from "./gather.ts";
 
 const patienceMs = 5_000;
@@ -11,15 +14,20 @@ export interface Reached {
   readonly ms?: number;
   /** Why there was none. */
   readonly detail?: string;
-  /** The models that it lists without being given a key. */
+  /** The models that it lists. */
   readonly models?: readonly string[];
 }
 
 function listedIn(text: string): readonly string[] | undefined {
   try {
-    const { data } = JSON.parse(text) as { readonly data?: unknown };
-    if (!Array.isArray(data)) return undefined;
-    return data.flatMap(({ id }: { readonly id?: unknown }) => (typeof id === "string" ? [id] : []));
+    // One vendor's own protocol has `models` with a `name` such as `models/small`.
+    const { data, models } = JSON.parse(text) as { readonly data?: unknown; readonly models?: unknown };
+    const list = data ?? models;
+    if (!Array.isArray(list)) return undefined;
+    return list.flatMap(({ id, name }: { readonly id?: unknown; readonly name?: unknown }) => {
+      const found = id ?? name;
+      return typeof found === "string" ? [found.replace(/^models\//, "")] : [];
+    });
   } catch {
     return undefined;
   }
@@ -42,11 +50,19 @@ function detailOf(thrown: unknown): string {
   return detail;
 }
 
-async function reach(address: string, { now }: { readonly now: () => number }): Promise<Reached> {
+export async function reach(
+  address: string,
+  { now, headers = {} }: { readonly now: () => number; readonly headers?: Readonly<Record<string, string>> },
+): Promise<Reached> {
   const { fetchWhole, ResponseLimitError } = await import("../../sdk/reading.ts");
   const began = now();
   try {
-    const { ok, text } = await fetchWhole(`${address}/models`, { maxBytes, timeoutMs: patienceMs, redirect: "manual" });
+    const { ok, text } = await fetchWhole(`${address}/models`, {
+      headers,
+      maxBytes,
+      timeoutMs: patienceMs,
+      redirect: "manual",
+    });
     const models = ok ? listedIn(text) : undefined;
     return { reachable: true, ms: Math.round(now() - began), ...(models !== undefined && { models }) };
   } catch (thrown) {

@@ -4,10 +4,7 @@ import { agentIds } from "../../config/agents.ts";
 import { HostError } from "../../contract/errors.ts";
 import { visibleLine } from "../../log/visible.ts";
 import type { CommandContext } from "../context.ts";
-import { requireGateway } from "../control/asking.ts";
-
-/** Longer than the gateway waits for a model. */
-const patienceMs = 150_000;
+import { openTester } from "./tester.ts";
 
 interface Options {
   readonly agent?: string;
@@ -19,7 +16,6 @@ export async function testModels(
   [name]: readonly [string?],
   { agent, json }: Options,
 ): Promise<number> {
-  const gateway = await requireGateway(context);
   const agents = agentIds((await context.load()).config);
   if (agent !== undefined && !agents.includes(agent))
     throw new HostError("usage", {
@@ -27,25 +23,15 @@ export async function testModels(
     });
   // A name is that of one model; without one, the model of each agent is asked.
   const asked = agent !== undefined ? [agent] : name !== undefined ? agents.slice(0, 1) : agents;
+  const tester = await openTester(context);
   const tests: ModelTest[] = [];
-  for (const one of asked) {
-    if (json !== true) context.terminal.note(`Asking ${name ?? `the model of ${one}`} ...`);
-    const body = { agent: one, ...(name !== undefined && { model: name }) };
-    const answer = await gateway.call("POST", "/gateway/models/test", { body, patienceMs });
-    if (answer === null)
-      throw new HostError("gateway_silent", { url: gateway.url, reason: "it did not answer in time" });
-    const {
-      test,
-      error,
-      hint = "",
-    } = answer.body as {
-      readonly test?: ModelTest;
-      readonly error?: string;
-      readonly hint?: string;
-    };
-    if (test === undefined)
-      throw new HostError("gateway_refused", { url: gateway.url, reason: error ?? "it gave no reason", fix: hint });
-    tests.push(test);
+  try {
+    for (const one of asked) {
+      if (json !== true) context.terminal.note(`Asking ${name ?? `the model of ${one}`} ...`);
+      tests.push(await tester.test({ agent: one, ...(name !== undefined && { model: name }) }));
+    }
+  } finally {
+    await tester.close();
   }
   if (json === true) context.terminal.json({ tests });
   else for (const test of tests) show(test, context);

@@ -1,12 +1,13 @@
 /** Output of the commands: colours only on a terminal, and one format for errors. */
-import { stripVTControlCharacters, styleText } from "node:util";
+import { styleText } from "node:util";
 import { HostError, reasonOf } from "../../contract/errors.ts";
 import { onEvent } from "../../listeners/listen.ts";
 import { visible, visibleJson } from "../../log/visible.ts";
+import { type Style, type TextPage, tableLines } from "../../reports/text-page.ts";
 
-export type Style = Parameters<typeof styleText>[0];
+export type { Style };
 
-export interface Terminal {
+export interface Terminal extends TextPage {
   /** Prints a line on standard output. */
   line(text?: string): void;
   /** Prints data for programs on standard output. `lines`: on one line, as one of many. */
@@ -15,8 +16,6 @@ export interface Terminal {
   note(text: string): void;
   /** Colours the text if standard output is a terminal that supports it; `NO_COLOR` and `FORCE_COLOR` are respected. */
   style(style: Style, text: string): string;
-  /** Rows in columns of the required width; the last column is not padded. */
-  table(rows: readonly (readonly string[])[], options?: { readonly indent?: string }): void;
   /** One sentence and what to do, on standard error. */
   error(thrown: unknown): void;
 }
@@ -30,16 +29,7 @@ export function createTerminal({ stdout, stderr }: Pick<NodeJS.Process, "stdout"
     note: (text) => void stderr.write(`${text}\n`),
     style,
     table(rows, { indent = "" } = {}) {
-      const widths = rows.reduce<readonly number[]>(
-        (known, row) => row.map((cell, column) => Math.max(known[column] ?? 0, columnsOf(cell))),
-        [],
-      );
-      for (const row of rows) {
-        const cells = row.map((cell, column) =>
-          column === row.length - 1 ? cell : cell + " ".repeat((widths[column] ?? 0) - columnsOf(cell)),
-        );
-        line(`${indent}${cells.join("  ")}`.trimEnd());
-      }
+      for (const row of tableLines(rows, indent)) line(row);
     },
     error(thrown) {
       const red = (text: string) => styleText("red", text, { stream: stderr });
@@ -48,20 +38,6 @@ export function createTerminal({ stdout, stderr }: Pick<NodeJS.Process, "stdout"
       if (thrown instanceof HostError && thrown.hint !== "") stderr.write(`       ${visible(thrown.hint)}\n`);
     },
   };
-}
-
-/** Characters of East Asia, flags, and emoji that are drawn as pictures take two columns. */
-const wide =
-  /[\u1100-\u115F\u2E80-\u303E\u3041-\uA4CF\uA960-\uA97F\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF01-\uFF60\uFFE0-\uFFE6\u{1B000}-\u{1B2FF}\u{20000}-\u{3FFFD}\p{Emoji_Presentation}\p{Regional_Indicator}]|\uFE0F/u;
-const invisible = /^[\p{Mn}\p{Me}\p{Cf}]+$/u;
-
-/** How many columns a text takes on a terminal. */
-export function columnsOf(styled: string): number {
-  const text = stripVTControlCharacters(styled);
-  if (/^[\x20-\x7e]*$/.test(text)) return text.length;
-  // An accent, or the parts of one emoji, belong to the character before.
-  const characters = [...new Intl.Segmenter().segment(text)];
-  return characters.reduce((sum, { segment }) => sum + (invisible.test(segment) ? 0 : wide.test(segment) ? 2 : 1), 0);
 }
 
 /** In `service logs | head`, the reader closes the pipe early, and the command ends. `serve` makes it go on instead. */

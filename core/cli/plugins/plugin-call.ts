@@ -10,6 +10,7 @@ import { createIds } from "../../state/ids.ts";
 import type { Store } from "../../state/store.ts";
 import type { CommandContext } from "../context.ts";
 import { createQuestions } from "../output/questions.ts";
+import { createStop } from "../output/stop.ts";
 import type { RunningGateway } from "../running-gateway.ts";
 import { openOwnConfiguration, openSection } from "./own-configuration.ts";
 import { openPreset } from "./preset-section.ts";
@@ -24,8 +25,6 @@ interface Called {
 }
 
 const progressAfterMs = 1_000;
-/** For a command that has received a signal. */
-const graceMs = 5_000;
 
 /** `close` releases what the command has opened. */
 export function openCall(context: CommandContext, called: Called): { readonly call: CliCall; close(): Promise<void> } {
@@ -118,32 +117,6 @@ function callTo(running: RunningGateway, plugin: string): Gateway["call"] {
 }
 
 type Watched = Gateway["watched"];
-
-/** Signals end the process as usual until the command reads its `signal`. */
-function createStop(): { signal(): AbortSignal; forget(): void } {
-  const stopping = new AbortController();
-  let listens = false;
-  const stop = () => {
-    forget();
-    setTimeout(() => process.exit(1), graceMs).unref();
-    stopping.abort();
-  };
-  const forget = () => {
-    process.off("SIGINT", stop);
-    process.off("SIGTERM", stop);
-  };
-  return {
-    signal() {
-      if (!listens) {
-        listens = true;
-        process.once("SIGINT", stop);
-        process.once("SIGTERM", stop);
-      }
-      return stopping.signal;
-    },
-    forget,
-  };
-}
 
 /** Opened by the first call that needs it. */
 function lateStore({ isEmpty, open }: { isEmpty(): Promise<boolean>; open(): Promise<PluginStore> }): PluginStore {

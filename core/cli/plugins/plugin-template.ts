@@ -1,8 +1,8 @@
 /** The files of a new plugin, made of the texts in `templates`: those of its kind, and those that all kinds have. */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { packageDirectory } from "../../contract/package.ts";
 import { product, sdkVersion } from "../../contract/product.ts";
-import { packageDirectory } from "../version.ts";
 import { wordsOf } from "./plugin-name.ts";
 
 /** What `plugins create` can write. */

@@ -1,23 +1,19 @@
 /** The section of a preset in the configuration. Commands of its plugin can read and change this section only. */
-import { randomBytes } from "node:crypto";
-import { closeSync, existsSync, mkdirSync, openSync, rmSync, statSync, writeSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { rmSync } from "node:fs";
+import { dirname } from "node:path";
 import { getPath } from "../../config/path.ts";
 import type { LoadedConfig } from "../../config/reading/load.ts";
-import { HostError, reasonOf } from "../../contract/errors.ts";
+import { HostError } from "../../contract/errors.ts";
 import type { Json } from "../../contract/types.ts";
 import { compileHooks } from "../../gateway/hook-problems.ts";
 import type { CliCall } from "../../sdk/contract.ts";
-import { ownLike } from "../../state/directory.ts";
 import { parseBasePath } from "../../webhooks/mapping/address.ts";
 import type { CommandContext } from "../context.ts";
+import { hookToken, newSecret, secretDirectory, writeSecret } from "../new-secret.ts";
 import { type Declared, readyPlugins } from "./declarations.ts";
 import type { OwnConfiguration } from "./own-configuration.ts";
 
 type CliPreset = ReturnType<CliCall["preset"]>;
-
-const tokenFileName = "hook-token";
-const tokenBytes = 32;
 
 export function openPreset(context: CommandContext, id: string, own: OwnConfiguration): CliPreset {
   const { configFile, env } = context;
@@ -42,7 +38,9 @@ export function openPreset(context: CommandContext, id: string, own: OwnConfigur
       // Written before the server is enabled, because an enabled server without a token is an error.
       const tokenFile =
         token === undefined
-          ? writeToken(tokenDirectory(dirname(configFile.file), await context.stateDirectory()))
+          ? writeSecret(
+              newSecret(secretDirectory(dirname(configFile.file), await context.stateDirectory()), hookToken()),
+            )
           : undefined;
       if (tokenFile !== undefined) await edit(["hooks", "token"], { file: tokenFile }).catch(withoutFile(tokenFile));
       if (!enabled) await edit(["hooks", "enabled"], true);
@@ -91,31 +89,4 @@ function withoutFile(file: string): (error: unknown) => never {
     rmSync(file, { force: true });
     throw error;
   };
-}
-
-/**
- * Where a new token is stored: in the folder of the configuration. If that folder belongs to another user than the
- * state, the gateway could not read a file of root there, so the token is stored in the state directory.
- */
-function tokenDirectory(configDirectory: string, stateDirectory: string): string {
-  if (process.geteuid?.() !== 0) return configDirectory;
-  const ofConfig = statSync(configDirectory, { throwIfNoEntry: false })?.uid ?? 0;
-  const ofState = statSync(stateDirectory, { throwIfNoEntry: false })?.uid ?? ofConfig;
-  return ofState === ofConfig ? configDirectory : stateDirectory;
-}
-
-/** Never replaces an existing file, which may belong to another program. */
-function writeToken(directory: string): string {
-  let file = join(directory, tokenFileName);
-  for (let number = 2; existsSync(file); number += 1) file = join(directory, `${tokenFileName}-${number}`);
-  try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
-    const descriptor = openSync(file, "wx", 0o600);
-    ownLike(descriptor, statSync(directory));
-    writeSync(descriptor, `${randomBytes(tokenBytes).toString("base64url")}\n`);
-    closeSync(descriptor);
-  } catch (thrown) {
-    throw new HostError("token_not_written", { file, reason: reasonOf(thrown) }, { cause: thrown });
-  }
-  return file;
 }

@@ -8,16 +8,16 @@ import {
   type WaitingEvent,
   waitingEventsNamespace,
 } from "../../agents/conversation/waiting-events.ts";
+import { approvalsNamespace } from "../../agents/tools/approvals-namespace.ts";
 import type { Json } from "../../contract/types.ts";
 import type { Person, StoredMessage, StoredRow } from "../../state/removals.ts";
-import type { EventReport } from "../../state/report.ts";
 import type { Store } from "../../state/store.ts";
+import { allEvents, eventsOf, openAbout, type StoredEvent } from "./events.ts";
+import { namesPerson } from "./places.ts";
 import { markOf, wordsOf } from "./words.ts";
 
-/** Where `call-records.ts` stores the calls of tools. Each key begins with the id of the event and a colon. */
-const toolCalls = "tool-calls";
-/** More than the inbox keeps. */
-const allEvents = 1_000_000;
+/** Data of events, whose ids are parts of the keys: calls of tools, questions about them, files of replies. */
+const ofEvents = ["tool-calls", approvalsNamespace, "reply-files"] as const;
 
 export interface StoredTurn {
   readonly message: StoredMessage;
@@ -32,7 +32,7 @@ export interface Collected {
   readonly unfinished: number;
   /** How many of them are summaries, with the address of a reply to the person, that wait for a turn. */
   readonly waitingSummaries: number;
-  readonly events: readonly (EventReport & { readonly body: Json })[];
+  readonly events: readonly StoredEvent[];
   /** Keys of the sessions that belong to the person alone. */
   readonly sessions: readonly string[];
   /** In other sessions: what the person said, and the replies. */
@@ -50,16 +50,7 @@ export async function collect(
   person: Person,
   { stateDirectory, now }: { readonly stateDirectory: string; readonly now: () => number },
 ): Promise<Collected> {
-  const [caused, inChat, actions, summaries] = await Promise.all([
-    store.events({ limit: allEvents, sender: person }),
-    store.events({ limit: allEvents, chat: person, source: person.channel }),
-    // What the operator and agents sent there by hand or by a tool: the bodies of these events contain it.
-    store.events({ limit: allEvents, chat: person, source: "operator" }),
-    summariesTo(store, person),
-  ]);
-  const found = [...caused, ...inChat, ...actions, ...summaries];
-  const reports = [...new Map(found.map((event) => [event.id, event])).values()];
-  const events = await Promise.all(reports.map(async (event) => ({ ...event, body: await store.body(event.id) })));
+  const reports = await eventsOf(store, person);
   const units = [...new Set(reports.flatMap(({ id, unitId }) => [id, unitId ?? id]))];
   const sessions = (await store.sessionReports({ limit: allEvents }))
     .map(({ key }) => key)
@@ -67,52 +58,33 @@ export async function collect(
   const messages = await store.messagesAbout({ text: markOf(person), unitIds: units });
   const turns = await withAnswers(store, { messages, units, person });
   const sent = await store.partsTo(person);
+  const rows = await rowsOf(store, person, new Set(units));
   const open = await openAbout(store, person);
   return {
     unfinished: new Set([...open, ...reports.flatMap(({ id, state }) => (state === "settled" ? [] : [id]))]).size,
-    waitingSummaries: summaries.filter(({ state }) => state !== "settled").length,
-    events: events.toReversed(),
+    waitingSummaries: reports.filter(({ kind, state }) => kind === "summary" && state !== "settled").length,
+    events: reports.toReversed(),
     sessions,
     turns: turns.filter(({ message }) => !sessions.includes(message.session)),
     sent,
     pairing: await pairingOf(store, person, now),
-    rows: await rowsOf(store, person, new Set(units)),
+    rows,
     reactions: await reactionsOf(store, new Set(units), now),
-    files: filesIn(turns, stateDirectory),
+    files: filesIn({ turns, sent, rows }, stateDirectory),
   };
 }
 
-/** Data of plugins and of the core, and the recorded calls of tools in the person's events. */
+/** Data of plugins and of the core, and what is stored with the person's events. */
 async function rowsOf(store: Store, person: Person, units: ReadonlySet<string>): Promise<readonly StoredRow[]> {
-  const [about, recorded] = await Promise.all([store.rowsAbout(person.id), store.list(toolCalls)]);
-  const calls = recorded.flatMap(({ key, value }) =>
-    units.has(key.slice(0, key.indexOf(":"))) ? [{ namespace: toolCalls, key, value }] : [],
-  );
-  const all = [...about.filter((row) => isAbout(row, person)), ...calls];
+  const [about, ...listed] = await Promise.all([
+    store.rowsAbout(person.id),
+    ...ofEvents.map(async (namespace) =>
+      (await store.list(namespace)).map(({ key, value }): StoredRow => ({ namespace, key, value })),
+    ),
+  ]);
+  const stored = listed.flat().filter(({ key }) => key.split(":").some((part) => units.has(part)));
+  const all = [...about.filter((row) => isAbout(row, person)), ...stored];
   return [...new Map(all.map((row) => [`${row.namespace}\n${row.key}`, row])).values()];
-}
-
-/** The summaries of hook runs whose reply went to the person: each contains the address of the reply. */
-async function summariesTo(store: Store, person: Person): Promise<readonly EventReport[]> {
-  const events = await store.events({ limit: allEvents, source: "hooks", includeInternal: true });
-  const summaries = events.filter(({ kind }) => kind === "summary");
-  const bodies = await Promise.all(summaries.map(({ id }) => store.body(id)));
-  return summaries.filter((_, index) => {
-    const { reply = null } = (isObject(bodies[index] ?? null) ? bodies[index] : {}) as { readonly reply?: Json };
-    return mentions(reply, person);
-  });
-}
-
-async function openAbout(store: Store, { channel, id }: Person): Promise<readonly string[]> {
-  const open = await store.events({ limit: allEvents, open: true, source: channel });
-  const bodies = await Promise.all(open.map(async (event) => ({ id: event.id, body: await store.body(event.id) })));
-  return bodies.filter(({ body }) => holds(body, id)).map((event) => event.id);
-}
-
-/** Whether the value contains the id, as a text or as a number. */
-function holds(value: Json, id: string): boolean {
-  if (typeof value !== "object" || value === null) return String(value) === id;
-  return Object.values(value).some((inner) => holds(inner, id));
 }
 
 async function reactionsOf(store: Store, ids: ReadonlySet<string>, now: () => number): Promise<Collected["reactions"]> {
@@ -175,26 +147,29 @@ async function pairingOf(store: Store, { channel, id }: Person, now: () => numbe
  * Data of plugins and of the core whose key is the person's id or that names the person's chat. Pairing and reactions
  * are handled separately.
  */
-function isAbout({ namespace, key, value }: StoredRow, { channel, id }: Person): boolean {
+function isAbout({ namespace, key, value }: StoredRow, person: Person): boolean {
+  const { channel, id } = person;
   if (namespace.startsWith("pairing:") || namespace === waitingEventsNamespace) return false;
   if (namespace.startsWith("channel:") && !namespace.startsWith(`channel:${channel}:`)) return false;
-  return key.split(/[:\t/ ",[\]]/).includes(id) || isPlace(value, { channel, id }) || mentions(value, { channel, id });
+  return isInKey(id, key) || namesPerson(value, person);
 }
 
-const isPlace = (value: Json, { channel, id }: Person): boolean =>
-  isObject(value) && value.channel === channel && (value.chat === id || value.id === id || value.senderId === id);
-
-const mentions = (value: Json, person: Person): boolean =>
-  isObject(value) && Object.values(value).some((inner) => isPlace(inner, person));
-
-const isObject = (value: Json): value is { readonly [key: string]: Json } =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
+/** Keys are written in many ways; an id may itself contain what separates the parts of a key. */
+function isInKey(id: string, key: string): boolean {
+  const isEdge = (character: string | undefined) => character === undefined || /[:\t/ ",[\]]/.test(character);
+  for (let at = key.indexOf(id); at !== -1; at = key.indexOf(id, at + 1))
+    if (isEdge(key[at - 1]) && isEdge(key[at + id.length])) return true;
+  return false;
+}
 
 /**
- * Files that came with the person's messages, according to the transcripts. Lists only files that still exist in the
- * folder of a channel account.
+ * Files that came with the person's messages, according to the transcripts and to what was heard in them, and copies
+ * that were sent to the person. Lists only files that still exist in the folder of a channel account.
  */
-function filesIn(turns: readonly StoredTurn[], stateDirectory: string): readonly string[] {
+function filesIn(
+  { turns, sent, rows }: Pick<Collected, "turns" | "sent" | "rows">,
+  stateDirectory: string,
+): readonly string[] {
   const texts = turns.filter(({ without, message }) => without === undefined && message.role === "user");
   const found = texts.flatMap(({ message }) =>
     [
@@ -203,5 +178,12 @@ function filesIn(turns: readonly StoredTurn[], stateDirectory: string): readonly
   );
   const inMedia = (path: string) =>
     path.startsWith(join(stateDirectory, sep)) && path.split(sep).at(-2) === "media" && !path.includes("..");
-  return [...new Set(found)].filter((path) => inMedia(path) && existsSync(path));
+  return [...new Set([...found, ...textsIn([sent, rows] as unknown as Json)])].filter(
+    (path) => inMedia(path) && existsSync(path),
+  );
+}
+
+function textsIn(value: Json): readonly string[] {
+  if (typeof value === "string") return [value];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }

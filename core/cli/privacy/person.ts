@@ -3,8 +3,8 @@
 import { renderPath, type Segment } from "../../config/path.ts";
 import type { GatewayConfig } from "../../config/schema.ts";
 import { HostError } from "../../contract/errors.ts";
+import { parsePlatformId } from "../../reports/platform-id.ts";
 import type { Person } from "../../state/removals.ts";
-import { parsePlatformId } from "../platform-id.ts";
 
 /** `botchat:1001`; the channel may be omitted if the configuration has only one. Throws `usage`. */
 export function parsePerson(text: string, config: GatewayConfig): Person {

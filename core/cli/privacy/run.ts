@@ -4,6 +4,7 @@ import { createPairing } from "../../access/pairing.ts";
 import { summaryNotesNamespace } from "../../agents/context/summary-notes.ts";
 import { createWaitingEvents } from "../../agents/conversation/waiting-events.ts";
 import { withdrawGrants } from "../../agents/tools/tool-grants.ts";
+import { programCommand } from "../../contract/command.ts";
 import type { Person } from "../../state/removals.ts";
 import type { Store } from "../../state/store.ts";
 import { isEmbedded } from "../../stores/place.ts";
@@ -87,6 +88,7 @@ export async function exportPerson(
       settings,
     };
     writeOut({ ...data, notIncluded }, { out, terminal: context.terminal });
+    if (isNothing(found)) context.terminal.note(checkName(person));
     if (out !== undefined) {
       context.terminal.line(`The stored data of ${person.channel}:${person.id} is in ${out}: ${summary(found)}.`);
       context.terminal.line(`Not included:\n${notLookedThrough.map((line) => `  ${line}`).join("\n")}`);
@@ -141,6 +143,7 @@ export async function erasePerson(
       terminal.json({ person, erased: !dryRun, ...counts(found), kept: retained });
     } else {
       terminal.line(`${dryRun ? "Would erase" : "Erased"} of ${person.channel}:${person.id}: ${summary(found)}.`);
+      if (isNothing(found)) terminal.note(checkName(person));
       terminal.line(`Kept:\n${retained.map((line) => `  ${line}`).join("\n")}`);
     }
     return found.unfinished === 0 ? 0 : 1;
@@ -193,6 +196,13 @@ async function erase({ store, person, found }: Looked, now: () => number): Promi
   // Events are removed last: without them it would be unknown which turns were the person's.
   await store.removeEvents(found.events.map(({ id }) => id));
 }
+
+const isNothing = (found: Collected): boolean =>
+  found.unfinished === 0 && Object.values(counts(found)).every((count) => count === 0);
+
+const checkName = ({ channel, id }: Person): string =>
+  `Nothing is stored about ${channel}:${id}. Check the channel and the id: ` +
+  `\`${programCommand} events list\` shows both.`;
 
 function counts({ events, sessions, turns, sent, pairing, rows, reactions, files }: Collected) {
   return {

@@ -1,11 +1,13 @@
 /** Finds out whose words a stored message contains, by lines that the gateway writes and no sender can imitate. */
-import { plainId } from "../../agents/conversation/envelope.ts";
+import { plainId, spokenMark } from "../../agents/conversation/envelope.ts";
 import { messageText } from "../../agents/conversation/transcript.ts";
 import type { Json } from "../../contract/types.ts";
 import type { Person } from "../../state/removals.ts";
 
-const time = String.raw`[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d UTC`;
 const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+const time = String.raw`[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d UTC`;
+/** The time of a message, and what may follow it. */
+const when = `${time}(?: edited)?(?:${escaped(spokenMark)})?`;
 
 /** What the person's id looks like in a transcript. */
 export const markOf = ({ id }: Person): string => `id:${plainId(id)}`;
@@ -20,11 +22,8 @@ export interface Words {
 export function wordsOf(person: Person, content: Json): Words {
   const who = escaped(markOf(person));
   const channel = escaped(plainId(person.channel));
-  const direct = new RegExp(
-    String.raw`^\[${channel} (?:[^\]\n]*? )?${who}(?: thread:\S+)? ${time}(?: edited)?\] `,
-    "m",
-  );
-  const group = new RegExp(String.raw`^\[${channel} [^\]\n]* ${time}(?: edited)?\] (?:[^\n]*? )?${who}: `, "m");
+  const direct = new RegExp(String.raw`^\[${channel} (?:[^\]\n]*? )?${who}(?: thread:\S+)? ${when}\] `, "m");
+  const group = new RegExp(String.raw`^\[${channel} [^\]\n]* ${when}\] (?:[^\n]*? )?${who}: `, "m");
   const earlier = new RegExp(
     String.raw`^\[(?:context|event) (?:[^\]\n]*? )?${who}(?: message:\S+)? ${time}[^\]\n]*\] `,
   );

@@ -1,8 +1,9 @@
 /** `sessions export`: a session with everything that was said in it, as JSON. */
+
+import { withAgent } from "../../reports/sessions.ts";
 import type { CommandContext } from "../context.ts";
 import { writeOut } from "../output/out-file.ts";
 import { findSession } from "./find.ts";
-import { withAgent } from "./list.ts";
 
 export async function exportSession(
   { openState, terminal, now }: CommandContext,

@@ -1,7 +1,7 @@
 /** `sessions list`: the conversations, most recently used first. */
-import { agentOfKey } from "../../agents/conversation/sessions.ts";
 import { HostError } from "../../contract/errors.ts";
 import { visibleLine } from "../../log/visible.ts";
+import { readSessions } from "../../reports/sessions.ts";
 import type { SessionReport } from "../../state/report.ts";
 import type { CommandContext } from "../context.ts";
 import { renderAgo } from "../output/times.ts";
@@ -17,19 +17,13 @@ export async function listSessions(
     throw new HostError("usage", { reason: `--limit must be from 1 to ${mostAtOnce}` });
   const store = await context.openState();
   try {
-    const sessions = (await store.sessionReports({ limit })).map(withAgent);
+    const sessions = await readSessions(store, limit);
     if (json === true) context.terminal.json({ sessions });
     else show(sessions, context);
     return 0;
   } finally {
     await store.close();
   }
-}
-
-/** A chat's key names its agent, even if nothing else still does. */
-export function withAgent(report: SessionReport): SessionReport {
-  const agentId = report.agentId ?? agentOfKey(report.key);
-  return agentId === undefined ? report : { ...report, agentId };
 }
 
 function show(sessions: readonly SessionReport[], { terminal, now }: CommandContext): void {

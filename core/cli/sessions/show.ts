@@ -2,27 +2,19 @@
 import { messageText } from "../../agents/conversation/transcript.ts";
 import { HostError } from "../../contract/errors.ts";
 import { visible, visibleLine } from "../../log/visible.ts";
+import { readShown, type ShownSession, shownData, withAgent } from "../../reports/sessions.ts";
 import type { SessionReport } from "../../state/report.ts";
 import type { SessionMessage, SessionSummary } from "../../state/session.ts";
 import type { CommandContext } from "../context.ts";
 import type { Style, Terminal } from "../output/terminal.ts";
 import { renderAgo, renderClock } from "../output/times.ts";
 import { findSession } from "./find.ts";
-import { settingsOf, withAgent } from "./list.ts";
+import { settingsOf } from "./list.ts";
 
 interface Options {
   readonly limit: number;
   readonly generation?: number;
   readonly json?: boolean;
-}
-
-interface Shown {
-  readonly session: SessionReport;
-  readonly generation: number;
-  readonly transcript: readonly SessionMessage[];
-  readonly summaries: readonly SessionSummary[];
-  /** How many of the last messages no summary covers. */
-  readonly uncovered: number;
 }
 
 export async function showSession(
@@ -35,18 +27,9 @@ export async function showSession(
     const session = withAgent(await findSession(store, wanted));
     const generation = options.generation ?? session.generation;
     if (generation > session.generation) throw new HostError("usage", { reason: lastGeneration(session) });
-    const transcript = await store.transcript(session.key, { generation });
-    const summaries = await store.summaries(session.key, { generation });
-    const shown = {
-      session,
-      generation,
-      transcript: options.limit === 0 ? transcript : transcript.slice(-options.limit),
-      summaries,
-      uncovered: (await store.conversation(session.key, { generation })).messages.length,
-    };
-    if (options.json === true)
-      context.terminal.json({ ...session, shown: generation, summaries, transcript: shown.transcript });
-    else show(shown, transcript.length, context);
+    const shown = await readShown(store, session, { generation, limit: options.limit });
+    if (options.json === true) context.terminal.json(shownData(shown));
+    else show(shown, context);
     return 0;
   } finally {
     await store.close();
@@ -57,8 +40,7 @@ const lastGeneration = ({ key, generation }: SessionReport): string =>
   generation === 0 ? `${key} has one conversation, number 0` : `${key} has the conversations 0 to ${generation}`;
 
 function show(
-  { session, generation, transcript, ...covered }: Shown,
-  count: number,
+  { session, generation, transcript, count, ...covered }: ShownSession,
   { terminal, now }: CommandContext,
 ): void {
   const { style } = terminal;

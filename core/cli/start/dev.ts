@@ -6,17 +6,17 @@ import { chmod, copyFile, mkdir, writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { editConfig } from "../../config/editing/edit.ts";
-import { getPath } from "../../config/path.ts";
-import { loadConfig } from "../../config/reading/load.ts";
+import { getPath, parsePath, type Segment, setPath } from "../../config/path.ts";
+import { type ConfigOverride, loadConfig } from "../../config/reading/load.ts";
 import { programCommand } from "../../contract/command.ts";
-import { HostError } from "../../contract/errors.ts";
+import { HostError, reasonOf } from "../../contract/errors.ts";
+import { packageDirectory } from "../../contract/package.ts";
 import { product } from "../../contract/product.ts";
 import { checkListening } from "../../http/listening.ts";
 import { lockState } from "../../state/lock.ts";
-import { type CommandContext, devDirectory } from "../context.ts";
-import { packageDirectory } from "../version.ts";
+import { type CommandContext, devDirectory, isDevelopmentDefault } from "../context.ts";
 import { createDevPlugin, type DevPlugin } from "./dev-plugin.ts";
-import { runUntilStopped, type StartOptions } from "./gateway.ts";
+import { firstAttempts, runUntilStopped, type StartOptions } from "./gateway.ts";
 import { quoted, welcome } from "./welcome.ts";
 
 interface DevOptions extends StartOptions {
@@ -65,8 +65,11 @@ async function runConfigured(
       ...{ configFile: configFile.file, environment: env, home, print: "human", load: [plugin.path] },
       acceptNewState: options.acceptNewState ?? false,
     },
-    announce: async (gateway) => {
+    announce: async (gateway, stopping) => {
+      const unsure = await firstAttempts(gateway, stopping);
+      if (stopping.aborted) return;
       terminal.line(`The gateway is ready at ${gateway.url}.`);
+      for (const reason of unsure) terminal.line(`${reason}.`);
       await plugin.follow(gateway, signal);
     },
   });
@@ -82,16 +85,21 @@ async function runPrepared(
   const directory = resolve(options.state ?? env[stateVariable] ?? devDirectory(home));
   const configFile = join(directory, product.configFile);
   const ownEnv = { ...env, [stateVariable]: directory };
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  try {
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+  } catch (cause) {
+    throw new HostError("state_unreadable", { directory, reason: reasonOf(cause) }, { cause });
+  }
   // A gateway that runs on this state reads the same file: other ports in it would break its channel.
   lockState(directory).release();
   await prepare(directory, configFile, ownEnv);
-  await setPorts(configFile, options, ownEnv);
-  await checkPorts(configFile, ownEnv);
+  const override = await portsOf(options);
+  await checkPorts(configFile, ownEnv, override);
   if (plugin !== undefined) await addPlugin(configFile, plugin.path, ownEnv);
   return await runUntilStopped(terminal, {
     options: {
       configFile,
+      override,
       environment: ownEnv,
       home,
       print: "human",
@@ -109,7 +117,8 @@ async function runPrepared(
         hooks: `${url}${hooks.path}`,
         channel: Object.keys(config.channels)[0] ?? "CHANNEL",
         directory,
-        stateFlag: directory === devDirectory(home) ? "" : ` --state ${quoted(directory)}`,
+        stateFlag:
+          directory === devDirectory(home) && isDevelopmentDefault(home) ? "" : ` --state ${quoted(directory)}`,
         failures: plugins.flatMap(({ state, reason = "" }) => (state === "failed" ? [`${reason}.`] : [])),
       });
       await plugin?.follow(gateway, signal);
@@ -129,20 +138,39 @@ async function prepare(directory: string, configFile: string, env: CommandContex
   if (!existsSync(tokenFile)) await writeFile(tokenFile, `${randomBytes(24).toString("base64url")}\n`, { mode: 0o600 });
 }
 
-/** Explicitly requested ports are written to the file, because the channel and the playground must agree on theirs. */
-async function setPorts(configFile: string, { port, pagePort }: DevOptions, env: CommandContext["env"]): Promise<void> {
-  if (port !== undefined) await editConfig(configFile, "gateway.port", port, { env });
-  if (pagePort === undefined) return;
-  const free = pagePort === 0 ? await freePort() : pagePort;
-  await editConfig(configFile, playgroundPort, free, { env });
-  const { config } = await loadConfig({ file: configFile, env });
-  for (const channel of Object.keys(config.channels))
-    await editConfig(configFile, ["channels", channel, "apiRoot"], pageUrl(free), { env });
+/**
+ * Ports of the command line hold for this process. The channels that use the playground find it at its other port.
+ * `undefined`: the configuration decides.
+ */
+async function portsOf({ port, pagePort }: DevOptions): Promise<ConfigOverride | undefined> {
+  if (port === undefined && pagePort === undefined) return undefined;
+  const page = pagePort === 0 ? await freePort() : pagePort;
+  return (written) => {
+    const value = structuredClone(written);
+    if (port !== undefined) setPath(value, ["gateway", "port"], port);
+    const before = getPath(value, playgroundPort);
+    if (page === undefined || typeof before !== "number") return value;
+    setPath(value, parsePath(playgroundPort) ?? [], page);
+    for (const at of channelsAt(value, pageUrl(before))) setPath(value, at, pageUrl(page));
+    return value;
+  };
+}
+
+/** Where channels and their accounts name this address of the platform. */
+function channelsAt(value: unknown, url: string): readonly (readonly Segment[])[] {
+  const keysOf = (at: readonly Segment[]) => Object.keys(Object(getPath(value, at)));
+  const channels = keysOf(["channels"]).map((channel) => ["channels", channel]);
+  const accounts = channels.flatMap((at) => keysOf([...at, "accounts"]).map((account) => [...at, "accounts", account]));
+  return [...channels, ...accounts].map((at) => [...at, "apiRoot"]).filter((at) => getPath(value, at) === url);
 }
 
 /** If another program had the port of the page, `dev` would print the address of that program. */
-async function checkPorts(configFile: string, env: CommandContext["env"]): Promise<void> {
-  const { config } = await loadConfig({ file: configFile, env });
+async function checkPorts(
+  configFile: string,
+  env: CommandContext["env"],
+  override: ConfigOverride | undefined,
+): Promise<void> {
+  const { config } = await loadConfig({ file: configFile, env, override });
   const page = getPath(config, playgroundPort);
   const isOn = config.plugins.entries.playground?.enabled === true;
   const addresses = [

@@ -1,10 +1,12 @@
 /** `gateway`: runs the gateway in the foreground until it is stopped. */
 import { existsSync } from "node:fs";
 import { constants } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { ConfigLocation } from "../../config/reading/locate.ts";
 import type { GatewayConfig } from "../../config/schema.ts";
 import { programCommand } from "../../contract/command.ts";
 import { type HostError, reasonOf } from "../../contract/errors.ts";
+import { readme } from "../../contract/package.ts";
 import { createGateway, type Gateway, type GatewayOptions } from "../../gateway/gateway.ts";
 import { onEvent } from "../../listeners/listen.ts";
 import type { CommandContext } from "../context.ts";
@@ -25,11 +27,36 @@ export async function runGateway(
   const { configFile, env, home } = context;
   return await runUntilStopped(context.terminal, {
     options: { ...(configFile.named ? { configFile: configFile.file } : {}), environment: env, home, acceptNewState },
-    announce: (gateway) => {
-      context.terminal.note(`The gateway is ready at ${gateway.url} (process ${process.pid}).`);
+    announce: async (gateway, signal) => {
+      const unsure = await firstAttempts(gateway, signal);
+      if (signal.aborted) return;
+      const look = hasConsole(gateway.config()) ? ` \`${programCommand} console\` shows it in a browser.` : "";
+      context.terminal.note(`The gateway is ready at ${gateway.url} (process ${process.pid}).${look}`);
+      for (const reason of unsure) context.terminal.note(`${reason}.`);
       for (const line of whatIsMissing(gateway.config(), configFile)) context.terminal.note(line);
     },
   });
+}
+
+const hasConsole = ({ plugins }: GatewayConfig): boolean => plugins.entries.console?.enabled !== false;
+
+/** A platform that does not answer holds up the line that says that the gateway is ready, but not for long. */
+const firstAttemptMs = 3_000;
+const lookMs = 20;
+
+/**
+ * Waits until every channel account has connected or failed once, so that a script that waits for the line can write to
+ * the bot. Resolves with the accounts that have done neither.
+ */
+export async function firstAttempts(
+  gateway: Pick<Gateway, "readiness">,
+  signal: AbortSignal,
+  atMostMs: number = firstAttemptMs,
+): Promise<readonly string[]> {
+  for (let waited = 0; !gateway.readiness().tried && waited < atMostMs && !signal.aborted; waited += lookMs)
+    await sleep(lookMs);
+  const { tried, reasons } = gateway.readiness();
+  return tried ? [] : reasons.filter((reason) => reason.endsWith(" is connecting"));
 }
 
 /** A gateway without channels and webhooks runs, but looks broken. */
@@ -40,9 +67,8 @@ function whatIsMissing({ channels, hooks }: GatewayConfig, { file }: ConfigLocat
     existsSync(file)
       ? `No channel and no webhook is enabled in ${file}, so nothing reaches this gateway yet.`
       : `There is no configuration: ${file} does not exist, so no channel and no webhook reaches this gateway yet.`,
-    `To try everything without an account: ${programCommand} dev`,
-    "For your own bot, add a channel to that file; it takes effect at once. README.md contains a complete " +
-      `example, and ${programCommand} config validate checks it.`,
+    `For your own bot: ${programCommand} init`,
+    `To try everything without an account: ${programCommand} dev (the manual is ${readme()})`,
   ];
 }
 
@@ -52,7 +78,11 @@ export async function runUntilStopped(
   {
     options,
     announce,
-  }: { readonly options: GatewayOptions; readonly announce: (gateway: Gateway) => void | Promise<void> },
+  }: {
+    readonly options: GatewayOptions;
+    /** `signal` aborts when the gateway is to stop. */
+    readonly announce: (gateway: Gateway, signal: AbortSignal) => Promise<void>;
+  },
 ): Promise<number> {
   const stopped = Promise.withResolvers<NodeJS.Signals | "stop" | "restart" | HostError>();
   const starting = new AbortController();
@@ -97,11 +127,11 @@ export async function runUntilStopped(
     if (error instanceof Error && error.name === "AbortError" && starting.signal.aborted) return 0;
     throw error;
   }
-  await announce(gateway);
   const up = new AbortController();
+  const stopping = stopped.promise.finally(() => up.abort());
+  await announce(gateway, up.signal);
   void keepMemorySmall(gateway, up.signal);
-  const why = await stopped.promise;
-  up.abort();
+  const why = await stopping;
   if (typeof why !== "string") {
     terminal.error(why);
     // Exits at once, because the gateway that now owns the state would repeat whatever this one still did.

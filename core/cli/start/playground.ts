@@ -2,8 +2,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
+import { packageDirectory } from "../../contract/package.ts";
 import type { CommandContext } from "../context.ts";
-import { packageDirectory } from "../version.ts";
 
 /** TypeScript in the repository, where the SDK is its source; JavaScript in the published package. */
 const [program, flags]: readonly [string, readonly string[]] = import.meta.url.endsWith(".ts")

@@ -23,6 +23,7 @@ export function welcome({ line, style }: Terminal, at: Welcome): void {
   };
   const typed = (text: string) => say(text.split("\n").map((part) => `     ${style("cyan", part)}`));
 
+  const call = { hooks: at.hooks, tokenFile: join(at.directory, "hook-token") };
   const page = at.page === undefined ? "none: the configuration has no playground" : style("cyan", `${at.page}/`);
   say(["", `${style("bold", "Page")}     ${page}`]);
   say([`${style("bold", "Gateway")}  ${at.gateway}`]);
@@ -41,19 +42,23 @@ export function welcome({ line, style }: Terminal, at: Welcome): void {
     "3  The bot answers: the echo engine repeats your words. Then ask through a webhook, whose answer arrives",
     "   in your chat:",
   ]);
-  typed(curl(at, "agent", { message: "Say hello.", deliver: true }));
+  typed(hookCall(call, "agent", { message: "Say hello.", deliver: true }));
   say(["   Or report an event to the agent:"]);
-  typed(curl(at, "wake", { text: "The door bell rang.", mode: "now" }));
+  typed(hookCall(call, "wake", { text: "The door bell rang.", mode: "now" }));
   say(["4  See what happened to it:"]);
   typed(`${programCommand} why last${at.stateFlag}`);
   say(["", style("dim", "Ctrl+C stops it."), ""]);
 }
 
 /** The shell reads the token from its file, so it appears in no terminal, screenshot or history. */
-function curl({ hooks, directory }: Welcome, path: string, body: object): string {
+export function hookCall(
+  { hooks, tokenFile }: { readonly hooks: string; readonly tokenFile: string },
+  path: string,
+  body: object,
+): string {
   return [
     `curl -X POST ${hooks}/${path} \\`,
-    `  -H "Authorization: Bearer $(cat ${quoted(join(directory, "hook-token"))})" \\`,
+    `  -H "Authorization: Bearer $(cat ${quoted(tokenFile)})" \\`,
     `  -H "Content-Type: application/json" \\`,
     `  -d '${JSON.stringify(body)}'`,
   ].join("\n");

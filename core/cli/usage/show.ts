@@ -1,15 +1,12 @@
 /** `usage`: what the models used and cost, and how much of the budgets is left. */
-import { createPrices } from "../../agents/spending/prices.ts";
 import { renderShare, renderUsd } from "../../agents/spending/wording.ts";
-import type { GatewayConfig } from "../../config/schema.ts";
 import { HostError } from "../../contract/errors.ts";
 import { visibleLine } from "../../log/visible.ts";
+import type { Cost } from "../../reports/costs.ts";
+import { groupings, readUsage, type Usage, type UsageRow } from "../../reports/usage.ts";
 import type { UsageGrouping } from "../../state/model-calls.ts";
-import type { Store } from "../../state/store.ts";
 import type { CommandContext } from "../context.ts";
 import { parseSince, renderClock } from "../output/times.ts";
-import { type BudgetRow, readBudgets } from "./budgets.ts";
-import { addCosts, type Cost, costOf, noCost } from "./costs.ts";
 
 interface Options {
   readonly since: string;
@@ -18,16 +15,7 @@ interface Options {
   readonly json?: boolean;
 }
 
-const groupings: readonly UsageGrouping[] = ["agent", "model", "sender", "purpose"];
 const dayMs = 24 * 3_600_000;
-
-/** One line of the table: the calls of one group, of one model if nothing is grouped. */
-interface Row extends Cost {
-  readonly agentId?: string;
-  readonly model?: string;
-  readonly sender?: string;
-  readonly purpose?: string;
-}
 
 export async function showUsage(context: CommandContext, _: readonly [], options: Options): Promise<number> {
   const { days, json } = options;
@@ -40,11 +28,9 @@ export async function showUsage(context: CommandContext, _: readonly [], options
   const { config } = await context.load();
   const store = await context.openState();
   try {
-    const usage = await readRows(store, { config, since, by });
-    const total = usage.reduce<Cost>(addCosts, noCost);
-    const budgets = await readBudgets(store, config, context.now());
-    if (json === true) context.terminal.json({ since, usage, total: pick(total), budgets });
-    else show({ usage, total: pick(total), budgets, since, by }, context);
+    const found = await readUsage(store, { config, since, by, now: context.now() });
+    if (json === true) context.terminal.json(found);
+    else show({ ...found, by }, context);
     return 0;
   } finally {
     await store.close();
@@ -58,50 +44,6 @@ function groupingOf(text: string): UsageGrouping {
   return found;
 }
 
-/** A row begins with a total's fields alone. */
-function pick({
-  calls,
-  estimated,
-  usd,
-  unpricedCalls,
-  inputTokens,
-  outputTokens,
-  cacheRead,
-  cacheWrite,
-  reasoning,
-}: Cost): Cost {
-  return { calls, inputTokens, outputTokens, cacheRead, cacheWrite, reasoning, usd, unpricedCalls, estimated };
-}
-
-async function readRows(
-  store: Pick<Store, "usage">,
-  {
-    config,
-    since,
-    by,
-  }: { readonly config: GatewayConfig; readonly since: number; readonly by: UsageGrouping | undefined },
-): Promise<readonly Row[]> {
-  const reports = await store.usage({ since, by });
-  const prices = createPrices(() => config);
-  if (reports.some(({ unpriced }) => unpriced.calls > 0)) await prices.load();
-  if (by === undefined)
-    return reports.map((report) => ({
-      agentId: report.agentId,
-      model: report.model,
-      ...pick(costOf(report, prices.of)),
-    }));
-  const rows = new Map<string, Row>();
-  for (const report of reports) {
-    const { agentId, model, sender = "", purpose = "" } = report;
-    const { [by]: key } = { agent: agentId, model, sender, purpose };
-    const name = { agent: { agentId }, model: { model }, sender: { sender }, purpose: { purpose } }[by];
-    rows.set(key, { ...name, ...pick(addCosts(rows.get(key) ?? noCost, costOf(report, prices.of))) });
-  }
-  return [...rows.values()].toSorted((one, other) => tokensOf(other) - tokensOf(one));
-}
-
-const tokensOf = ({ inputTokens, outputTokens }: Cost): number => inputTokens + outputTokens;
-
 function renderCost({ usd, unpricedCalls, calls }: Cost): string {
   if (unpricedCalls === 0) return renderUsd(usd);
   return unpricedCalls === calls ? "unknown" : `${renderUsd(usd)} + ${unpricedCalls} unknown`;
@@ -114,16 +56,7 @@ const titles: Readonly<Record<UsageGrouping, string>> = {
   purpose: "purpose",
 };
 
-function show(
-  found: {
-    readonly usage: readonly Row[];
-    readonly total: Cost;
-    readonly budgets: readonly BudgetRow[];
-    readonly since: number;
-    readonly by: UsageGrouping | undefined;
-  },
-  { terminal }: CommandContext,
-): void {
+function show(found: Usage & { readonly by: UsageGrouping | undefined }, { terminal }: CommandContext): void {
   const { usage, total, budgets, since, by } = found;
   const dim = (cell: string) => terminal.style("dim", cell);
   if (usage.length === 0) terminal.line(`No model was called since ${renderClock(since)}.`);
@@ -136,7 +69,7 @@ function show(
       String(cost.outputTokens),
       renderCost(cost),
     ];
-    const names = ({ agentId = "", model = "", sender, purpose }: Row) =>
+    const names = ({ agentId = "", model = "", sender, purpose }: UsageRow) =>
       by === undefined
         ? [visibleLine(agentId, 40), visibleLine(model, 80)]
         : [visibleLine(sender ?? purpose ?? (agentId || model), 80) || "-"];

@@ -1,8 +1,8 @@
 /** The decisions about an event on one line, for people who watch events as they end. */
 import { visibleLine } from "../../log/visible.ts";
+import { renderHeadline } from "../../reports/decisions.ts";
 import type { EventReport } from "../../state/report.ts";
 import type { Terminal } from "../output/terminal.ts";
-import { renderHeadline } from "./decisions.ts";
 
 /** `answered after 14 ms  irc update 0mwp4yhl93: ingress message > gating open > turn done by echo > delivery sent` */
 export function renderChain(report: EventReport, now: number, style: Terminal["style"]): string {

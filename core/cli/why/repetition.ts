@@ -1,17 +1,7 @@
 /** Repeated deliveries of webhooks, for people. */
+import { renderRepeated } from "../../reports/story.ts";
 import type { Repeated } from "../../webhooks/endpoint/repetitions.ts";
 import type { Terminal } from "../output/terminal.ts";
-import { renderAgo, renderClock } from "../output/times.ts";
-
-/** How often a delivery was repeated; `undefined` if never. */
-export function renderRepeated(repeated: Repeated | undefined, now: number): string | undefined {
-  if (repeated === undefined) return undefined;
-  const times = repeated.count === 1 ? "once" : `${repeated.count} times`;
-  return (
-    `came ${times}, last ${renderClock(repeated.at)} (${renderAgo(repeated.at, now)}); it got the ` +
-    "first response and did not run again"
-  );
-}
 
 export function printRepetition(
   eventId: string,

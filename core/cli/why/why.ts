@@ -1,20 +1,15 @@
 /** `why`: explains one event by its chain of decisions. */
 import { HostError } from "../../contract/errors.ts";
-import { visibleLine } from "../../log/visible.ts";
+import { findByPrefix } from "../../reports/find-event.ts";
+import { parsePlatformId, renderPlatformId } from "../../reports/platform-id.ts";
+import { printStory, readStory, storyData } from "../../reports/story.ts";
 import type { EventReport, PlatformId } from "../../state/report.ts";
 import type { Store } from "../../state/store.ts";
 import { readLastRepetition, readRepeated } from "../../webhooks/endpoint/repetitions.ts";
-import { describeAccess, isDelivery, readStoredHook } from "../../webhooks/mapping/stored-hook.ts";
 import type { CommandContext } from "../context.ts";
-import { findByPrefix, withUnit } from "../events.ts";
-import type { Terminal } from "../output/terminal.ts";
-import { renderAgo, renderClock } from "../output/times.ts";
-import { parsePlatformId, renderPlatformId } from "../platform-id.ts";
-import { printDecisions, renderHeadline } from "./decisions.ts";
-import { explained } from "./explained.ts";
 import { failedSince, printFailedAccount } from "./failed-account.ts";
 import { printRefusedHook, refusedSince } from "./refused-hook.ts";
-import { printRepetition, renderRepeated } from "./repetition.ts";
+import { printRepetition } from "./repetition.ts";
 
 /** How many of the gateway's own events may be newer than the last one from outside. */
 const lastSearch = 50;
@@ -45,23 +40,10 @@ export async function explainEvent(
     const last = wanted === undefined || wanted === "last";
     const asked = chat === undefined ? undefined : { channel: chat.channel ?? found?.source };
     if (last && (await explainNewer(store, found?.acceptedAt ?? 0, { context, options, asked }))) return 0;
-    const report = found === null ? null : await explained(store, await withUnit(store, found));
-    if (report === null) throw noEvent(wanted ?? "last", chat);
-    const repeated = await readRepeated(store, report.id);
-    const stored = isDelivery(report) ? readStoredHook(await store.body(report.id), report.kind) : undefined;
-    const hook = stored === undefined ? undefined : { mapping: stored.hook, access: describeAccess(stored) };
-    const shown = {
-      ...report,
-      ...(hook?.access === undefined ? {} : { hook }),
-      ...(repeated === undefined ? {} : { repeated }),
-    };
-    if (options.json === true) context.terminal.json(shown);
-    else
-      printStory(report, context.terminal, {
-        now: context.now(),
-        again: renderRepeated(repeated, context.now()),
-        hook,
-      });
+    if (found === null) throw noEvent(wanted ?? "last", chat);
+    const story = await readStory(store, found);
+    if (options.json === true) context.terminal.json(storyData(story));
+    else printStory(story, context.terminal, context.now());
     return 0;
   } finally {
     await store.close();
@@ -118,40 +100,4 @@ async function findEvent(store: Store, wanted: string, chat: PlatformId | undefi
   if (wanted !== "last") return findByPrefix(store, wanted, { includeInternal: true });
   const newest = await store.events({ limit: lastSearch, chat });
   return newest.find((event) => !isOwn(event)) ?? newest[0] ?? null;
-}
-
-interface Beside {
-  readonly now: number;
-  readonly again: string | undefined;
-  /** The mapping of a delivery, and what authorized the delivery. */
-  readonly hook: { readonly mapping: string; readonly access: string | undefined } | undefined;
-}
-
-function printStory(report: EventReport, terminal: Terminal, { now, again, hook }: Beside): void {
-  const { style } = terminal;
-  terminal.line(renderHeadline(report, now, style));
-  terminal.line();
-  const facts: (readonly [string, string | undefined])[] = [
-    ["event", report.id],
-    ["from", [report.source, report.kind, report.account].filter(Boolean).join(", ")],
-    ["mapping", hook?.access === undefined ? undefined : visibleLine(hook.mapping)],
-    ["let in by", hook?.access],
-    ["when", `${renderClock(report.acceptedAt)} (${renderAgo(report.acceptedAt, now)})`],
-    // A tab separates the name of a lane from the kind of work in it.
-    ["lane", report.lane.replaceAll("\t", " ")],
-    ["agent", report.agentId],
-    ["session", report.sessionKey === report.lane ? undefined : report.sessionKey],
-    ["attempts", report.attempts > 1 ? String(report.attempts) : undefined],
-    ["again", again],
-    [
-      "together",
-      report.unitId === undefined || report.unitId === report.id ? undefined : `handled with ${report.unitId}`,
-    ],
-  ];
-  terminal.table(
-    facts.flatMap(([name, value]) => (value === undefined ? [] : [[style("dim", name), value]])),
-    { indent: "  " },
-  );
-  terminal.line();
-  printDecisions(report, terminal);
 }

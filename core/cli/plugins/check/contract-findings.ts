@@ -8,8 +8,8 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { packageDirectory } from "../../../contract/package.ts";
 import { product } from "../../../contract/product.ts";
-import { packageDirectory } from "../../version.ts";
 import { type Finding, finding } from "./finding.ts";
 import { placeOfText } from "./source-place.ts";
 

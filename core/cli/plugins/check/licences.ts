@@ -1,8 +1,8 @@
 /** The licences of a package and of everything that it brings. */
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { type PluginPackage, readManifest } from "../package/plugin-package.ts";
 import { type Finding, finding } from "./finding.ts";
-import { type PluginPackage, readManifest } from "./plugin-package.ts";
 import { literal, placeOfText } from "./source-place.ts";
 
 /** Licences that ask something of the program as a whole. */

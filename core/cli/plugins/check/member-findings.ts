@@ -44,7 +44,13 @@ const ofOption: Members<CliOption> = {
   repeatable: true,
   required: true,
 };
-const ofStore: Members<StoreDefinition> = { id: true, description: true, open: true, check: true };
+const ofStore: Members<StoreDefinition> = {
+  id: true,
+  description: true,
+  open: true,
+  check: true,
+  backupCommands: true,
+};
 const ofCode: Members<NonNullable<PluginDefinition["codes"]>[string]> = {
   meaning: true,
   hint: true,
@@ -68,9 +74,13 @@ const ofChannel: Members<ChannelDefinition> = {
     signsInAs: true,
     check: true,
     environment: true,
+    onboarding: true,
     capabilities: true,
     identity: true,
     platform: true,
+    route: true,
+    commandPrefix: true,
+    platformFields: true,
     open: true,
   },
 };
@@ -85,7 +95,8 @@ const ofCapabilities: Members<ChannelDefinition["capabilities"]> = {
     buttons: true,
     typing: true,
   },
-  ...{ menu: true, stickers: true, messageIds: true },
+  ...{ menu: true, stickers: true, messageIds: true, repeats: true, typingEverySeconds: true },
+  ...{ ephemeral: true, keepsWhileAway: true },
 };
 const ofIdentity: Members<NonNullable<ChannelDefinition["identity"]>> = {
   ...{ prefixes: true, pattern: true, groupPattern: true, fold: true, weak: true },

@@ -4,12 +4,12 @@ import { relative } from "node:path";
 import { promisify } from "node:util";
 import satisfies from "semver/functions/satisfies.js";
 import { reasonOf } from "../../../contract/errors.ts";
+import { packageVersion } from "../../../contract/package.ts";
 import { product } from "../../../contract/product.ts";
 import type { PluginDefinition } from "../../../sdk/contract.ts";
-import { packageVersion } from "../../version.ts";
+import type { Manifest, PluginPackage } from "../package/plugin-package.ts";
 import { type Finding, finding } from "./finding.ts";
 import { licenceFindings } from "./licences.ts";
-import type { Manifest, PluginPackage } from "./plugin-package.ts";
 import { placeOfText } from "./source-place.ts";
 
 const secretFile =

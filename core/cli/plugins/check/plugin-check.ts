@@ -3,27 +3,22 @@
  * would stumble over.
  */
 import { existsSync, rmSync } from "node:fs";
-import { mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join, relative, resolve } from "node:path";
-import { HostError, reasonOf } from "../../../contract/errors.ts";
+import { join, relative, resolve } from "node:path";
+import { parseJsonText } from "../../../config/json-text.ts";
+import { HostError } from "../../../contract/errors.ts";
 import { product } from "../../../contract/product.ts";
 import { isObject } from "../../../host/answers.ts";
-import { checkDeclaration } from "../../../host/declare.ts";
 import { namedPlugin } from "../../../host/find.ts";
-import { createLoader } from "../../../host/load.ts";
 import { onEvent } from "../../../listeners/listen.ts";
-import type { PluginDefinition } from "../../../sdk/contract.ts";
 import type { CommandContext } from "../../context.ts";
-import { fromGateway, type Listed, showPlugins } from "../plugins.ts";
-import { runContract } from "./contract-findings.ts";
+import { isTarballName } from "../package/package-source.ts";
+import { showPlugins } from "../plugins.ts";
+import { type Checked, examinePlugin } from "./examine.ts";
 import { type Finding, fails, finding, type Severity } from "./finding.ts";
-import { memberFindings } from "./member-findings.ts";
-import { optionFindings } from "./option-findings.ts";
-import { packageFindings, rangeFindings } from "./package-findings.ts";
-import { packageAround } from "./plugin-package.ts";
 import { sarifOf } from "./sarif.ts";
-import { placeOfError, placeOfKey, placeOfText } from "./source-place.ts";
+import { placeOfText } from "./source-place.ts";
 
 interface Options {
   /** JSON text. */
@@ -33,22 +28,12 @@ interface Options {
   readonly strict?: boolean;
 }
 
-interface Checked {
-  /** Absent when its code could not be run. */
-  readonly plugin?: Listed;
-  /** Rules of the contract that the channel keeps. */
-  readonly contractPassed?: number;
-  readonly findings: readonly Finding[];
-}
-
 export async function checkPlugin(
   context: CommandContext,
   [name = "."]: readonly [string | undefined],
   { options, json, sarif, strict = false }: Options,
 ): Promise<number> {
   const given = readOptions(options);
-  // A folder here needs no dot before its name.
-  const { file } = namedPlugin(existsSync(resolve(name)) ? resolve(name) : name, process.cwd());
   const directory = await mkdtemp(join(await realpath(tmpdir()), `${product.command}-plugin-`));
   const report = (checked: Checked): number => {
     const failed = fails(checked.findings, strict);
@@ -57,17 +42,17 @@ export async function checkPlugin(
     else show(checked, context);
     return failed ? 1 : 0;
   };
+  let file = "";
   // Without it, a plugin that calls `process.exit` would pass, because its exit code would be that of this command.
   const onExit = () => {
+    process.exitCode = report({ findings: [endedProcess(file)] });
     rmSync(directory, { recursive: true, force: true });
-    const at = placeOfText(/\bprocess\.exit\b/, file);
-    process.exitCode = report({
-      findings: [finding("load-failed", "The plugin ended the process, as by process.exit", at)],
-    });
   };
-  const stop = onEvent(process, "exit", { source: "the plugin", handle: onExit });
+  let stop = () => {};
   try {
-    const checked = await check(file, { options: given, directory, env: context.env });
+    file = await moduleOf(name, directory, context);
+    stop = onEvent(process, "exit", { source: "the plugin", handle: onExit });
+    const { checked } = await examinePlugin(file, { reader: "author", options: given, directory, env: context.env });
     stop();
     return report(checked);
   } finally {
@@ -76,94 +61,27 @@ export async function checkPlugin(
   }
 }
 
+/** For a plugin that ends the process while it is checked. */
+export const endedProcess = (file: string): Finding =>
+  finding("load-failed", "The plugin ended the process, as by process.exit", placeOfText(/\bprocess\.exit\b/, file));
+
+/** The module of a plugin, which is taken out of a tarball first. */
+async function moduleOf(name: string, directory: string, { env }: CommandContext): Promise<string> {
+  const path = resolve(name);
+  if (!isTarballName(name) || !existsSync(path))
+    // A folder here needs no dot before its name.
+    return namedPlugin(existsSync(path) ? path : name, process.cwd()).file;
+  const { installTarball } = await import("../package/install-package.ts");
+  const installed = await installTarball(path, { directory, env });
+  return namedPlugin(installed.name, installed.directory).file;
+}
+
 function readOptions(text: string | undefined): unknown {
   if (text === undefined) return {};
-  const options = jsonOf(text);
+  const options = parseJsonText(text);
   if (isObject(options)) return options;
   const problem = options === undefined ? "is not JSON" : "is not an object";
   throw new HostError("usage", { reason: `--options ${problem}: write an object, such as '{ "size": 3 }'` });
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-interface Trial {
-  readonly options: unknown;
-  readonly directory: string;
-  readonly env: CommandContext["env"];
-}
-
-async function check(file: string, trial: Trial): Promise<Checked> {
-  const around = packageAround(file);
-  const folder = around?.folder ?? dirname(file);
-  const outOfRange = around === undefined ? [] : rangeFindings(around);
-  if (outOfRange.length > 0) return { findings: outOfRange };
-
-  const loader = createLoader({ cacheDirectory: join(trial.directory, "cache"), fresh: true });
-  let definition: PluginDefinition;
-  try {
-    const exported = await loader.load({ name: file, file, bundled: false });
-    definition = checkDeclaration(relative(process.cwd(), file) || file, exported);
-  } catch (error) {
-    return { findings: [unusable(error, file, folder)] };
-  }
-  const plugin = await tryOut(definition, file, trial);
-  const notUp =
-    plugin.state === "up"
-      ? []
-      : [finding("setup-failed", plugin.reason ?? "It does not start", placeOfText(/\bsetup\b|\bdefine\w+\(/, file))];
-  const contract =
-    definition.channel === undefined
-      ? undefined
-      : await runContract({ folder, entry: file, directory: trial.directory });
-  return {
-    plugin,
-    ...(contract === undefined ? {} : { contractPassed: contract.passed }),
-    findings: [
-      ...notUp,
-      ...optionFindings(definition, file),
-      ...memberFindings(definition, plugin.unread, file),
-      ...(contract?.findings ?? []),
-      // A folder beside a configuration needs no package.
-      ...(around === undefined ? [] : await packageFindings(around, file, definition)),
-    ],
-  };
-}
-
-/** The finding for a module that gives no declaration, with the place of its fault. */
-function unusable(error: unknown, entry: string, folder: string): Finding {
-  const { code, hint } = error instanceof HostError ? error : { code: "", hint: "" };
-  if (code === "plugin_load_failed")
-    return finding("load-failed", reasonOf(error), placeOfError(error, folder) ?? { file: entry, line: 1 });
-  if (code === "plugin_range") return finding("host-range", reasonOf(error), placeOfKey("host", entry), hint);
-  // The sentence names the field that is wrong.
-  const field = /\b(?:its (id|version|host)|(requires|options|capabilities|setup|codes|section|settings)\b)/.exec(
-    reasonOf(error),
-  );
-  const key = field?.[1] ?? field?.[2];
-  const at = key === undefined ? placeOfText(/export default/, entry) : placeOfKey(key, entry);
-  return finding("declaration-invalid", reasonOf(error), at);
-}
-
-async function tryOut({ id }: PluginDefinition, file: string, { options, directory, env }: Trial): Promise<Listed> {
-  const configFile = join(directory, product.configFile);
-  const plugins = { load: [file], entries: { [id]: { enabled: true, options } } };
-  await writeFile(configFile, JSON.stringify({ gateway: { port: 0 }, state: { dir: "state" }, plugins }));
-  const { createGateway } = await import("../../../gateway/gateway.ts");
-  const gateway = await createGateway({ configFile, environment: env, home: directory });
-  try {
-    const listed = fromGateway(await gateway.describe()).find(
-      (plugin) => !plugin.bundled && (plugin.id === id || plugin.state === "failed"),
-    );
-    return { ...(listed ?? { bundled: false, state: "failed", reason: "it is not loaded" }), id };
-  } finally {
-    await gateway.close();
-  }
 }
 
 const marks: Readonly<Record<Severity, readonly [mark: string, style: "red" | "yellow" | "dim"]>> = {

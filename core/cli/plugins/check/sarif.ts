@@ -1,7 +1,7 @@
 /** Findings as SARIF 2.1.0, which code hosts show beside the lines of a change. */
 import { relative } from "node:path";
+import { packageVersion } from "../../../contract/package.ts";
 import { product } from "../../../contract/product.ts";
-import { packageVersion } from "../../version.ts";
 import { type Finding, type RuleId, rules } from "./finding.ts";
 
 const ids = Object.keys(rules) as RuleId[];
