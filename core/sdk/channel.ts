@@ -9,8 +9,10 @@ export {
   onMessage,
   type SourceFault,
 } from "../listeners/index.ts";
+export { type CallAnswer, refusedCall, retryAfterOf, unansweredCall } from "./call-errors.ts";
 export {
   type AccountSurroundings,
+  type Address,
   type Button,
   type CallerVerdict,
   type ChannelAccount,
@@ -21,18 +23,29 @@ export {
   type ChannelIdentity,
   type ChannelInbound,
   type ChannelMembership,
+  type ChannelOnboarding,
   type ChannelPreview,
   type ChannelProbe,
+  type ChannelReach,
+  type ChannelRequest,
+  type ChannelRequestHead,
+  type ChannelRoute,
   type ChannelStatus,
   defineChannel,
+  type Inbound,
   type InboundChat,
+  type InboundMedia,
   type InboundSender,
+  type Json,
   type MediaFound,
   type OptionProblem,
   type OutboundMedia,
   type Parsed,
   type Part,
   type Receipt,
+  type Reply,
+  type RouteAnswer,
+  type SharedChannelRoute,
   type Silent,
   type Sniffed,
   type Static,
@@ -45,8 +58,13 @@ export { connectLines, type LineConnection } from "./lines/connection.ts";
 export type { LineMessage } from "./lines/message.ts";
 export type { LineHandlers, LineLink, LineProtocol, ReadLine } from "./lines/protocol.ts";
 export { filePath, secretText } from "./marked-options.ts";
+export { boundMarkdown } from "./markup/bound-markdown.ts";
+export type { MarkupDialect } from "./markup/dialects.ts";
+export { growingMarkdown, type MarkupMessage, type MarkupOptions, renderMarkdown } from "./markup/render.ts";
+export type { PreviewCalls } from "./preview/messages.ts";
+export { editingPreview, type PreviewPace } from "./preview/preview.ts";
+export { mediaTooLarge, saveMedia } from "./save-media.ts";
 export { paceOptions, serverOptions } from "./server-options.ts";
-export { boundMarkdown } from "./text/bound-markdown.ts";
 export { cutText } from "./text/cut-text.ts";
 export { type MarkdownBlock, type MarkdownInline, parseMarkdown } from "./text/markdown-tree.ts";
 export { readMention } from "./text/mention.ts";

@@ -41,18 +41,21 @@ export type {
   ChannelCapabilities,
   ChannelDefinition,
   ChannelIdentity,
+  ChannelOnboarding,
   OptionProblem,
 } from "./contract/channel.ts";
-export type { CallerVerdict, ChannelAccount, ChannelStatus } from "./contract/channel-account.ts";
+export type { CallerVerdict, ChannelAccount, ChannelStatus, SentReport } from "./contract/channel-account.ts";
 export type {
   ChannelConnection,
   ChannelInbound,
   ChannelMembership,
   ChannelPreview,
   ChannelProbe,
+  ChannelReach,
   MediaFound,
   Parsed,
 } from "./contract/channel-connection.ts";
+export type { ChannelRequest, ChannelRequestHead, ChannelRoute, SharedChannelRoute } from "./contract/channel-route.ts";
 export type { CliAnswer, CliCall, CliCommand, CliDefinition } from "./contract/cli.ts";
 export type { CommandCall, CommandDefinition, CommandRole } from "./contract/commands.ts";
 export { defineChannel, defineEngine, definePlugin, definePreset, defineTransform } from "./contract/define.ts";

@@ -131,6 +131,14 @@ export function estimateTokens(room: Pick<ModelRoom, "tokensPer" | "margin">, si
   return Math.ceil(likelyTokens(room, sizes) * (1 + room.margin));
 }
 
+/** No model counts so many times fewer, or more, tokens than usual: some servers leave out what they have cached. */
+const mostUnusual = 4;
+
+const plausible = (each: number, index: number): number => {
+  const usual = usualTokensPer[index] ?? 1;
+  return Math.min(usual * mostUnusual, Math.max(usual / mostUnusual, each));
+};
+
 /** How fast an estimate follows what a server counts. */
 const rate = 0.7;
 /** An estimate is never held to be exact. */
@@ -148,9 +156,13 @@ export function learnTokens(room: ModelRoom, sizes: TextSizes, counted: number):
   const shares = room.tokensPer.map((each, index) => (index === known ? 0 : (sizes[index] ?? 0) * each));
   const largest = Math.max(...shares);
   const likely = likelyTokens(room, sizes);
-  if (largest <= 0 || counted <= 0) return room;
+  const usual = likelyTokens({ tokensPer: usualTokensPer }, sizes);
+  const isPlausible = counted >= usual / mostUnusual && counted <= usual * mostUnusual;
+  if (largest <= 0 || !isPlausible) return room;
   const ratio = Math.min(4, Math.max(0.25, counted / likely));
-  const tokensPer = room.tokensPer.map((each, index) => each * ratio ** (rate * ((shares[index] ?? 0) / largest)));
+  const tokensPer = room.tokensPer.map((each, index) =>
+    plausible(each * ratio ** (rate * ((shares[index] ?? 0) / largest)), index),
+  );
   const margin = Math.min(0.5, Math.max(room.margin * forgets, (ratio - 1) * 1.25, leastMargin));
   return { ...room, tokensPer, margin };
 }

@@ -7,3 +7,5 @@
 export { LimitedBody, ResponseLimitError } from "../media/body-limit.ts";
 export { type BoundedRequest, fetchLimited, fetchWhole, type WholeResponse } from "../media/bounded-fetch.ts";
 export { createLineReader } from "../media/line-reader.ts";
+export { readLines, type TextStream } from "../media/read-lines.ts";
+export { pageStyleFile } from "./page/style-file.ts";

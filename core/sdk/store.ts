@@ -22,6 +22,7 @@ export type {
 export { type OnFault, onEvent, onMessage, type SourceFault } from "../listeners/index.ts";
 export {
   type AcceptedEvent,
+  type AfterReceipt,
   type CallPurpose,
   type Conversation,
   type Copying,
@@ -38,6 +39,7 @@ export {
   type EventReportRow,
   encodeLanePart,
   eventReportOf,
+  forgottenPart,
   isQueueKey,
   type LastRecipient,
   type ModelCall,
@@ -77,7 +79,10 @@ export {
   type Unit,
   type UsageGrouping,
   type UsageReport,
+  type WaitingEdit,
   type WaitingLane,
+  type WriterChanges,
+  withEdit,
 } from "../state/index.ts";
 
 /** What a store needs to open. */
@@ -112,6 +117,17 @@ export interface StoreDefinition {
    * rejects. A throw is a `fail`.
    */
   check?(opening: StoreOpening): Promise<readonly StoreFinding[]>;
+  /**
+   * The commands that an operator runs to copy the database and to restore it. `service backup` prints them, because it
+   * does not contain the database. They must not contain the password of the address.
+   */
+  backupCommands?(url: string): StoreCommands;
+}
+
+/** The commands of the database itself, each as one line for a shell. */
+export interface StoreCommands {
+  readonly backup: string;
+  readonly restore: string;
 }
 
 /** A result of a store's own check: a reason in one sentence without a final period, and what to do. */
@@ -128,7 +144,7 @@ export interface StoreFinding {
  * export default definePlugin({
  *   id: "store-files",
  *   version: "1.0.0",
- *   host: "^0.1.0",
+ *   host: "^0.2.0",
  *   store: defineStore({
  *     id: "files",
  *     description: "Files in a shared folder",

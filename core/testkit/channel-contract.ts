@@ -3,9 +3,11 @@ import { asSentence } from "../contract/index.ts";
 import { type Contact, withBench } from "./channel/bench.ts";
 import type { ChannelContractOptions } from "./channel/options.ts";
 import { applies, type Rule } from "./channel/rule.ts";
+import { absenceRules } from "./channel/rules/absence.ts";
 import { conversationRules } from "./channel/rules/conversation.ts";
 import { declarationRules } from "./channel/rules/declaration.ts";
 import { editRules } from "./channel/rules/edits.ts";
+import { ephemeralRules } from "./channel/rules/ephemeral.ts";
 import { fileRules } from "./channel/rules/files.ts";
 import { gestureRules } from "./channel/rules/gestures.ts";
 import { groupRules } from "./channel/rules/groups.ts";
@@ -14,26 +16,36 @@ import { lifeRules } from "./channel/rules/life.ts";
 import { limitRules } from "./channel/rules/limits.ts";
 import { operationRules } from "./channel/rules/operation.ts";
 import { parseRules } from "./channel/rules/parse.ts";
+import { platformFieldRules } from "./channel/rules/platform-fields.ts";
+import { postedRules } from "./channel/rules/posted.ts";
 import { pressRules } from "./channel/rules/presses.ts";
 import { previewRules } from "./channel/rules/preview.ts";
 import { receiveRules } from "./channel/rules/receive.ts";
 import { recoveryRules } from "./channel/rules/recovery.ts";
 import { renderRules } from "./channel/rules/render.ts";
+import { repetitionRules } from "./channel/rules/repetition.ts";
+import { reportRules } from "./channel/rules/reports.ts";
 import { secretRules } from "./channel/rules/secrets.ts";
 import { sendRules } from "./channel/rules/send.ts";
+import { statedCapabilities } from "./channel/stated.ts";
 import { defineContract } from "./skips.ts";
 
 const allRules: readonly Rule[] = [
   ...declarationRules,
   ...parseRules,
   ...renderRules,
+  ...platformFieldRules,
   ...limitRules,
   ...lifeRules,
   ...leftoverRules,
   ...receiveRules,
+  ...postedRules,
   ...groupRules,
+  ...ephemeralRules,
   ...pressRules,
   ...sendRules,
+  ...repetitionRules,
+  ...reportRules,
   ...editRules,
   ...previewRules,
   ...fileRules,
@@ -41,13 +53,16 @@ const allRules: readonly Rule[] = [
   ...operationRules,
   ...secretRules,
   ...recoveryRules,
+  ...absenceRules,
   ...conversationRules,
 ];
 
 /** The rules that apply to a channel, given its capabilities and what its platform can do. */
 export function contractRules(options: ChannelContractOptions): readonly Rule[] {
   const definition = options.channel.channel;
-  return definition === undefined ? allRules : allRules.filter((rule) => applies(rule, definition, options));
+  if (definition === undefined) return allRules;
+  const capabilities = statedCapabilities(definition, options);
+  return allRules.filter((rule) => applies(rule, definition, capabilities, options));
 }
 
 /**

@@ -85,7 +85,12 @@ function compile(plugin: PluginDefinition) {
   const { presets = [] } = plugin;
   const text = JSON.stringify({ hooks: { presets: presets.map(({ id }) => id) } });
   const { config, problems } = checkConfig({ text, file: "preset.json", env: {}, schemas: schemasOf([plugin]) });
-  const policies = hookPolicies(() => config, { channels: () => [], available: () => false, meant: () => undefined });
+  const policies = hookPolicies(() => config, {
+    channels: () => [],
+    available: () => false,
+    meant: () => undefined,
+    platformProblem: () => undefined,
+  });
   const table = compileMappings({
     ...policies,
     hooks: config.hooks,

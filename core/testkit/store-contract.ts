@@ -15,6 +15,7 @@ import { sessionRules } from "./store/sessions.ts";
 import { summaryRules } from "./store/summaries.ts";
 import { unitRules } from "./store/units.ts";
 import { upkeepRules } from "./store/upkeep.ts";
+import { writerChangeRules } from "./store/writer-changes.ts";
 import { writerRules } from "./store/writers.ts";
 
 export type { StoreContractOptions } from "./store/fixture.ts";
@@ -48,6 +49,7 @@ export function storeContract(options: StoreContractOptions): void {
     describe("sessions", () => sessionRules(withStore));
     describe("summaries", () => summaryRules(withStore));
     describe("removals", () => removalRules(withStore));
+    describe("writers of messages", () => writerChangeRules(withStore));
     describe("key-value", () => keyValueRules(withStore));
     describe("model calls", () => modelCallRules(withStore));
     describe("chats that move", () => moveRules(withStore));

@@ -28,7 +28,6 @@ export const codes: Readonly<Record<string, CodeDefinition>> = {
   ),
   edit_changes_nothing: silent("The edit did not change the text."),
   live_location_moved: silent("A shared live location moved; the bot replies only to its start."),
-  own_message: silent("The message is the bot's own."),
   own_reaction: silent("The reaction is the bot's own."),
   press_without_chat: silent("The button belongs to a message that the platform no longer shows the bot."),
   reaction_removed: silent("A reaction was removed."),
@@ -42,6 +41,10 @@ export const codes: Readonly<Record<string, CodeDefinition>> = {
   delete_refused: failed(
     "The platform does not let the bot delete the message.",
     "Give the bot the right to delete messages; old ones stay.",
+  ),
+  effect_refused: failed(
+    "The platform does not know the effect of the message.",
+    "The gateway sends the message without it. Correct message_effect_id.",
   ),
   empty_text: failed(
     "The platform found no visible text in the message.",

@@ -4,6 +4,7 @@ import { codes } from "./codes.ts";
 import { createConnection } from "./connection.ts";
 import { checkListeners } from "./intake/listeners.ts";
 import { accountOptions, connectionOptions } from "./options.ts";
+import { platformFields } from "./send/own-fields.ts";
 import { messageLimit } from "./send/render.ts";
 import { checkOptions, signsInAs } from "./token.ts";
 
@@ -11,7 +12,7 @@ export default defineChannel({
   id: "botchat",
   platform: "Telegram",
   version: "1.0.0",
-  host: "^0.1.0",
+  host: "^0.2.0",
   codes,
   options: accountOptions,
   secrets: ["botToken", "webhookSecret"],
@@ -21,6 +22,15 @@ export default defineChannel({
   connectionOptions,
   secretFiles: { tokenFile: "botToken" },
   environment: { botToken: "BOTCHAT_BOT_TOKEN" },
+  onboarding: {
+    steps: [
+      "In Telegram, write /newbot to @BotFather (https://t.me/BotFather) and choose a name for your bot.",
+      "BotFather replies with a token, such as 123456789:AAE... Copy it.",
+    ],
+    credential: "botToken",
+    name: "token",
+    address: "apiRoot",
+  },
   identity: { prefixes: ["tg", "telegram"], pattern: "\\d+", groupPattern: "-?\\d{1,20}" },
   capabilities: {
     maxChars: messageLimit,
@@ -33,7 +43,9 @@ export default defineChannel({
     typing: true,
     menu: true,
     stickers: true,
+    keepsWhileAway: { hours: 24 },
     messageIds: { pattern: "[1-9][0-9]{0,15}", description: "a whole number from 1 on" },
   },
+  platformFields,
   open: createConnection,
 });

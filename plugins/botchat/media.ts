@@ -1,17 +1,10 @@
-/**
- * Downloads the files of a message to the account's directory, under random names, and detects their type from the
- * content.
- */
-import { randomBytes } from "node:crypto";
-import { mkdir, rename } from "node:fs/promises";
-import { join } from "node:path";
+/** Fetches the files of a message, with the platform's paths, waits and retries. */
 import type { InboundMedia } from "service-gateway/sdk";
-import { type ChannelConnection, ChannelError, sniff } from "service-gateway/sdk/channel";
+import { type ChannelConnection, ChannelError, mediaTooLarge, saveMedia } from "service-gateway/sdk/channel";
 import type { AccountOptions } from "./options.ts";
 import type { Stickers } from "./stickers.ts";
 import type { BotApi } from "./wire/api.ts";
 import { createBackoff, pause } from "./wire/backoff.ts";
-import type { Downloaded } from "./wire/download.ts";
 import { wireError } from "./wire/platform-error.ts";
 import type { Transport } from "./wire/transport.ts";
 import { WireError } from "./wire/wire.ts";
@@ -35,15 +28,6 @@ const downloadMs = 120_000;
 /** If the platform demands a longer wait, in milliseconds, the message is answered without its file. */
 const longestWaitMs = 30_000;
 
-function sizeOf(bytes: number): string {
-  return bytes < 1_048_576 ? `${Math.round(bytes / 1_024)} kB` : `${(bytes / 1_048_576).toFixed(1)} MB`;
-}
-
-function tooLarge(maxBytes: number, size?: number): ChannelError {
-  const known = size === undefined ? "" : `${sizeOf(size)}, `;
-  return new ChannelError("too_large", { detail: `the file is too large: ${known}at most ${sizeOf(maxBytes)}` });
-}
-
 /** Converts a file's path to a URL path. Only plain paths are accepted. Error texts contain neither URL nor token. */
 function pathOf(filePath: string | undefined): string {
   const segments = filePath?.split("/") ?? [];
@@ -58,12 +42,9 @@ function pathOf(filePath: string | undefined): string {
 function toChannelError(thrown: unknown, maxBytes: number): unknown {
   if (!(thrown instanceof WireError)) return thrown;
   const { code } = thrown;
-  if (code === "TOO_LARGE") return tooLarge(maxBytes);
-  if (code === "EMPTY") return new ChannelError("media_refused", { detail: "the file is empty" });
+  if (code === "TOO_LARGE") return mediaTooLarge(maxBytes);
   if (code === "STATUS_404" || code === "STATUS_410")
     return new ChannelError("media_refused", { detail: "the file is gone" });
-  if (code === "ENOSPC" || code === "EDQUOT")
-    return new ChannelError("no_room", { detail: "there is no room on the disk" });
   const status = /^STATUS_(\d+)$/.exec(code)?.[1];
   if (status === undefined) return wireError("file", thrown);
   return new ChannelError("platform_error", {
@@ -73,31 +54,26 @@ function toChannelError(thrown: unknown, maxBytes: number): unknown {
 }
 
 export function createMedia({ api, transport, token, options, directory, stickers }: MediaOptions): FetchMedia {
-  const folder = join(directory, "media");
   const root = options.apiRoot.replace(/\/+$/, "");
   const timeoutMs = options.timeoutSeconds === undefined ? downloadMs : options.timeoutSeconds * 1_000;
 
   async function attempt(media: InboundMedia, { maxBytes, signal }: FetchOptions): Promise<Fetched> {
     const file = await (await api()).call("getFile", { file_id: media.ref }, signal);
-    if (file.file_size !== undefined && file.file_size > maxBytes) throw tooLarge(maxBytes, file.file_size);
+    if (file.file_size !== undefined && file.file_size > maxBytes) throw mediaTooLarge(maxBytes, file.file_size);
     const path = pathOf(file.file_path);
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    const name = join(folder, randomBytes(16).toString("hex"));
-    const part = `${name}.part`;
-    let got: Downloaded;
+    const url = `${root}/file/bot${token}/${path}`;
+    const save = (pieces: AsyncIterable<Buffer>) =>
+      saveMedia(pieces, { directory, maxBytes, ...(media.mimeType !== undefined && { mimeType: media.mimeType }) });
     try {
-      got = await transport.download(`${root}/file/bot${token}/${path}`, { to: part, maxBytes, timeoutMs, signal });
+      return await transport.download(url, { maxBytes, timeoutMs, signal, save });
     } catch (thrown) {
       throw toChannelError(thrown, maxBytes);
     }
-    const { mimeType, extension } = sniff(got.head, media.mimeType);
-    await rename(part, `${name}.${extension}`);
-    return { path: `${name}.${extension}`, mimeType, size: got.size };
   }
 
   /** Downloads a file and retries after any temporary failure, because downloading changes nothing. */
   async function persist(media: InboundMedia, how: FetchOptions): Promise<Fetched> {
-    if (media.size !== undefined && media.size > how.maxBytes) throw tooLarge(how.maxBytes, media.size);
+    if (media.size !== undefined && media.size > how.maxBytes) throw mediaTooLarge(how.maxBytes, media.size);
     const { attempts, minDelayMs, maxDelayMs, jitter } = options.retry;
     const backoff = createBackoff({ minMs: minDelayMs, maxMs: maxDelayMs, jitter });
     for (let tried = 1; ; tried += 1) {

@@ -222,6 +222,13 @@ export const accountOptions = Type.Object({
     ...fromChat,
     description: "Which reactions are reported to the agent.",
   }),
+  editedMessages: Type.Enum(["answer", "note", "ignore"], {
+    default: "answer",
+    ...fromChat,
+    description:
+      "What happens when a message is edited after its turn: it is answered; the next turn mentions it, and it is " +
+      "answered only if the edit adds a mention or a question; or nothing.",
+  }),
   ackReaction: Type.Optional(
     Type.String({ ...fromChat, description: "Emoji while a message is being handled; an empty text disables it." }),
   ),

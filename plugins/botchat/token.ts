@@ -4,7 +4,7 @@ import type { AccountOptions } from "./options.ts";
 import { messageLimit } from "./send/render.ts";
 
 type TokenOptions = Pick<AccountOptions, "botToken" | "tokenFile" | "webhookUrl" | "webhookSecret">;
-type CheckedOptions = TokenOptions & Pick<AccountOptions, "textChunkLimit">;
+type CheckedOptions = TokenOptions & Pick<AccountOptions, "textChunkLimit" | "apiRoot">;
 
 function refuse(detail: string): ChannelError {
   return new ChannelError("token_missing", { detail });
@@ -12,6 +12,8 @@ function refuse(detail: string): ChannelError {
 
 /** A shorter secret can be guessed over the network: the account does not start. */
 const leastSecretLength = 8;
+/** `aaaaaaaaaaaaaaaa` is among the first guesses. */
+const leastDifferent = 4;
 const goodSecretLength = 16;
 
 const form = /^\d{1,20}:[A-Za-z0-9_-]{1,256}$/;
@@ -46,15 +48,32 @@ export function checkWebhookSecret({
     const detail = "webhookUrl is set but webhookSecret is not: set a secret of letters, digits, _ and -";
     throw new ChannelError("webhook_secret_missing", { detail });
   }
-  if (webhookSecret.length >= leastSecretLength) return;
-  throw new ChannelError("webhook_secret_weak", {
-    detail: `webhookSecret has fewer than ${leastSecretLength} characters`,
-  });
+  const few = tooFew(webhookSecret);
+  if (few !== undefined)
+    throw new ChannelError("webhook_secret_weak", { detail: `webhookSecret has fewer than ${few}` });
 }
+
+/** What a secret has too few of, so that it is not used. */
+function tooFew(secret: string): string | undefined {
+  if (secret.length < leastSecretLength) return `${leastSecretLength} characters`;
+  return new Set(secret).size < leastDifferent ? `${leastDifferent} different characters` : undefined;
+}
+
+const isGuessable = (secret: string): boolean => secret.length < goodSecretLength || tooFew(secret) !== undefined;
 
 /** The number before the colon is the bot's own id. */
 export function botIdOf(token: string): string {
   return token.slice(0, token.indexOf(":"));
+}
+
+/** Names and addresses of this machine and of a network of the operator's own, such as that of a container. */
+const ownNetwork =
+  /^[^.]+$|\.(?:local|lan|internal|localhost)$|^(?:127|10)\.[\d.]+$|^192\.168\.[\d.]+$|^172\.(?:1[6-9]|2\d|3[01])\.[\d.]+$/;
+
+/** The token is a part of every address that is called. */
+function sendsTokenInTheClear(apiRoot: string): boolean {
+  const address = URL.parse(apiRoot);
+  return address?.protocol === "http:" && !ownNetwork.test(address.hostname);
 }
 
 /** Checks the options as written. Whether a token exists may depend on the gateway's environment. */
@@ -64,8 +83,13 @@ export function checkOptions({
   webhookUrl,
   webhookSecret,
   textChunkLimit,
+  apiRoot,
 }: CheckedOptions): readonly OptionProblem[] {
   const problems: OptionProblem[] = [];
+  if (sendsTokenInTheClear(apiRoot)) {
+    const message = "sends the token of the bot without encryption to another network";
+    problems.push({ option: "apiRoot", message, hint: "Use https, or a server in your own network.", warning: true });
+  }
   if (textChunkLimit > messageLimit) {
     const message =
       `is ${textChunkLimit}, and the platform takes at most ${messageLimit} in one message: ` +
@@ -83,11 +107,12 @@ export function checkOptions({
   if (webhookUrl !== undefined && webhookSecret === undefined) {
     const hint = "Set one of letters, digits, _ and -, at most 256 characters.";
     problems.push({ option: "webhookSecret", message: "is missing, and webhookUrl needs it", hint });
-  } else if (webhookUrl !== undefined && webhookSecret !== undefined && webhookSecret.length < goodSecretLength) {
-    const warning = webhookSecret.length >= leastSecretLength;
+  } else if (webhookUrl !== undefined && webhookSecret !== undefined && isGuessable(webhookSecret)) {
+    const few = tooFew(webhookSecret);
+    const warning = few === undefined;
     const message = warning
       ? `has fewer than ${goodSecretLength} characters, so it can be guessed`
-      : `has fewer than ${leastSecretLength} characters, so it is not used`;
+      : `has fewer than ${few}, so it is not used`;
     const hint = "Use a long random one, such as from `openssl rand -hex 32`.";
     problems.push({ option: "webhookSecret", message, hint, ...(warning && { warning }) });
   }

@@ -1,6 +1,7 @@
 /** One account of a channel, as the host passes it to the channel, and the state that the channel reports. */
 import type { IncomingMessage } from "node:http";
 import type { Accepted, Json, RawEvent } from "../../contract/index.ts";
+import type { ChannelRoute } from "./channel-route.ts";
 import type { PluginLog } from "./plugin-log.ts";
 import type { PluginStore } from "./plugin-store.ts";
 
@@ -44,6 +45,12 @@ export type CallerVerdict =
       readonly retryAfterSeconds?: number;
     };
 
+/**
+ * What the platform reports of a message that it accepted before: it has arrived, the person has seen it, or it did not
+ * arrive, with the reason as a code of the channel's `codes` or one of the gateway's own.
+ */
+export type SentReport = "delivered" | "read" | { readonly failed: string };
+
 /** One account of a channel, as the host passes it to `open`. */
 export interface ChannelAccount<O = Readonly<Record<string, unknown>>> {
   /** Account id, such as `default`. */
@@ -63,7 +70,8 @@ export interface ChannelAccount<O = Readonly<Record<string, unknown>>> {
    * Submits one platform event, as the platform sent it, with what `parse` needs and the event lacks, such as `{ line,
    * nick, at }`. Calls are stored in the order in which they are made, also without waiting for each. Resolves when the
    * event is on the disk: confirm it to the platform then. Rejects if it could not be stored, or once the account
-   * closes (`account_closed`): do not confirm it.
+   * closes (`account_closed`): do not confirm it. A message of the bot's own, `{ silent: "own_message" }`, is not
+   * stored: its id belongs to no event.
    *
    * - `id`: the platform's id of the event, such as an update id. An id that arrives again within seven days is a
    *   duplicate and is not processed again. Default: the `messageId` of a message within its lane. Every other event
@@ -125,12 +133,45 @@ export interface ChannelAccount<O = Readonly<Record<string, unknown>>> {
    */
   judgeCaller(request: IncomingMessage, isRight: () => boolean): CallerVerdict;
   /**
+   * Answers at `/channels/<channel>/<account>/<path>` of the gateway's port, to which the platform posts its events.
+   * Call it in `open`: the address then answers on every node and as long as the account is open, also before `start`
+   * and while standing by. A later route with the same path replaces it. `service channels status` prints the public
+   * address to give to the platform (`gateway.publicUrl`), and whether it has been called. Throws if the path is not
+   * usable.
+   *
+   * @example
+   * account.route({
+   *   path: "events",
+   *   maxBytes: 1_000_000,
+   *   async handler(request) {
+   *     const refused = request.judge(() => isSigned(request, account.options.secret));
+   *     if (refused !== undefined) return refused;
+   *     await account.receive(JSON.parse(request.body.toString("utf8")));
+   *     return { status: 200 };
+   *   },
+   * });
+   */
+  route(route: ChannelRoute): void;
+  /**
    * Reports a call to the platform: call it just before the request, and call the returned function when the platform
    * has answered that the call succeeded. A send whose outcome is unknown is repeated only after a later call has
    * succeeded. Report every kind of call, polls included. If a channel reports none, only `send` and `probe` show that
    * the platform answers.
    */
   calling(): () => void;
+  /**
+   * Reports what became of a message after `send` had its receipt, by any of the ids of that receipt. It becomes a line
+   * in the trace of the event (`service why`), once for each message and report. If an answer to a person did not
+   * arrive, they get one apology, as after a failed send. A message that this account did not send in the last 30 days
+   * is ignored. `chat`: needed where the platform numbers the messages of each chat. Resolves when the report is on the
+   * disk: confirm it to the platform then. Rejects if it could not be stored. Works on every node.
+   *
+   * @example
+   * // A webhook of the platform: { "id": "m7", "status": "failed", "error": 470 }
+   * if (status === "failed") await account.sent(id, { failed: error === 470 ? "outside_window" : "platform_error" });
+   * else if (status === "delivered" || status === "read") await account.sent(id, status);
+   */
+  sent(messageId: string, report: SentReport, at?: { readonly chat?: string }): Promise<void>;
   /** Reports the current state of the connection. A report without `identity` or `lastContactAt` keeps the last one. */
   status(status: ChannelStatus): void;
   /** The chat commands of the gateway and of all plugins, for a menu. */

@@ -44,6 +44,12 @@ export interface ChannelProbe {
   readonly findings?: readonly { readonly name: string; readonly reason: string; readonly fix: string }[];
 }
 
+/**
+ * Whether the bot may begin in a chat. `answer-only`: it may only answer a message. `untilMs`: it may until then, in
+ * epoch milliseconds; 0: not before a person has written.
+ */
+export type ChannelReach = "always" | "answer-only" | { readonly untilMs: number };
+
 /** Whether the bot is in a chat. */
 export interface ChannelMembership {
   /** True if it can read and write there. */
@@ -101,7 +107,8 @@ export interface ChannelConnection {
    * Pure and total. Returns an `Inbound`, `{ silent }` (mine, no reply needed, and why), `null` (the same without a
    * reason) or `undefined` (not mine). The bot's own messages are silent; junk never throws. Runs twice for each event:
    * alone when it arrives, and again when its turn begins, perhaps in a later process, with the rest of its unit.
-   * `more` are the other events gathered with it, oldest first.
+   * `more` are the other events gathered with it, oldest first. An edit that arrived while its message waited takes
+   * the place of the message, in `raw` or in `more`.
    *
    * A direct chat has the id of the person, even if the platform sends to another address, such as a nick: keep the
    * address in `account.store`, and look it up in `send`. Otherwise the next person who takes the address continues the
@@ -122,7 +129,8 @@ export interface ChannelConnection {
   /**
    * Sends one part, or edits the message that `part.replaces` names. Throws `ChannelError`, whose `fate` decides about
    * retries: `not-sent` and `retryable` is retried for a day, `unknown` once, after the platform answers again
-   * (`ChannelAccount.calling`). Any other throw is treated as `unknown`. Deadline 15 minutes.
+   * (`ChannelAccount.calling`), or at once where the platform recognises `part.key` (`ChannelCapabilities.repeats`).
+   * Any other throw is treated as `unknown`. Deadline 15 minutes.
    */
   send(part: Part, address: Address, signal: AbortSignal): Promise<Receipt>;
   /**
@@ -162,8 +170,11 @@ export interface ChannelConnection {
    * call in progress continues.
    */
   react?(messageId: string, emoji: string | null, address: Address, patience?: AbortSignal): Promise<void>;
-  /** Capability `typing`: shows for a few seconds that a reply is being written. */
-  typing?(address: Address): Promise<void>;
+  /**
+   * Capability `typing`: shows for a few seconds that a reply is being written. It is called again every
+   * `typingEverySeconds`. `trigger` is the id of the message that is answered, for platforms that need it.
+   */
+  typing?(address: Address, about?: { readonly trigger?: string }): Promise<void>;
   /**
    * Capability `menu`: an edit of the configuration has changed the commands. The channel registers its first menu
    * itself, in `start`, from `account.commands()`.
@@ -174,6 +185,19 @@ export interface ChannelConnection {
    * first.
    */
   findMedia?(kind: "sticker", query: string, limit: number): Promise<readonly MediaFound[]>;
+  /**
+   * Says whether the bot may write at an address now without answering a message. A reminder, a heartbeat, a webhook or
+   * an action for a chat where it may not ends with `outside_window` before a model is asked, and a person reads so in
+   * `service why`. Answers to messages are not asked about. Without this function, the bot may always. If it throws,
+   * the platform decides.
+   *
+   * @example
+   * // The platform takes messages for 24 hours after the last one of the person.
+   * async reaches({ chat }) {
+   *   return { untilMs: Number((await account.store.get(`last:${chat}`)) ?? 0) + 24 * 3_600_000 };
+   * },
+   */
+  reaches?(address: Address): ChannelReach | Promise<ChannelReach>;
   /** Resolves a name such as `@name`, which webhooks may use in `to`, to a chat id. */
   resolve?(target: string): Promise<string>;
   /**

@@ -3,6 +3,7 @@ import type { Static, TObject } from "typebox";
 import type { CodeDefinition } from "../../contract/index.ts";
 import type { ChannelAccount } from "./channel-account.ts";
 import type { ChannelConnection } from "./channel-connection.ts";
+import type { SharedChannelRoute } from "./channel-route.ts";
 
 /**
  * What a channel can do beyond text. Only `maxChars` is required: `{ maxChars: 400 }` is a channel of plain text. The
@@ -18,10 +19,58 @@ export interface ChannelCapabilities {
   readonly threads?: boolean;
   readonly reactions?: boolean;
   readonly media?: boolean;
-  readonly buttons?: boolean;
+  /**
+   * Buttons below a message; an object if the platform limits them. The gateway divides rows and cuts labels to fit. If
+   * there are more buttons than `perMessage`, or a value is longer than `valueBytes`, a message is sent with its text
+   * alone, which always says what to type; an action that asks for such buttons is refused.
+   *
+   * @example
+   * buttons: { perRow: 5, perMessage: 25, labelChars: 80, valueBytes: 100 },
+   */
+  readonly buttons?:
+    | boolean
+    | {
+        readonly perRow?: number;
+        readonly perMessage?: number;
+        /** Characters of a label. */
+        readonly labelChars?: number;
+        /** Bytes of a value in UTF-8; the gateway's own values have at most 64. */
+        readonly valueBytes?: number;
+      };
+  /**
+   * Can show a message in a group to one person alone, in answer to what that person wrote or pressed: `part.onlyFor`
+   * says to whom. `"interactions"`: only if `parse` has set `interaction`, for platforms that show such a message in
+   * answer to a press or a slash command. Answers of commands and refusals then do not fill the group.
+   *
+   * @example
+   * capabilities: { maxChars: 40_000, ephemeral: true },
+   */
+  readonly ephemeral?: boolean | "interactions";
   readonly typing?: boolean;
+  /** How often `typing` is called while a turn runs, in seconds: shorter than the platform shows it. Default: 5. */
+  readonly typingEverySeconds?: number;
   readonly menu?: boolean;
   readonly stickers?: boolean;
+  /**
+   * The platform shows a message once although it is sent again with the same `part.key`: for good, or for this many
+   * seconds after the first attempt. A send of unknown fate is then repeated at once and is not reported as possibly
+   * repeated; without this, once, after the platform answers again. Declare less than the platform promises, because
+   * a request takes time. The receipt of a repetition names the message that is there.
+   *
+   * @example
+   * // The platform remembers the key of a message for at least five minutes.
+   * capabilities: { maxChars: 2_000, repeats: { withinSeconds: 240 } },
+   */
+  readonly repeats?: "ever" | { readonly withinSeconds: number };
+  /**
+   * Whether the platform delivers what people write while the bot is away, once and in order, when it is back: for
+   * good, or within this many hours. `false`: it is lost, and `service doctor` and `channels status` say so. Default:
+   * it is not known.
+   *
+   * @example
+   * capabilities: { maxChars: 4_096, keepsWhileAway: { hours: 24 } },
+   */
+  readonly keepsWhileAway?: false | "ever" | { readonly hours: number };
   /**
    * The format of message and thread ids, if not every text is valid: a regular expression that matches the whole id,
    * and a description such as "a whole number from 1 on". An action with an invalid id is refused before anything is
@@ -84,6 +133,27 @@ export interface ChannelIdentity {
 }
 
 /**
+ * What `init` asks an operator for, so that an account exists without an editor.
+ *
+ * @example
+ * const onboarding: ChannelOnboarding = {
+ *   steps: ["Open acme.example/bots, and choose New bot. Its page shows the token."],
+ *   credential: "botToken",
+ *   name: "token",
+ * };
+ */
+export interface ChannelOnboarding {
+  /** Where the operator gets the credential, in at most two sentences. Each begins a line. */
+  readonly steps: readonly string[];
+  /** The option that receives the credential, one of `secrets`. */
+  readonly credential: string;
+  /** What the platform calls the credential, such as `token`. */
+  readonly name: string;
+  /** The option with the address of the platform, if operators can run a server of their own. */
+  readonly address?: string;
+}
+
+/**
  * A channel is a plugin whose whole setup is one definition. Several accounts of it may run at once, each with its own
  * connection.
  */
@@ -98,7 +168,7 @@ export interface ChannelDefinition<O extends TObject = TObject> {
   readonly platform?: string;
   /** The channel's own semantic version, such as `1.0.0`. */
   readonly version: string;
-  /** The range of SDK versions it was written for, such as `^0.1.0`. */
+  /** The range of SDK versions it was written for, such as `^0.2.0`. */
   readonly host: string;
   /** The channel's own codes, such as the reasons of its `ChannelError`s; see `PluginDefinition.codes`. */
   readonly codes?: Readonly<Record<string, CodeDefinition>>;
@@ -141,11 +211,47 @@ export interface ChannelDefinition<O extends TObject = TObject> {
    * Environment variables that provide options of the account `default` if its configuration contains no credential.
    */
   readonly environment?: Readonly<Record<string, string>>;
-  readonly capabilities: ChannelCapabilities;
+  /**
+   * How `init` sets up an account of this channel. The connection must have `probe`. Absent: operators write the
+   * section themselves.
+   */
+  readonly onboarding?: ChannelOnboarding;
+  /**
+   * What its accounts can do. A function if that depends on the options of the account: it is pure, and is called with
+   * the options as `open` receives them, before `open` and after each edit of them. Whatever asks what the account can
+   * do, such as an action or the instructions of a model, asks the account. If it throws, the account does not open.
+   *
+   * @example
+   * // Buttons need an address that the platform can call.
+   * capabilities: ({ callbackUrl }) => ({ maxChars: 4_000, buttons: callbackUrl !== undefined }),
+   */
+  readonly capabilities: ChannelCapabilities | ((options: Static<O>) => ChannelCapabilities);
+  /**
+   * What people type before the name of a command, `/` unless the platform's clients take that for their own commands:
+   * then `/stop` would never arrive. With `!`, the gateway reads `!stop` as the command, and its help, approvals and
+   * notices name commands so. `parse` returns the text as it was typed. A command that arrives with `/`, such as a
+   * slash command of the platform that `parse` translates, is read as well. Default: `/`.
+   */
+  readonly commandPrefix?: "/" | "!";
+  /**
+   * The schema of what a reply may contain of the platform's own, such as cards or an effect: `render` gets it as
+   * `reply.platform[id]`. A plugin adds it in `formatting`, an operator in the action `send`. The gateway checks it, up
+   * to 64 KiB as JSON, and looks no further into it, so leave out what the account's settings decide, such as buttons.
+   * Default: no fields.
+   *
+   * @example
+   * platformFields: Type.Object({ color: Type.Optional(Type.String({ pattern: "^#[0-9a-f]{6}$" })) }),
+   */
+  readonly platformFields?: TObject;
   /**
    * How the platform's user ids are written and compared. Default: unchanged, and each belongs to one person for good.
    */
   readonly identity?: ChannelIdentity;
+  /**
+   * An address on the gateway's port that all accounts share. Most platforms have an address for each account instead:
+   * `ChannelAccount.route`.
+   */
+  readonly route?: SharedChannelRoute<Static<O>>;
   /**
    * Creates the connection and returns it at once; a promise is refused. The connection connects in `start`. If it
    * throws, only this account fails.

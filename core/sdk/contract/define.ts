@@ -14,7 +14,7 @@ import type { PresetDefinition } from "./preset.ts";
  * export default definePlugin({
  *   id: "hello",
  *   version: "1.0.0",
- *   host: "^0.1.0",
+ *   host: "^0.2.0",
  *   options: Type.Object({ greeting: Type.String({ default: "Hello!" }) }),
  *   setup(host, options) {
  *     host.command({ name: "hello", summary: "Says hello.", role: "allowed", run: () => options.greeting });
@@ -34,7 +34,7 @@ export function definePlugin<O extends TObject, S extends TSchema>(
  * export default defineChannel({
  *   id: "irc",
  *   version: "1.0.0",
- *   host: "^0.1.0",
+ *   host: "^0.2.0",
  *   options: Type.Object({
  *     server: Type.String(),
  *     password: Type.Optional(secretText({ description: "Password of the bot." })),
@@ -63,7 +63,7 @@ export function defineChannel<O extends TObject>(definition: ChannelDefinition<O
  * export default defineEngine({
  *   id: "parrot",
  *   version: "1.0.0",
- *   host: "^0.1.0",
+ *   host: "^0.2.0",
  *   async *run(turn) {
  *     yield { type: "text", delta: turn.inbound.text };
  *     yield { type: "done" };
@@ -95,7 +95,7 @@ export function defineEngine(
  * export default definePreset({
  *   id: "uptime",
  *   version: "1.0.0",
- *   host: "^0.1.0",
+ *   host: "^0.2.0",
  *   path: "uptime",
  *   mappings: [
  *     {

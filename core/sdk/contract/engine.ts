@@ -138,10 +138,13 @@ export interface EngineProvider {
   /** Absent: the vendor's own address. */
   readonly baseUrl?: string;
   readonly apiKey?: string;
+  /** The environment variable that the key is read from, for messages; absent if the configuration sets the key. */
+  readonly keyVariable?: string;
   readonly headers?: Readonly<Record<string, string>>;
   /**
    * What the operator says about single models, by the name after the slash. `contextTokens`: the size of the context
    * window, in tokens. `images` and `tools`: whether the model accepts images and calls tools; absent if unknown.
+   * `audio`: whether it listens to sound files, of whatever format; absent if unknown.
    * `cacheMarks`: whether requests mark what the server may cache; absent: where its protocol has marks of its own.
    */
   readonly models?: Readonly<
@@ -150,6 +153,7 @@ export interface EngineProvider {
       {
         readonly contextTokens?: number;
         readonly images?: boolean;
+        readonly audio?: boolean;
         readonly tools?: boolean;
         readonly cacheMarks?: boolean;
       }
@@ -187,8 +191,8 @@ export interface EngineDefinition {
     signal: AbortSignal,
   ): Promise<string | undefined>;
   /**
-   * True if its models can listen to voice messages (Ogg/Opus), so that a person whose words nothing transcribes is not
-   * notified of that.
+   * True if its models can listen to voice messages (Ogg/Opus), so that a turn goes on where nothing transcribes the
+   * words.
    */
   readonly hears?: boolean;
   /**

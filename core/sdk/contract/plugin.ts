@@ -17,7 +17,7 @@ export interface PluginDefinition<O extends TObject = TObject, S extends TSchema
   readonly id: string;
   /** The plugin's own semantic version, such as `1.0.0`. */
   readonly version: string;
-  /** The range of SDK versions it was written for, such as `^0.1.0`. */
+  /** The range of SDK versions it was written for, such as `^0.2.0`. */
   readonly host: string;
   /** Ids of plugins that must be set up first. If one is missing, this plugin is left out. */
   readonly requires?: readonly string[];

@@ -61,6 +61,8 @@ export interface RouteDefinition {
   /** Below `/plugins/<id>/`, with `:name` parts; from the root if it begins with `/`. */
   readonly path: string;
   readonly access: RouteAccess;
+  /** For a page for people: its name, under which the gateway's address links to it. */
+  readonly page?: string;
   /** TypeBox schema of the JSON body. A body that does not match is answered with 400 before the handler runs. */
   readonly schema?: TSchema;
   /** True: the handler receives the bytes, whatever their content type; for checking signatures. */

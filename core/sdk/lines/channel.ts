@@ -13,7 +13,7 @@ import {
 import { textParts } from "../text/text-parts.ts";
 import { createTokenBucket } from "../token-bucket.ts";
 import { connectLines } from "./connection.ts";
-import { createIntake, type Intake } from "./intake.ts";
+import { createIntake, createUnstored, type Intake } from "./intake.ts";
 import { type LineMessage, lineMessage, parseLineMessage } from "./message.ts";
 import type { LineLink, LineProtocol, ReadLine } from "./protocol.ts";
 import { createServerQuestions } from "./question.ts";
@@ -46,7 +46,7 @@ export interface LineChannelDefinition<
  * export default defineLineChannel({
  *   id: "acme",
  *   version: "1.0.0",
- *   host: "^0.1.0",
+ *   host: "^0.2.0",
  *   options: Type.Object({ ...serverOptions({ port: 7000 }), name: Type.String() }),
  *   capabilities: { maxChars: 400 },
  *   protocol: ({ options }) => acmeProtocol(options),
@@ -57,8 +57,10 @@ export function defineLineChannel<O extends TObject, L extends ReadLine, E exten
   ...definition
 }: LineChannelDefinition<O, L, E>): PluginDefinition {
   const { identity, capabilities } = definition;
-  const open = (account: ChannelAccount<Static<O>>) =>
-    createLineConnection(account, protocol(account), { identity, maxChars: capabilities.maxChars });
+  const open = (account: ChannelAccount<Static<O>>) => {
+    const { maxChars } = typeof capabilities === "function" ? capabilities(account.options) : capabilities;
+    return createLineConnection(account, protocol(account), { identity, maxChars });
+  };
   return defineChannel({ ...definition, open });
 }
 
@@ -75,12 +77,14 @@ export function createLineConnection<L extends ReadLine, E extends object>(
 ): ChannelConnection {
   const { fold = (id: string) => id } = identity;
   const { message, name, pace = paceOf(account.options) } = protocol;
+  const { whisper = message } = protocol;
   const { render = (reply) => textParts(reply, { limit: maxChars, unit: "bytes", eachLine: true }) } = protocol;
   const { schema, ...intake } = eventsOf(protocol, fold);
   const people = createAddressBook(account, fold);
   const bucket = pace && createTokenBucket({ ...pace, now: account.now });
+  const unstored = createUnstored();
   const session = createSession(account, {
-    connect: (onLine) => connectLines(serverOf(account.options), onLine),
+    connect: (onLine) => connectLines({ ...serverOf(account.options), room: unstored.room }, onLine),
     ...protocol,
     begin(link) {
       const turn = (signal: AbortSignal) => bucket?.take(signal);
@@ -104,7 +108,7 @@ export function createLineConnection<L extends ReadLine, E extends object>(
           const error = new ChannelError(reason, more);
           if (!link.reject(fold(to), error)) roomRefused(to, error.message);
         },
-        receive: createIntake(account, intake, { ...link, people, base }),
+        receive: createIntake(account, intake, { ...link, people, unstored, base }),
       };
       return { onLine: handlerOf(protocol, whole), tend: askForMissing };
     },
@@ -114,9 +118,11 @@ export function createLineConnection<L extends ReadLine, E extends object>(
     close: session.close,
     parse: (raw) => (fits(schema, raw) ? intake.parse(raw) : undefined),
     render,
-    async send({ body }, { chat }, signal) {
+    async send({ body, onlyFor }, { chat: place }, signal) {
+      const chat = onlyFor?.sender ?? place;
       const to = await recipientOf(chat, await people.find(chat), protocol.reach, identity);
-      await session.send(message(String(body), to), { about: fold(to), signal });
+      const line = onlyFor === undefined ? message(String(body), to) : whisper(String(body), to);
+      await session.send(line, { about: fold(to), signal });
       return { messageId: account.newId() };
     },
     ...(bucket && { admit: (_part: Part, _address: unknown, signal: AbortSignal) => bucket.take(signal) }),

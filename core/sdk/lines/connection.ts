@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import { isIP, connect as overTcp } from "node:net";
 import { connect as overTls } from "node:tls";
 import { ChannelError, reasonOf } from "../../contract/index.ts";
-import { asText, faultText, onEvent, onMessage } from "../../listeners/index.ts";
-import { createLineReader } from "../../media/line-reader.ts";
+import { faultText, onEvent } from "../../listeners/index.ts";
+import { readLines } from "../../media/read-lines.ts";
 
 /**
  * A connection of lines, as `connectLines` returns it.
@@ -31,7 +31,8 @@ export interface LineConnection {
  * authorities). Returns at once; lines that are written before it is open are sent then. `onLine` is called for each
  * line that comes, decoded as UTF-8, without its end. Only a line feed ends a line, with a carriage return before it or
  * not: other separators, such as U+2028, are part of the text that a person wrote, and must not begin a line of the
- * server. A line of more than `maxChars` (default 16,384) breaks the connection off.
+ * server. A line of more than `maxChars` (default 16,384) breaks the connection off. Many lines at once are handled in
+ * slices of 10 ms, and the server has to wait meanwhile.
  *
  * A certificate that is not trusted is a `ChannelError` (`certificate_refused`) in `lost`. A `caFile` that cannot be
  * read is one that is thrown.
@@ -47,10 +48,12 @@ export function connectLines(
     readonly tls: boolean;
     readonly caFile?: string;
     readonly maxChars?: number;
+    /** Returns a promise while no further line can be taken. The server has to wait for it. */
+    readonly room?: () => Promise<unknown> | undefined;
   },
   onLine: (line: string) => void,
 ): LineConnection {
-  const { host, port, tls, caFile, maxChars = 16_384 } = options;
+  const { host, port, tls, caFile, maxChars = 16_384, room } = options;
   const ca = caFile === undefined ? {} : { ca: readCertificate(caFile) };
   const socket = tls
     ? overTls({ host, port, ...ca, ...(isIP(host) === 0 && { servername: host }) })
@@ -58,27 +61,23 @@ export function connectLines(
   const { promise: lost, resolve } = Promise.withResolvers<Error>();
   let failure = new Error("The server closed the connection");
   let isOpen = false;
-  socket.setEncoding("utf8").setNoDelay();
-  const read = createLineReader(
+  const source = `the server ${host}`;
+  readLines(
+    socket.setEncoding("utf8").setNoDelay(),
     (line) => {
       // What came along with the line that broke the connection off is not handled any more.
       if (!socket.destroyed) onLine(line.replace(/\r$/, ""));
     },
-    // A carriage return before the line feed does not count.
     {
+      ...{ source, room },
+      // A carriage return before the line feed does not count.
       maxChars: maxChars + 1,
       onTooLong: () => void socket.destroy(new Error("The server sent a line without an end")),
+      // A line that cannot be handled breaks the connection off: whether the next ones can be understood without it is
+      // unknown.
+      fault: (fault) => void socket.destroy(new Error(faultText(fault))),
     },
   );
-  const source = `the server ${host}`;
-  // A line that cannot be handled breaks the connection off: whether the next ones can be understood without it is
-  // unknown.
-  onMessage(socket, "data", {
-    source,
-    check: asText,
-    handle: read,
-    fault: (fault) => void socket.destroy(new Error(faultText(fault))),
-  });
   onEvent(socket, tls ? "secureConnect" : "connect", {
     ...{ source, once: true },
     handle() {

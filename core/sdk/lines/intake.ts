@@ -5,6 +5,35 @@ import type { AddressBook } from "../address-book.ts";
 import type { ChannelAccount, Parsed } from "../contract.ts";
 import type { LineLink } from "./protocol.ts";
 
+/** The server has to wait while so many messages are not stored yet. */
+const mostUnstored = 200;
+
+/** The messages of an account that are being stored. */
+export interface Unstored {
+  /** Counts a message until it is stored, or could not be. */
+  count(storing: Promise<void>): Promise<void>;
+  /** A promise while there are too many; it resolves when there are fewer. */
+  room(): Promise<void> | undefined;
+}
+
+export function createUnstored(): Unstored {
+  let count = 0;
+  let fewer = Promise.withResolvers<void>();
+  return {
+    async count(storing) {
+      count += 1;
+      try {
+        await storing;
+      } finally {
+        count -= 1;
+        fewer.resolve();
+        fewer = Promise.withResolvers();
+      }
+    },
+    room: () => (count < mostUnstored ? undefined : fewer.promise),
+  };
+}
+
 /** How long `complete` may take, in milliseconds: everything after it waits. */
 const completeMs = 30_000;
 
@@ -20,18 +49,28 @@ export interface Intake {
 export function createIntake(
   account: Pick<ChannelAccount, "signal" | "receive" | "log">,
   { parse, address, askAgain }: Intake,
-  { write, fail, people, base }: Pick<LineLink, "write" | "fail"> & { readonly people: AddressBook; base(): object },
+  {
+    write,
+    fail,
+    people,
+    unstored,
+    base,
+  }: Pick<LineLink, "write" | "fail"> & {
+    readonly people: AddressBook;
+    readonly unstored: Pick<Unstored, "count">;
+    base(): object;
+  },
 ): LineLink<TSchema>["receive"] {
   let last: Promise<void> = Promise.resolve();
 
   async function store(event: object, at: Parameters<ChannelAccount["receive"]>[1]): Promise<void> {
     const parsed = parse(event);
     // The bot's own, or without a text: there is nothing to do about it, and nothing to explain.
-    if (parsed === null) return;
+    if (parsed === null || (parsed && "silent" in parsed && parsed.silent === "own_message")) return;
     const reached = address(event);
     if (reached !== undefined && parsed && "sender" in parsed) people.keep(parsed.sender.id, reached);
     try {
-      await account.receive(event as Json, at);
+      await unstored.count(account.receive(event as Json, at).then(() => {}));
     } catch (error) {
       if (account.signal.aborted) return;
       account.log.warn({ error: reasonOf(error) }, "a message could not be stored");

@@ -60,7 +60,8 @@ export function parseLineMessage(
 ): Parsed {
   const [own = ""] = names.map(fold);
   // By the name alone: an account of a person may be called like the bot.
-  if (written.trim() === "" || (own !== "" && fold(name) === own)) return null;
+  if (own !== "" && fold(name) === own) return { silent: "own_message" };
+  if (written.trim() === "") return null;
   const { text, mention } = readMention(written, names, { letters });
   return {
     chat: room === undefined ? { id: from, kind: "direct" } : { id: room, kind: "group", title: room },

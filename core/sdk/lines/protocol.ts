@@ -198,6 +198,14 @@ export interface LineProtocol<L extends ReadLine = ReadLine, E extends object = 
   /** The line that sends `text` to `to`. */
   message(text: string, to: string): string;
   /**
+   * The line that sends `text` to the person `to`, who wrote in a room, where the others are not to see it. Only for a
+   * channel with the capability `ephemeral`. Default: `message`.
+   *
+   * @example
+   * whisper: (text, to) => `NOTICE ${to} :${text}`,
+   */
+  whisper?(text: string, to: string): string;
+  /**
    * Where to reach a chat, such as the person's present name; `undefined` if that is unknown (`chat_not_found`).
    * `address` is the latest one of this person, by the event and `link.renamed`. Default: the address, else the chat's
    * id. The result must be one word, and the id of the chat must match `identity.pattern` or `identity.groupPattern`. A

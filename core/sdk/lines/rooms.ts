@@ -21,6 +21,8 @@ interface Room {
   joinedAt: number | undefined;
   /** How often the bot was put out shortly after it had joined. */
   removals: number;
+  /** The wait after a removal is not over. */
+  isWaiting: boolean;
   why: { readonly detail: string; readonly code: "removed_from_room" | "room_refused" } | undefined;
 }
 
@@ -48,7 +50,7 @@ export function createRooms(options: {
 }): Rooms {
   const { names, join, turn, fold, now } = options;
   const rooms = new Map<string, Room>(
-    names.map((name) => [fold(name), { name, joinedAt: undefined, removals: 0, why: undefined }]),
+    names.map((name) => [fold(name), { name, joinedAt: undefined, removals: 0, isWaiting: false, why: undefined }]),
   );
   const closing = new AbortController();
   const asked = new Set<Room>();
@@ -70,7 +72,11 @@ export function createRooms(options: {
   }
 
   async function rejoin(room: Room): Promise<void> {
+    // A server that removes the bot again and again would begin a wait each time.
+    if (room.isWaiting) return;
+    room.isWaiting = true;
     await pause(Math.min(firstWaitMs * 2 ** Math.min(room.removals - 1, 10), longestWaitMs), closing.signal);
+    room.isWaiting = false;
     if (!closing.signal.aborted) await ask([room]);
   }
 

@@ -1,19 +1,6 @@
 /** Cuts a text into messages of a platform. */
-
-/**
- * Longest character that stays whole, in UTF-16 units. Longer ones, such as a letter with a thousand accents, are made
- * to break limits.
- */
-const longestCharacter = 64;
-
-/** Created on first use, because it loads tables for 10 ms or more. It has no state. */
-const segmenter = (() => {
-  let made: Intl.Segmenter | undefined;
-  return () => {
-    made ??= new Intl.Segmenter("en", { granularity: "grapheme" });
-    return made;
-  };
-})();
+import { betweenCharacters, longestCharacter } from "../markup/graphemes.ts";
+import { isBlank } from "../markup/rich-text.ts";
 
 /** Where a cut is best, with the share of a piece that has to be filled before it. */
 const breaks: readonly (readonly [RegExp, number])[] = [
@@ -44,14 +31,10 @@ export function cutText(
     const end = endOf(whole, from, { limit, unit });
     const cut = end === whole.length ? end : cutBefore(whole, from, end);
     const piece = whole.slice(from, cut).trimEnd();
-    if (isVisible(piece)) pieces.push(piece);
+    if (!isBlank(piece)) pieces.push(piece);
     from = startOf(whole, cut);
   }
   return pieces;
-}
-
-function isVisible(text: string): boolean {
-  return /[^\s\p{Cc}\p{Default_Ignorable_Code_Point}]/u.test(text);
 }
 
 /** Skips blank lines, but keeps the indentation of the first line that has visible text. */
@@ -108,16 +91,4 @@ function cutBefore(text: string, from: number, end: number): number {
     if (found > 0) return Math.min(from + found, text.length);
   }
   return betweenCharacters(text, from, end);
-}
-
-/**
- * The last position at or before `at` that is not inside a character; `at` itself where one character fills the piece.
- */
-function betweenCharacters(text: string, from: number, at: number): number {
-  const base = Math.max(from, at - longestCharacter);
-  const segment = segmenter()
-    .segment(text.slice(base, at + longestCharacter))
-    .containing(at - base);
-  const start = segment === undefined ? at : base + segment.index;
-  return start > from ? start : at;
 }

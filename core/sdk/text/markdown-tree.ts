@@ -2,11 +2,13 @@
  * The tree of a reply: replies are written in Markdown, and a channel renders the tree in its platform's own markup.
  */
 import type { Token } from "markdown-it";
-import { markdownParser } from "../../reply/index.ts";
-import { boundMarkdown } from "./bound-markdown.ts";
+import { markdownParser } from "../../reply/markdown-parser.ts";
+import { boundMarkdown } from "../markup/bound-markdown.ts";
+import { absurdDepth, cleanText } from "../markup/clean-text.ts";
 
 /**
- * A piece of a line. HTML does not exist here: tags are text. A `break` is a new line within a paragraph.
+ * A piece of a line. HTML does not exist here: tags are text. A `break` is a new line within a paragraph. A `spoiler`
+ * is written `||hidden||`; show the bars on a platform that cannot hide text.
  *
  * @example
  * parseMarkdown("**Hi**");
@@ -15,7 +17,7 @@ import { boundMarkdown } from "./bound-markdown.ts";
 export type MarkdownInline =
   | { readonly type: "text" | "code"; readonly text: string }
   | { readonly type: "break" }
-  | { readonly type: "bold" | "italic" | "strike"; readonly content: readonly MarkdownInline[] }
+  | { readonly type: "bold" | "italic" | "strike" | "spoiler"; readonly content: readonly MarkdownInline[] }
   | { readonly type: "link"; readonly url: string; readonly content: readonly MarkdownInline[] }
   | { readonly type: "image"; readonly url: string; readonly text: string };
 
@@ -36,9 +38,6 @@ export type MarkdownBlock =
   | { readonly type: "table"; readonly rows: readonly (readonly (readonly MarkdownInline[])[])[] }
   | { readonly type: "rule" };
 
-/** Nested so deeply that the parser would drop content. */
-const absurdDepth = /^(?:[ \t]*(?:>|[-*+]|\d{1,9}[.)])){50}/m;
-
 /**
  * Parses a reply. Total: every text has a tree. Beyond what `boundMarkdown` accepts, the text becomes an unchanged
  * paragraph. What no reader sees is left out: titles of links, and what follows the language of a code block. Control
@@ -48,10 +47,7 @@ const absurdDepth = /^(?:[ \t]*(?:>|[-*+]|\d{1,9}[.)])){50}/m;
  * for (const block of parseMarkdown(reply.text)) if (block.type === "code") upload(block.text, block.language);
  */
 export function parseMarkdown(text: string): readonly MarkdownBlock[] {
-  const clean = text
-    .toWellFormed()
-    .replace(/\r\n?/g, "\n")
-    .replace(/[^\P{Cc}\n\t]/gu, "");
+  const clean = cleanText(text);
   const { markdown, rest } = boundMarkdown(clean);
   if (absurdDepth.test(markdown)) return [{ type: "paragraph", content: linesOf(clean) }];
   const blocks = blocksOf(readTokens(markdownParser().parse(markdown, {})));
@@ -96,8 +92,11 @@ function blockOf(token: Token, reader: Reader): MarkdownBlock | undefined {
       return { type: "heading", level: Number(token.tag.slice(1)), content: contentOf(reader) };
     case "fence":
     case "code_block": {
+      const text = token.content.replace(/\n$/, "");
+      // Without code, words behind the fence are all there is. One word is a language.
+      if (text.trim() === "" && /\S\s+\S/.test(token.info)) return { type: "code", text: token.info.trim() };
       const language = /^\S+/.exec(token.info)?.[0];
-      return { type: "code", text: token.content.replace(/\n$/, ""), ...(language !== undefined && { language }) };
+      return { type: "code", text, ...(language !== undefined && { language }) };
     }
     case "blockquote_open":
       return { type: "quote", blocks: blocksOf(reader) };
@@ -138,10 +137,11 @@ function rowsOf(reader: Reader): readonly (readonly (readonly MarkdownInline[])[
   return rows;
 }
 
-const styles: Readonly<Record<string, "bold" | "italic" | "strike">> = {
+const styles: Readonly<Record<string, "bold" | "italic" | "strike" | "spoiler">> = {
   strong_open: "bold",
   em_open: "italic",
   s_open: "strike",
+  spoiler_open: "spoiler",
 };
 
 /** Styles within each other beyond this depth are left out, because a reader of the tree descends into it. */

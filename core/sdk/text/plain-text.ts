@@ -62,6 +62,8 @@ function pieceText(piece: MarkdownInline): string {
       return "\n";
     case "link":
       return linkText(inlineText(piece.content), piece.url);
+    case "spoiler":
+      return `||${inlineText(piece.content)}||`;
     case "image":
       return linkText(piece.text, piece.url);
     default:

@@ -2,13 +2,15 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { readAccounts } from "../../channels/index.ts";
+import { createFindRoute, type FindRoute, readAccounts } from "../../channels/index.ts";
 import { changeMarked, createSecrets, nodeOf } from "../../config/index.ts";
 import { type Address, type Json, type Part, reasonOf } from "../../contract/index.ts";
-import { type CompleteInbound, type CompleteParsed, completeParsed } from "../../host/index.ts";
-import type { ChannelConnection, ChannelDefinition, Reply } from "../../sdk/contract.ts";
+import { type CalledChannel, type CompleteInbound, type CompleteParsed, completeParsed } from "../../host/index.ts";
+import type { ChannelCapabilities, ChannelConnection, ChannelDefinition, Reply } from "../../sdk/contract.ts";
 import { type PlayedClock, realWait, usePlayedClock } from "../host/played-clock.ts";
 import type { ChannelContractOptions, ChannelPlatform, PlatformFailure } from "./options.ts";
+import { openPostingPort, type PostingPort } from "./posted.ts";
+import { statedCapabilities } from "./stated.ts";
 import { createTestAccount, isMessage, type Received, type TestAccount } from "./test-account.ts";
 
 type At = Omit<Received, "raw">;
@@ -27,9 +29,28 @@ export interface Contact {
   failed?: string;
 }
 
+/** Functions of a platform that `can` promises. */
+type PlatformFunction =
+  | "acknowledged"
+  | "delete"
+  | "edit"
+  | "files"
+  | "forge"
+  | "history"
+  | "menu"
+  | "others"
+  | "press"
+  | "reactions"
+  | "report"
+  | "typing";
+
 /** What a rule works with. */
 export interface Bench {
   readonly definition: ChannelDefinition;
+  /** Those of the account. */
+  readonly capabilities: ChannelCapabilities;
+  /** Those that the rules were chosen by. */
+  readonly stated: ChannelCapabilities;
   readonly fixtures: ChannelContractOptions["fixtures"];
   /** The functions that the options list. */
   readonly functions: NonNullable<ChannelContractOptions["functions"]>;
@@ -40,15 +61,17 @@ export interface Bench {
   readonly connection: ChannelConnection;
   /** Values of the options that contain a secret. */
   readonly secrets: readonly string[];
+  /** Where the addresses of the account are; empty if the platform does not post there. */
+  readonly postingUrl: string;
+  /** A platform that posts its events has to know the address of the gateway. */
+  postsTo(gateway: string): void;
   /** Throws if the contract was called without a platform. */
   readonly platform: ChannelPlatform;
   /** The configuration section from which the account was created. */
   readonly section: Readonly<Record<string, unknown>>;
   fail(failure: PlatformFailure): Promise<void>;
   /** A method of the platform; throws where it is missing although `can` promises it. */
-  able<K extends "acknowledged" | "edit" | "files" | "forge" | "history" | "menu" | "press" | "reactions" | "typing">(
-    name: K,
-  ): NonNullable<ChannelPlatform[K]>;
+  able<K extends PlatformFunction>(name: K): NonNullable<ChannelPlatform[K]>;
   textOf(part: Part): string;
   /**
    * Runs what only fails where the channel does not reach its platform. Later rules of the contract then need not wait
@@ -96,7 +119,7 @@ export async function readSection(
 }
 
 /** Where a message is answered. */
-function addressOf({ id: channel }: ChannelDefinition, { chat: { id, thread } }: CompleteInbound): Address {
+export function addressOf({ id: channel }: ChannelDefinition, { chat: { id, thread } }: CompleteInbound): Address {
   return { channel, account: "default", chat: id, ...(thread === undefined ? {} : { thread }) };
 }
 
@@ -133,6 +156,7 @@ export async function withBench(
   const directory = await mkdtemp(join(tmpdir(), "channel-contract-"));
   const clock = usePlayedClock();
   let platform: ChannelPlatform | undefined;
+  let port: PostingPort | undefined;
   try {
     platform = await options.platform?.open();
     const section = { ...options.options, ...platform?.options };
@@ -147,8 +171,11 @@ export async function withBench(
     const { now, elapsed } = clock;
     const test = createTestAccount({ channel: definition.id, options: settings.options, directory, now, elapsed });
     const connection = definition.open(test.account as never);
+    if (platform?.postTo !== undefined) port = await openPostingPort(findIn(definition, test));
     const bench = createBench({
+      postingUrl: port?.url ?? "",
       definition,
+      capabilities: settings.capabilities,
       options,
       clock,
       test,
@@ -160,26 +187,39 @@ export async function withBench(
       contact,
     });
     try {
+      if (port !== undefined) bench.postsTo(port.url);
       await run(bench);
     } finally {
       await bench.ending(bench.close());
     }
   } finally {
+    await port?.close();
     await platform?.close();
     clock.release();
     await rm(directory, { recursive: true, force: true });
   }
 }
 
+/** As in a gateway with this account alone. */
+function findIn(definition: ChannelDefinition, { account, routes }: TestAccount): FindRoute {
+  const { id: channel } = definition;
+  const open = { live: { channel, id: account.id, plugin: channel }, options: account.options, routes };
+  const find = createFindRoute({
+    open: { all: () => [open], find: (_: string, id: string) => (id === account.id ? open : undefined) } as never,
+    definitionOf: (id) => (id === channel ? (definition as CalledChannel) : undefined),
+  });
+  return (...at) => (account.signal.aborted ? undefined : find(...at));
+}
+
 function createBench({
   definition,
-  options: { fixtures, functions = [] },
+  options,
   platform,
   values,
   patienceMs,
   contact,
   ...parts
-}: Pick<Bench, "definition" | "clock" | "test" | "connection" | "section"> & {
+}: Pick<Bench, "capabilities" | "postingUrl" | "definition" | "clock" | "test" | "connection" | "section"> & {
   readonly options: ChannelContractOptions;
   readonly platform: ChannelPlatform | undefined;
   readonly values: Readonly<Record<string, unknown>>;
@@ -187,13 +227,18 @@ function createBench({
   readonly contact: Contact;
 }): Bench {
   const { test, connection } = parts;
+  const { fixtures, functions = [] } = options;
   const bench: Bench = {
     ...parts,
-    ...{ definition, fixtures, functions, patienceMs },
+    ...{ definition, fixtures, functions, patienceMs, stated: statedCapabilities(definition, options) },
     secrets: secretsIn(definition, values),
     get platform() {
       if (platform === undefined) throw new Error("This rule requires a platform.");
       return platform;
+    },
+    postsTo(gateway) {
+      const shared = `${gateway}/channels/${definition.id}/`;
+      platform?.postTo?.({ own: `${shared}default/`, shared });
     },
     async fail(failure) {
       if (bench.platform.fail === undefined)

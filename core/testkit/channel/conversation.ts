@@ -10,7 +10,12 @@ type Definition = Bench["definition"];
 /** Replaces the connection of the bench with one in a gateway, and resolves once that is connected. */
 export async function openConversation(
   bench: Bench,
-  how: { readonly definition?: Definition; readonly answer?: (turn: EngineTurn) => string | Promise<string> } = {},
+  how: {
+    readonly definition?: Definition;
+    /** The state in it lasts when the gateway has ended. */
+    readonly directory?: string;
+    readonly answer?: (turn: EngineTurn) => string | Promise<string>;
+  } = {},
 ): Promise<TestHost> {
   const { definition, section } = bench;
   await bench.close();
@@ -24,6 +29,7 @@ export async function openConversation(
     plugins: [pluginOf(how.definition ?? definition)],
     config: { channels: { [definition.id]: { ...access, ...section } } },
     ...(how.answer === undefined ? {} : { answer: how.answer }),
+    ...(how.directory === undefined ? {} : { directory: how.directory }),
     // What a channel logs of an outage is its own business.
     allowErrors: [/./],
   });
@@ -41,6 +47,7 @@ export async function connected(bench: Bench, host: TestHost): Promise<void> {
     },
     () => `In a gateway the account does not connect: ${shown(accounts)}.`,
   );
+  bench.postsTo(host.url);
 }
 
 function pluginOf(definition: Definition): ChannelContractOptions["channel"] {

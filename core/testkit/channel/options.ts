@@ -35,17 +35,22 @@ export type PlatformFailure =
  * - a `PlatformFailure`: `fail` causes it.
  * - `unconfirmed`: it delivers an event again that the channel did not confirm, without being asked.
  * - `acknowledge`: it counts, with `acknowledged`, the presses that the channel has answered.
- * - `edit`, `press`: the person edits a message, or presses a button.
+ * - `edit`, `delete`, `press`: the person edits or deletes a message, or presses a button.
  * - `forge`: the person sends an event that pretends to come from elsewhere.
  * - `files`: `write` takes a file, and `files` returns those that the bot sent.
  * - `groups`: there is a group; `write` and `read` take `group`, and `groups` names it.
  * - `lasting`: the person's chat lasts while the process of the bot ends and another begins.
+ * - `report`: it says what became of the bot's last message, after it had accepted it.
  * - `history`: it records every text that the bot wrote, edits included.
+ * - `others`: `others` returns what the other members of the group see.
+ * - `posts`: it posts its events, to the account's addresses on the gateway's port (`postTo`) or to the channel's own
+ *   listener.
  * - `menu`, `reactions`, `typing`: it shows the bot's menu, reactions and typing.
  */
 export type PlatformAbility =
   | PlatformFailure
   | "acknowledge"
+  | "delete"
   | "edit"
   | "files"
   | "forge"
@@ -53,8 +58,11 @@ export type PlatformAbility =
   | "history"
   | "lasting"
   | "menu"
+  | "others"
+  | "posts"
   | "press"
   | "reactions"
+  | "report"
   | "typing"
   | "unconfirmed";
 
@@ -78,19 +86,34 @@ export interface ChannelPlatform {
   /** Options of the account in addition to those of the contract, such as the address of an emulator. */
   readonly options: Readonly<Record<string, unknown>>;
   /**
-   * The person writes to the bot; with `mention` the text names the bot in a group. Resolves when the platform has the
-   * message.
+   * The person writes to the bot; with `mention` the text names the bot in a group. With `interaction` it is a command
+   * of the platform's own, such as a slash command: only for a channel with `ephemeral: "interactions"`. Resolves when
+   * the platform has the message.
    */
   write(
     text: string,
-    where?: PlatformPlace & { readonly mention?: boolean; readonly file?: PlatformFile },
+    where?: PlatformPlace & {
+      readonly mention?: boolean;
+      readonly interaction?: boolean;
+      readonly file?: PlatformFile;
+    },
   ): Promise<void>;
-  /** The texts of the bot's messages as the person sees them now, oldest first; an edit changes a text in its place. */
+  /**
+   * The texts of the bot's messages as the person sees them now, oldest first; an edit changes a text in its place.
+   * Those of a group include what this person alone sees there.
+   */
   read(where?: PlatformPlace): readonly string[];
+  /**
+   * Called once the account is open, before anything else: the addresses to which the platform posts its events. `own`
+   * begins those of `account.route`, `shared` that of `route` of the definition: append the path.
+   */
+  postTo?(base: { readonly own: string; readonly shared: string }): void;
   /** Causes a failure that `can` lists. */
   fail?(failure: PlatformFailure): void | Promise<void>;
   /** The person edits their last message. */
   edit?(text: string): Promise<void>;
+  /** The person deletes their last message. */
+  delete?(): Promise<void>;
   /**
    * The person presses a button with this value. No message needs to have such a button: an old client can send any
    * value.
@@ -101,10 +124,14 @@ export interface ChannelPlatform {
    * them, such as a text that looks like an event of its own. Resolves when the platform has the message.
    */
   forge?(text: string): Promise<void>;
+  /** The platform reports what became of the last message that the bot has sent to the person. */
+  report?(what: "delivered" | "failed" | "read"): Promise<void>;
   /** How many answers to presses the platform has received from the channel. */
   acknowledged?(): number;
   /** Every text that the bot has sent to the person, edits included, oldest first. */
   history?(): readonly string[];
+  /** The texts of the bot's messages in the group as its other members see them, oldest first. */
+  others?(): readonly string[];
   /** The files that the bot has sent to the person, oldest first. */
   files?(): readonly PlatformFile[];
   /** The bot's reactions to the person's last message. */
@@ -142,6 +169,8 @@ export interface ChannelFixtures {
   readonly renamed: readonly (readonly [before: Json, after: Json])[];
   /** Messages of other bots. Without them, the platform does not report which senders are bots. */
   readonly bots?: readonly Json[];
+  /** An example of the platform's own fields of a reply, for a channel that declares `platformFields`. */
+  readonly platformFields?: Json;
   /** The text of a part as a person reads it. Default: the body, or its `text`. */
   textOf?(part: Part): string;
   /**
@@ -158,6 +187,7 @@ export type OptionalFunction =
   | "members"
   | "pause"
   | "probe"
+  | "reaches"
   | "resolve"
   | "standBy"
   | "update";

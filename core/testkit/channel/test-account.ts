@@ -1,10 +1,10 @@
 /** An account as the host passes it to `open`. It records everything that the channel reports. */
 
-import { placeOf } from "../../channels/index.ts";
+import { type AccountRoutes, createAccountRoutes, placeOf } from "../../channels/index.ts";
 import type { Accepted, Json } from "../../contract/index.ts";
 import type { CompleteInbound, CompleteParsed } from "../../host/index.ts";
 import { createJudgeCaller } from "../../http/index.ts";
-import type { ChannelAccount, ChannelStatus, PluginLog, PluginStore } from "../../sdk/contract.ts";
+import type { ChannelAccount, ChannelStatus, PluginLog, PluginStore, SentReport } from "../../sdk/contract.ts";
 
 /** An event that the channel submitted, with the id and the lane that the host gives to one without. */
 export interface Received extends NonNullable<Parameters<ChannelAccount["receive"]>[1]> {
@@ -13,9 +13,20 @@ export interface Received extends NonNullable<Parameters<ChannelAccount["receive
   readonly raw: Json;
 }
 
+/** What a channel reports of a sent message. */
+export interface Reported {
+  readonly messageId: string;
+  readonly report: SentReport;
+  readonly chat?: string;
+}
+
 export interface TestAccount {
   readonly account: ChannelAccount;
   readonly received: readonly Received[];
+  /** What the channel answers at its addresses. */
+  readonly routes: AccountRoutes;
+  /** What the channel has reported of sent messages, oldest first. */
+  readonly reports: readonly Reported[];
   readonly statuses: readonly ChannelStatus[];
   /** Each line with its fields, as text. */
   readonly logged: readonly string[];
@@ -44,6 +55,7 @@ export function createTestAccount({
 }): TestAccount {
   const received: Received[] = [];
   const statuses: ChannelStatus[] = [];
+  const reports: Reported[] = [];
   const logged: string[] = [];
   const closing = new AbortController();
   const store = createMemoryStore(now);
@@ -52,9 +64,16 @@ export function createTestAccount({
     ids += 1;
     return `id-${ids}`;
   };
+  const judge = createJudgeCaller({ elapsed, clientAddress: () => "127.0.0.1" });
+  const routes = createAccountRoutes({
+    ...{ plugin: channel, channel, account: "default", judge, now },
+    timed: (_, call) => call(),
+  });
   const test: TestAccount = {
     received,
+    routes,
     statuses,
+    reports,
     logged,
     read: () => undefined,
     beforeStore: () => {},
@@ -83,9 +102,11 @@ export function createTestAccount({
         return { eventId: `${channel}-${place.id}`, duplicate };
       },
       check: (raw) => test.check(raw),
+      sent: async (messageId, report, at = {}) => void reports.push({ messageId, report, ...at }),
       debounceMs: () => 0,
       room: () => undefined,
-      judgeCaller: createJudgeCaller({ elapsed, clientAddress: () => "127.0.0.1" }),
+      judgeCaller: judge,
+      route: (route) => routes.add(route),
       calling: () => () => {},
       status: (status) => void statuses.push(status),
       commands: () => [{ name: "help", summary: "Lists the commands." }],

@@ -37,6 +37,8 @@ export interface Delivered {
   readonly replyTo?: string;
   /** Id of the message it edited. */
   readonly replaces?: string;
+  /** The one person in the group who sees it, such as who has used a command. Absent: everyone. */
+  readonly onlyFor?: string;
   /** Epoch milliseconds of the simulated clock. */
   readonly at: number;
 }
@@ -68,6 +70,8 @@ export interface SayOptions {
   readonly files?: readonly SentFile[];
   /** Id of a message that the person wrote before: this changes it. */
   readonly edits?: string;
+  /** Id of a message that the person wrote before: this deletes it. The text is ignored. */
+  readonly deletes?: string;
   /** The platform's id of the event; the same one again is a repetition. Default: a new one. */
   readonly id?: string;
 }
@@ -108,6 +112,12 @@ export interface TestChannel {
 
 const chatOf = ({ from = ownerId, group = false, chat }: SayOptions) => chat ?? (group ? "group" : from);
 
+function kindOf({ edits, deletes }: SayOptions, press: string | undefined): NonNullable<ChannelInbound["kind"]> {
+  if (press !== undefined) return "press";
+  if (deletes !== undefined) return "delete";
+  return edits === undefined ? "message" : "edit";
+}
+
 function inboundOf(
   text: string,
   options: SayOptions,
@@ -118,16 +128,16 @@ function inboundOf(
     press,
   }: { readonly now: number; readonly updateId: string; readonly media: readonly InboundMedia[] } & Pressing,
 ): ChannelInbound {
-  const { from = ownerId, name = from, group = false, thread, mention = !group, replyTo, edits } = options;
+  const { from = ownerId, name = from, group = false, thread, mention = !group, replyTo, edits, deletes } = options;
   return {
-    kind: press !== undefined ? "press" : edits === undefined ? "message" : "edit",
+    kind: kindOf(options, press),
     chat: { id: chatOf(options), kind: group ? "group" : "direct", ...(thread === undefined ? {} : { thread }) },
     sender: { id: from, name },
-    text: text === "" && media.length > 0 ? `[${media[0]?.kind}]` : text,
+    text: deletes !== undefined ? "" : text === "" && media.length > 0 ? `[${media[0]?.kind}]` : text,
     media,
     mention,
     timestamp: now,
-    messageId: press ?? edits ?? `in-${updateId}`,
+    messageId: press ?? deletes ?? edits ?? `in-${updateId}`,
     ...(replyTo === undefined ? {} : { replyTo: { messageId: replyTo } }),
   };
 }
@@ -216,9 +226,10 @@ export function createTestChannel(): TestChannel {
       const id = options.id ?? `update-${updates}`;
       const media = keepFiles(options.files ?? [], stored);
       const inbound = inboundOf(text, options, { now: opened().now(), updateId: id, media, ...more });
-      const { chat } = inbound;
+      const { chat, messageId = id } = inbound;
       return await take(inbound as unknown as Json, {
-        id,
+        // A change of a message is found by the message's id.
+        id: inbound.kind === "message" ? messageId : id,
         lane: chat.thread === undefined ? chat.id : `${chat.id}:${chat.thread}`,
       });
     },
@@ -253,6 +264,7 @@ export function createTestChannel(): TestChannel {
         reactions: false,
         media: true,
         buttons: true,
+        ephemeral: true,
         typing: false,
         menu: false,
       },
@@ -283,6 +295,7 @@ export function createTestChannel(): TestChannel {
             const references = {
               ...(part.replyTo === undefined ? {} : { replyTo: part.replyTo }),
               ...(part.replaces === undefined ? {} : { replaces: part.replaces }),
+              ...(part.onlyFor === undefined ? {} : { onlyFor: part.onlyFor.sender }),
             };
             outbox.push({ messageId, ...at, ...content, ...references, at: given.now() });
             return { messageId };

@@ -264,10 +264,14 @@ export function inboxRules(withStore: WithStore): void {
       expect(await ids({ sender: { id: "9" } })).toEqual(["d"]);
       expect((await store.event("a"))?.decisions[1]).toEqual(by("8"));
       expect(await ids({ since: start + 50 })).toEqual(["e", "c"]);
+      expect(await ids({ bodyContains: "body of a" })).toEqual(["a"]);
+      expect(await ids({ bodyContains: "%" })).toEqual([]);
       await take(store, "chat:work:7:3");
       expect(await ids({ open: true, includeInternal: true, oldestFirst: true })).toEqual(["b", "c", "tick", "held"]);
       expect(await ids({ open: true })).toEqual(["held", "c", "b"]);
       expect(await ids({ newerThan: "d", oldestFirst: true, limit: 2 })).toEqual(["e", "hook"]);
+      expect(await ids({ olderThan: "hook", limit: 1 })).toEqual(["e"]);
+      expect(await ids({ olderThan: "hook", within: 1 })).toEqual(["e"]);
       expect(await ids({ id: "a" })).toEqual(["a"]);
       expect(await ids({ id: "a", outcome: "refused" })).toEqual([]);
     }),

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { realWait } from "../host/played-clock.ts";
 import {
   acceptAll,
   address,
@@ -44,7 +45,7 @@ export function outboxRules(withStore: WithStore): void {
         },
         { unitId: "a", index: 1, operation: "remove", state: "waiting", attempts: 0 },
       ]);
-      expect(await store.unsent("a")).toEqual(rows);
+      expect(await store.unsent("a")).toMatchObject(rows);
       expect((await store.stats()).outboxWaiting).toBe(2);
       expect((await store.event("a"))?.decisions).toEqual([decision("said")]);
     }),
@@ -219,6 +220,26 @@ export function outboxRules(withStore: WithStore): void {
       await store.doubted(id, { decisions: [decision("too late")] });
       expect(await store.unsent("a")).toEqual([]);
       expect((await store.event("a"))?.decisions.map(({ code }) => code)).toEqual(["once", "twice"]);
+    }),
+  );
+
+  test(
+    "the time since the first attempt is counted over repetitions, until an attempt certainly had no effect",
+    withStore(async ({ store, clock }) => {
+      await acceptAll(store, newEvent("a"));
+      await take(store);
+      const [first, second] = await say(store, "a", ["one", "two"]);
+      const sendingFor = async () => (await store.unsent("a")).map(({ sendingForMs }) => sendingForMs !== undefined);
+      expect(await sendingFor()).toEqual([true, false]);
+      clock.now += 60_000;
+      await realWait(20);
+      await store.sending(first?.id ?? 0);
+      expect((await store.unsent("a"))[0]?.sendingForMs).toBeGreaterThan(15);
+      await store.notSent(first?.id ?? 0);
+      expect(await sendingFor()).toEqual([false, false]);
+      await store.sent(first?.id ?? 0, { messageId: "m1" }, { at: clock.now, next: second?.id ?? 0 });
+      expect(await sendingFor()).toEqual([true]);
+      expect((await store.unsent("a"))[0]?.sendingForMs).toBeLessThan(30_000);
     }),
   );
 

@@ -56,7 +56,7 @@ function isCommand(message: Fields): boolean {
 
 /** Plain text that can be joined with other text without losing its reply target or its original author. */
 function isPlain(message: Fields): boolean {
-  return text(message.text) !== undefined && !isCommand(message) && message.forward_origin === undefined;
+  return text(message.text) !== undefined && !isCommand(message) && authorOf(message) === "";
 }
 
 export async function createGatherer(account: ChannelAccount<AccountOptions>): Promise<Gatherer> {
@@ -188,9 +188,10 @@ const placeOf = (message: Fields) =>
 const dateOf = (message: Fields) => number(record(message.forward_origin)?.date) ?? number(message.date) ?? 0;
 
 /** When forwarded together, a long message of one person and the next one of another also have consecutive ids. */
-function authorOf({ forward_origin }: Fields): string {
+function authorOf({ forward_origin, via_bot }: Fields): string {
   const origin = record(forward_origin);
-  if (origin === undefined) return "";
+  const inlineBot = record(via_bot);
+  if (origin === undefined) return inlineBot === undefined ? "" : `inline ${id(inlineBot.id) ?? ""}`;
   const chat = record(origin.sender_chat) ?? record(origin.chat);
   return (
     `${text(origin.type) ?? ""} ` +

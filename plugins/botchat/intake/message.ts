@@ -65,9 +65,11 @@ function originOf(origin: Fields | undefined): string | undefined {
   return label === undefined ? undefined : `${label}${signature ? ` (${signature})` : ""}`;
 }
 
+/** What a person sends through an inline bot has the words of that bot, like a message that is forwarded. */
 function parseForward(message: Fields): Inbound["forward"] {
   const origin = record(message.forward_origin);
-  if (origin === undefined) return undefined;
+  const inlineBot = record(message.via_bot);
+  if (origin === undefined) return inlineBot && { from: `the bot ${labelOf(inlineBot) ?? "unknown"}` };
   const seconds = number(origin.date);
   return { from: originOf(origin) ?? "unknown", ...(seconds !== undefined && { timestamp: seconds * 1_000 }) };
 }

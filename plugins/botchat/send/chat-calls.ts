@@ -5,7 +5,7 @@ import type { AccountOptions } from "../options.ts";
 import type { BotApi } from "../wire/api.ts";
 import { pause } from "../wire/backoff.ts";
 import type { Limits } from "./limits.ts";
-import { messagesIn } from "./part-body.ts";
+import { bodyOf, messagesIn } from "./part-body.ts";
 import { createPreview } from "./preview.ts";
 import type { Reach } from "./reach.ts";
 import { actionTarget, type Sender } from "./send.ts";
@@ -76,7 +76,8 @@ export function createChatCalls(parts: {
   return {
     admit(part, address, admitSignal) {
       if (shown.has(part, address)) return undefined;
-      return limits.admit(address.chat, part.replaces === undefined ? messagesIn(part) : 0, admitSignal);
+      const messages = part.replaces === undefined ? messagesIn(part) : 0;
+      return limits.admit(address.chat, { messages, joins: bodyOf(part).joins === true }, admitSignal);
     },
     async send(part, address, sendSignal) {
       const { sender } = loaded() ?? (await live());

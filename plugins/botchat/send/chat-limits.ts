@@ -37,8 +37,11 @@ export interface ChatLimits {
   /** The chat, if anything is recorded about it. */
   known(name: string): Chat | undefined;
   all(): Iterable<Chat>;
-  /** Milliseconds that `messages` new messages, or an edit (0), have to wait for their chat. */
-  chatDelay(chat: Chat, messages: number): number;
+  /**
+   * Milliseconds that `messages` new messages, or an edit (0), have to wait for their chat. `joins`: the limit of a
+   * second does not delay them.
+   */
+  chatDelay(chat: Chat, messages: number, joins?: boolean): number;
   /** The same for the bot as a whole. */
   botDelay(messages: number): number;
   /** Milliseconds for which the platform accepts nothing in the chat. */
@@ -104,9 +107,10 @@ export function createChatLimits({ now, limits, onHold = () => {} }: ChatLimitsO
     return second?.isIdle(at) !== false && minute?.isIdle(at) !== false;
   }
 
-  function chatDelay({ heldUntil, second, minute }: Chat, messages: number): number {
+  function chatDelay({ heldUntil, second, minute }: Chat, messages: number, joins = false): number {
     const at = now();
-    return Math.max(0, heldUntil - at, second?.delay(at) ?? 0, messages > 0 ? (minute?.delay(at, messages) ?? 0) : 0);
+    const pause = joins ? 0 : (second?.delay(at) ?? 0);
+    return Math.max(0, heldUntil - at, pause, messages > 0 ? (minute?.delay(at, messages) ?? 0) : 0);
   }
 
   function botDelay(messages: number): number {

@@ -21,9 +21,14 @@ export interface Pace {
 export interface Limits extends Pace, Pick<ChatLimits, "holdAgain"> {
   /**
    * Books this many messages, or an edit (`messages` 0). `undefined`: it may go now. Otherwise resolves when it may,
-   * when the signal ends the wait, or when the account closes.
+   * when the signal ends the wait, or when the account closes. `joins`: the pause between two messages of a chat is
+   * omitted, because the platform allows short bursts.
    */
-  admit(chat: string, messages: number, signal: AbortSignal): Promise<void> | undefined;
+  admit(
+    chat: string,
+    call: { readonly messages: number; readonly joins: boolean },
+    signal: AbortSignal,
+  ): Promise<void> | undefined;
   /** Milliseconds for which the platform accepts nothing in the chat. */
   held(chat: string): number;
   /** A real message is being sent until the returned function is called. */
@@ -50,7 +55,7 @@ export function createLimits(options: ChatLimitsOptions): Limits {
   let closed = false;
 
   return {
-    admit(name, messages, signal) {
+    admit(name, { messages, joins }, signal) {
       if (closed || signal.aborted) return undefined;
       // Without limits and flood waits there is nothing to count.
       if (unlimited && !chats.wasHeld()) return undefined;
@@ -58,7 +63,7 @@ export function createLimits(options: ChatLimitsOptions): Limits {
       const free =
         chat.waiters.length === 0 &&
         !queue.waitsForBot() &&
-        chatDelay(chat, messages) === 0 &&
+        chatDelay(chat, messages, joins) === 0 &&
         botDelay(messages) === 0;
       if (!free) return queue.wait(chat, messages, signal);
       chat.booked = book(chat, messages);

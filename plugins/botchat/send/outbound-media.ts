@@ -1,8 +1,6 @@
 /** Turns the files of a reply into parts: each by its kind, adjacent ones of the same class as albums. Pure. */
 import type { Json } from "service-gateway/sdk";
-import type { OutboundMedia, Part } from "service-gateway/sdk/channel";
-import { renderHtml } from "../text/html.ts";
-import type { RichText } from "../text/rich-text.ts";
+import type { MarkupMessage, OutboundMedia, Part } from "service-gateway/sdk/channel";
 import { type Kind, kindOf } from "./outbound-kind.ts";
 import type { PartBody, PartFile } from "./part-body.ts";
 
@@ -42,13 +40,13 @@ function fileOf({ path, ref, fileName, mimeType }: OutboundMedia, field: string)
   };
 }
 
-function captionOf(caption: RichText | undefined): { readonly [key: string]: Json } {
-  return caption === undefined ? {} : { caption: renderHtml(caption), parse_mode: "HTML" };
+function captionOf(caption: MarkupMessage | undefined): { readonly [key: string]: Json } {
+  return caption === undefined ? {} : { caption: caption.markup, parse_mode: "HTML" };
 }
 
-function bodyFor(items: readonly Item[], caption: RichText | undefined): PartBody {
+function bodyFor(items: readonly Item[], caption: MarkupMessage | undefined): PartBody {
   const [only] = items;
-  const plain = caption !== undefined && { plain: caption.text };
+  const plain = caption !== undefined && { plain: caption.plain };
   if (only !== undefined && items.length === 1)
     return {
       method: only.kind.method,
@@ -65,11 +63,11 @@ function bodyFor(items: readonly Item[], caption: RichText | undefined): PartBod
   };
 }
 
-export function mediaPart(items: readonly Item[], caption: RichText | undefined): Part {
+export function mediaPart(items: readonly Item[], caption: MarkupMessage | undefined): Part {
   const omitted = items.map((item) => item.omitted).filter((what) => what !== undefined);
   return {
     kind: items.length > 1 ? "album" : (items[0]?.kind.kind ?? "document"),
-    chars: caption?.text.length ?? 0,
+    chars: caption?.size ?? 0,
     body: bodyFor(items, caption) as unknown as Json,
     ...(omitted.length > 0 && { omitted }),
   };

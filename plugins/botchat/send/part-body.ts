@@ -22,6 +22,8 @@ export interface PartBody {
   /** The same text without markup, in case the platform rejects ours. */
   readonly plain?: string;
   readonly files?: readonly PartFile[];
+  /** What a person reads as one with the part before it, such as buttons below an album: sent without a pause. */
+  readonly joins?: true;
 }
 
 export function bodyOf(part: Part): PartBody {
@@ -32,6 +34,10 @@ export function bodyOf(part: Part): PartBody {
 export function messagesIn(part: Part): number {
   const { media } = bodyOf(part).payload;
   return Array.isArray(media) ? media.length : 1;
+}
+
+export function joined(part: Part): Part {
+  return { ...part, body: { ...bodyOf(part), joins: true } as unknown as Json };
 }
 
 export function withPayload(part: Part, more: { readonly [key: string]: Json }): Part {

@@ -1,138 +1,119 @@
-/**
- * The live preview: a message that grows by edits while a turn runs.
- *
- * Its states: `collecting` (too little to show), `resting` (everything is shown), `waiting` (until the next edit is
- * due), `calling` (a call is in progress), `lost` (it is unknown whether a message arrived, so another one could remain
- * forever), `closed`. Only the newest text matters; nothing is queued.
- */
-import type { PluginLog } from "service-gateway/sdk";
-import { ChannelError, type ChannelPreview } from "service-gateway/sdk/channel";
+/** The live preview of a reply: the platform's calls, and the limits that it shares with everything else. */
+import type { Address, Json, PluginLog } from "service-gateway/sdk";
+import {
+  ChannelError,
+  type ChannelPreview,
+  editingPreview,
+  growingMarkdown,
+  type PreviewCalls,
+} from "service-gateway/sdk/channel";
+import { id, record } from "../intake/fields.ts";
+import type { AccountOptions } from "../options.ts";
+import type { BotApi } from "../wire/api.ts";
 import type { Pace } from "./limits.ts";
-import { type Change, createPreviewMessages, leastChars, type PreviewMessagesOptions } from "./preview-messages.ts";
+import { blockEnd } from "./preview-blocks.ts";
 import type { Reach } from "./reach.ts";
+import { markupOptions, messageLimit, textPayload } from "./render.ts";
+import { replyFields, sendTarget } from "./send.ts";
+import type { Shown } from "./shown.ts";
 
-/** A quick reply needs no preview, which would only be a second call. */
-const firstAfterMs = 150;
-const editEveryMs = 1_000;
-/** After a preview was shown, the other topics of the chat go first. */
-const afterOthersMs = 100;
 /** A group accepts 20 messages a minute, edits included; the reply needs some of them. */
 const groupEditEveryMs = 3_000;
-/** Consecutive failures. */
-const mostFailures = 3;
-/** While the platform does not answer, how soon it is looked again whether it does. */
-const reachEveryMs = 1_000;
-/** A call that hangs is given up after this time, because the reply waits for it. */
-const closeGraceMs = 5_000;
+const editEveryMs = 1_000;
 
-type State = "collecting" | "resting" | "waiting" | "calling" | "lost" | "closed";
-
-export interface PreviewOptions extends PreviewMessagesOptions {
+interface PreviewOptions {
+  /** The client is created on first use. */
+  readonly api: () => Promise<BotApi>;
+  readonly address: Address;
+  readonly settings: AccountOptions;
   readonly pace: Pace;
   readonly reach: Reach;
   readonly log: PluginLog;
-  /** It is unknown whether a message of the preview was sent, so it may remain beside the reply. */
+  /** Receives at the end what the messages show. */
+  readonly shown: Shown;
+  readonly resume: readonly string[];
+  /** The message being answered. */
+  readonly trigger?: string;
+  onMessage(messageIds: readonly string[]): void;
   onUncertain(): void;
 }
 
-export function createPreview(options: PreviewOptions): ChannelPreview {
-  const { address, pace, reach, log } = options;
-  const messages = createPreviewMessages(options);
-  const stop = new AbortController();
-  const everyMs = address.chat.startsWith("-") ? groupEditEveryMs : editEveryMs;
-  let state: State = "collecting";
-  let wanted = "";
-  let failures = 0;
-  let timer: NodeJS.Timeout | undefined;
-  let running: Promise<void> = Promise.resolve();
+type Payload = { readonly [key: string]: Json };
 
-  /** Handles a failed call: returns the milliseconds until the next one, or `undefined` if there may be none. */
-  function afterFailure(error: unknown, change: Change): number | undefined {
-    // Handles any error: no caller waits for this call, and a preview must not make a turn fail.
-    const { reason, retryAfterMs, fate } =
-      error instanceof ChannelError ? error : { reason: "failed", retryAfterMs: undefined, fate: "unknown" as const };
-    if (reason === "message_not_modified" || (reason === "message_gone" && change.payload === null)) {
-      messages.confirm(change);
-      return everyMs;
-    }
-    if (reason === "flood_wait") {
-      pace.hold(address.chat, retryAfterMs ?? everyMs);
-      return retryAfterMs ?? everyMs;
-    }
-    log.debug({ reason }, "the live preview could not be updated");
-    // An edit may be repeated whatever its outcome.
-    if (fate === "unknown" && messages.sends(change)) {
-      reach.lost();
-      options.onUncertain();
-      return undefined;
-    }
-    failures += 1;
-    return failures < mostFailures ? everyMs * 2 ** failures : undefined;
-  }
-
-  async function call(change: Change, ended: () => void): Promise<void> {
-    let delay: number | undefined = everyMs;
-    try {
-      await messages.apply(change, stop.signal);
-      failures = 0;
-    } catch (error) {
-      delay = afterFailure(error, change);
-    }
-    ended();
-    if (state === "closed") return;
-    if (delay === undefined) {
-      state = "lost";
-      return;
-    }
-    state = "resting";
-    schedule(delay + afterOthersMs);
-  }
-
-  function schedule(atLeast: number): void {
-    if (state !== "resting") return;
-    state = "waiting";
-    timer = setTimeout(run, Math.max(atLeast, pace.delay(address.chat)));
-  }
-
-  function run(): void {
-    if (state === "closed") return;
-    state = "resting";
-    // Checked first because it is cheap: if many chats share the bot's limit, most have to ask again.
-    const busy = pace.delay(address.chat);
-    if (busy > 0) {
-      schedule(busy);
-      return;
-    }
-    const change = messages.next(wanted);
-    if (change === undefined) return;
-    if (messages.sends(change) && reach.isLost()) {
-      schedule(reachEveryMs);
-      return;
-    }
-    state = "calling";
-    // Counted from its beginning: the preview of another topic in this chat may ask while it is in progress.
-    running = call(change, pace.used(address.chat, everyMs, messages.sends(change) ? 1 : 0));
-  }
-
+/**
+ * Fields for sending a preview's message. Only the first makes a sound: it becomes the reply by an edit, which makes
+ * none.
+ */
+function sendFields(index: number, { address, settings, trigger }: PreviewOptions): object {
+  const { replyToMode } = settings;
+  const replies = replyToMode === "all" || (replyToMode === "first" && index === 0);
   return {
-    update(text) {
-      if (state === "closed" || state === "lost") return;
-      wanted = text;
-      if (state === "collecting") {
-        if (text.trim().length < leastChars) return;
-        state = "resting";
-        schedule(firstAfterMs);
-      } else if (state === "resting") schedule(0);
+    ...sendTarget(address),
+    ...(index > 0 && { disable_notification: true }),
+    ...(replies && replyFields(trigger)),
+  };
+}
+
+function callsOf(options: PreviewOptions): PreviewCalls<Payload> {
+  const { api, address, settings } = options;
+  const target = (messageId: string) => ({ chat_id: address.chat, message_id: Number(messageId) });
+  const messagesOf = growingMarkdown(markupOptions(settings));
+  return {
+    messagesOf: (text) => messagesOf(text).map((message) => textPayload(message, settings)),
+    textOf: ({ text }) => String(text),
+    async post(payload, index, signal) {
+      const sent = await (await api()).call(
+        "sendMessage",
+        { ...sendFields(index, options), ...payload } as never,
+        signal,
+      );
+      const messageId = id(record(sent as never)?.message_id);
+      if (messageId !== undefined) return messageId;
+      throw new ChannelError("bad_answer", { fate: "unknown", detail: "sendMessage: the answer names no message" });
     },
-    async close() {
-      state = "closed";
-      clearTimeout(timer);
-      // Awaited: an edit that arrives late would overwrite the reply, and the id of a send is needed.
-      const grace = setTimeout(() => stop.abort(), closeGraceMs);
-      await running.catch(() => {});
-      await messages.clear(wanted, stop.signal).catch(() => {});
-      clearTimeout(grace);
-      return messages.keep();
+    async edit(messageId, payload, signal) {
+      await (await api()).call("editMessageText", { ...payload, ...target(messageId) } as never, signal);
+    },
+    async remove(messageId, signal) {
+      await (await api()).call("deleteMessage", target(messageId), signal);
     },
   };
+}
+
+/** The part of a growing text that is shown: all of it, or its whole blocks. */
+function createVisible({ streamMode, draftChunk, textChunkLimit }: AccountOptions): (text: string) => string {
+  let blockAt = 0;
+  let blocks = "";
+  return (text) => {
+    if (streamMode !== "block") return text;
+    // Another text, such as that of the next model after one that broke off.
+    if (!text.startsWith(blocks)) blockAt = 0;
+    blockAt = blockEnd(text, blockAt, draftChunk, Math.min(textChunkLimit, messageLimit));
+    blocks = text.slice(0, blockAt);
+    return blocks;
+  };
+}
+
+export function createPreview(options: PreviewOptions): ChannelPreview {
+  const { address, pace, reach, log, shown, resume, onMessage } = options;
+  const { chat } = address;
+  const visible = createVisible(options.settings);
+  const preview = editingPreview(callsOf(options), {
+    ...{ resume, onMessage, log },
+    onUncertain() {
+      reach.lost();
+      options.onUncertain();
+    },
+    pace: {
+      everyMs: chat.startsWith("-") ? groupEditEveryMs : editEveryMs,
+      delay: () => pace.delay(chat),
+      hold: (ms) => pace.hold(chat, ms),
+      used: (everyMs, { posts }) => pace.used(chat, everyMs, posts ? 1 : 0),
+      answers: () => !reach.isLost(),
+    },
+    onClose(messages) {
+      for (const { messageId, message } of messages) if (message !== undefined) shown.keep(chat, messageId, message);
+    },
+  });
+  return { update: (text) => preview.update(visible(text)), close: preview.close };
 }

@@ -1,15 +1,12 @@
 /** Turns a reply into parts, each within the platform's limits. Pure. */
 import type { Json, Reply } from "service-gateway/sdk";
-import type { Button, Part } from "service-gateway/sdk/channel";
+import { type Button, type MarkupMessage, type Part, renderMarkdown } from "service-gateway/sdk/channel";
 import { buttonScope, isExcluded } from "../intake/press.ts";
 import type { AccountOptions } from "../options.ts";
-import { chunkText } from "../text/chunk.ts";
-import { renderHtml } from "../text/html.ts";
-import { parseMarkdown } from "../text/markdown.ts";
-import type { RichText } from "../text/rich-text.ts";
 import { kindOf } from "./outbound-kind.ts";
 import { groupMedia, mediaPart } from "./outbound-media.ts";
-import { type PartBody, withPayload } from "./part-body.ts";
+import { withOwnFields } from "./own-fields.ts";
+import { joined, type PartBody, withPayload } from "./part-body.ts";
 
 /** Maximum length of a caption, after entities. */
 const captionLimit = 1024;
@@ -19,33 +16,33 @@ const buttonDataLimit = 64;
 
 type Settings = Pick<AccountOptions, "textChunkLimit" | "chunkMode" | "linkPreview" | "replyToMode" | "capabilities">;
 
-export function chunkMarkdown(
+function chunkMarkdown(
   markdown: string,
   { textChunkLimit, chunkMode }: Pick<Settings, "textChunkLimit" | "chunkMode">,
   firstLimit = messageLimit,
-): RichText[] {
-  return chunkText(parseMarkdown(markdown), {
-    limit: Math.min(textChunkLimit, messageLimit),
-    firstLimit,
-    mode: chunkMode,
-  });
+): readonly MarkupMessage[] {
+  return renderMarkdown(markdown, { ...markupOptions({ textChunkLimit, chunkMode }), firstLimit });
+}
+
+export function markupOptions({ textChunkLimit, chunkMode }: Pick<Settings, "textChunkLimit" | "chunkMode">) {
+  return { dialect: "html", limit: Math.min(textChunkLimit, messageLimit), mode: chunkMode } as const;
 }
 
 /** Fields of a text message, the same for a send, an edit and a preview. */
 export function textPayload(
-  chunk: RichText,
+  { markup }: Pick<MarkupMessage, "markup">,
   settings: Pick<Settings, "linkPreview">,
 ): { readonly [key: string]: Json } {
   return {
-    text: renderHtml(chunk),
+    text: markup,
     parse_mode: "HTML",
     ...(!settings.linkPreview && { link_preview_options: { is_disabled: true } }),
   };
 }
 
-function textPart(chunk: RichText, settings: Settings): Part {
-  const body: PartBody = { method: "sendMessage", payload: textPayload(chunk, settings), plain: chunk.text };
-  return { kind: "text", chars: chunk.text.length, body: body as unknown as Json };
+function textPart(chunk: MarkupMessage, settings: Settings): Part {
+  const body: PartBody = { method: "sendMessage", payload: textPayload(chunk, settings), plain: chunk.plain };
+  return { kind: "text", chars: chunk.size, body: body as unknown as Json };
 }
 
 /** Why the platform would reject a button; `undefined` if it would not. */
@@ -111,7 +108,7 @@ function replying(
 function textOf(
   { text, media, buttons }: Reply,
   settings: Settings,
-): { readonly caption: RichText | undefined; readonly below: readonly RichText[] } {
+): { readonly caption: MarkupMessage | undefined; readonly below: readonly MarkupMessage[] } {
   const [first] = media;
   const captioned =
     first !== undefined &&
@@ -122,7 +119,24 @@ function textOf(
   return { caption, below };
 }
 
+/** Without a text of their own below them, buttons are at the last file. Either is one with the files before it. */
+function joinFiles(files: readonly Part[], texts: readonly Part[], { buttons }: Reply): readonly Part[] {
+  const at = texts.length > 0 ? files.length : buttons.length > 0 ? files.length - 1 : 0;
+  return [...files, ...texts].map((part, index) => (index === at && index > 0 ? joined(part) : part));
+}
+
 export function renderReply(
+  reply: Reply,
+  settings: Settings,
+  about: { readonly chat: string; readonly trigger?: string },
+): readonly Part[] {
+  const parts = renderParts(reply, settings, about);
+  const own = reply.platform?.botchat;
+  if (own === undefined) return parts;
+  return withOwnFields(parts, own as never, { chat: about.chat, isEdit: reply.replaces !== undefined });
+}
+
+function renderParts(
   reply: Reply,
   settings: Settings,
   { chat, trigger }: { readonly chat: string; readonly trigger?: string },
@@ -134,7 +148,7 @@ export function renderReply(
   const mediaParts = groups.map((items, index) => mediaPart(items, index === 0 ? caption : undefined));
   const textParts = below.map((chunk) => textPart(chunk, settings));
   const parts = replying(
-    [...mediaParts, ...textParts].map((part) => loud(part, reply)),
+    joinFiles(mediaParts, textParts, reply).map((part) => loud(part, reply)),
     reply,
     settings,
     trigger,

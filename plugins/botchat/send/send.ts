@@ -63,6 +63,8 @@ function cure(reason: string, { method, payload }: Call, plain: string | undefin
   }
   if (reason === "reply_target_gone" && "reply_parameters" in payload)
     return { method, payload: without(payload, "reply_parameters") };
+  if (reason === "effect_refused" && "message_effect_id" in payload)
+    return { method, payload: without(payload, "message_effect_id") };
   // The platform does not say which file of the album it rejected; it accepts all of them as documents.
   if (
     reason === "photo_refused" &&

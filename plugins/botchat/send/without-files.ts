@@ -41,7 +41,7 @@ export function withoutFiles(
   if (fields === undefined || count === 0 || !refusesFiles(error)) return undefined;
   const note =
     count === 1 ? "[A file of this answer could not be sent.]" : `[${count} files of this answer could not be sent.]`;
-  const { reply_markup, disable_notification } = body.payload;
+  const { reply_markup, disable_notification, protect_content, message_effect_id } = body.payload;
   const text = {
     text: `${String(fields.caption)}\n\n${note}`,
     ...(fields.parse_mode !== undefined && { parse_mode: fields.parse_mode }),
@@ -49,6 +49,8 @@ export function withoutFiles(
     link_preview_options: { is_disabled: true },
     ...(reply_markup !== undefined && { reply_markup }),
     ...(disable_notification !== undefined && { disable_notification }),
+    ...(protect_content !== undefined && { protect_content }),
+    ...(message_effect_id !== undefined && { message_effect_id }),
   };
   const plain = body.plain === undefined ? {} : { plain: `${body.plain}\n\n${note}` };
   return {

@@ -1,40 +1,22 @@
-/**
- * Downloads a file of the platform to a local file. It is streamed, so that it is never held in memory as a whole, and
- * aborted at the size limit.
- */
-import { constants } from "node:fs";
-import { type FileHandle, open, rm } from "node:fs/promises";
+/** Downloads a file of the platform in pieces, so that it is never held in memory as a whole. */
+import { ChannelError } from "service-gateway/sdk/channel";
 import type { Dispatcher } from "undici";
 import { codeOf, type Stoppable, WireError } from "./wire.ts";
 
-/** How many bytes of the beginning are returned, for detecting the type. */
-const headBytes = 4_100;
-
-export interface DownloadOptions {
-  /** Path of the file to create. It must not exist yet. A failed download leaves no file. */
-  readonly to: string;
+export interface DownloadOptions<T> {
   readonly maxBytes: number;
   /** Time limit for the whole download, in milliseconds. */
   readonly timeoutMs: number;
   readonly signal?: Stoppable;
-}
-
-export interface Downloaded {
-  readonly size: number;
-  /** The first bytes of the file. */
-  readonly head: Buffer;
-}
-
-/** Creates a new file. Fails if the path already exists, even as a link. */
-function create(path: string): Promise<FileHandle> {
-  return open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0), 0o600);
+  /** Stores the pieces, and removes what it has stored if they end with an error. */
+  save(pieces: AsyncIterable<Buffer>): Promise<T>;
 }
 
 /** Receives the body in pieces. The next piece is requested after the previous one has been written to disk. */
 function receive(
   dispatcher: Dispatcher,
   url: URL,
-  options: DownloadOptions,
+  options: Omit<DownloadOptions<unknown>, "save">,
 ): { readonly pieces: AsyncIterable<Buffer>; stop(code: string): void } {
   const waiting: Buffer[] = [];
   let control: Dispatcher.DispatchController | undefined;
@@ -103,35 +85,19 @@ function receive(
   return { pieces: pieces(), stop };
 }
 
-/** Downloads a file. Rejects only with `WireError`, and leaves no file then. */
-export async function download(dispatcher: Dispatcher, url: URL, options: DownloadOptions): Promise<Downloaded> {
+/** Downloads a file. Rejects with `WireError`, or with the error of `save` if that has a meaning of its own. */
+export async function download<T>(dispatcher: Dispatcher, url: URL, options: DownloadOptions<T>): Promise<T> {
   if (options.signal?.aborted === true) throw new WireError("ABORTED", false);
-  let file: FileHandle | undefined;
   const { pieces, stop } = receive(dispatcher, url, options);
   const onAbort = () => stop("ABORTED");
   // The client's own limits detect silence. This one stops a server that sends very slowly.
   const timer = setTimeout(() => stop("TIMEOUT"), options.timeoutMs);
   options.signal?.addEventListener("abort", onAbort);
-  let size = 0;
-  let head = Buffer.alloc(0);
   try {
-    for await (const piece of pieces) {
-      file ??= await create(options.to);
-      await file.writeFile(piece);
-      size += piece.length;
-      if (head.length < headBytes) head = Buffer.concat([head, piece.subarray(0, headBytes - head.length)]);
-    }
-    if (file === undefined) throw new WireError("EMPTY", true);
-    await file.close();
-    return { size, head };
+    return await options.save(pieces);
   } catch (thrown) {
-    const error = thrown instanceof WireError ? thrown : new WireError(codeOf(thrown), true);
-    stop(error.code);
-    if (file !== undefined) {
-      await file.close().catch(() => {});
-      await rm(options.to, { force: true }).catch(() => {});
-    }
-    throw error;
+    stop(codeOf(thrown));
+    throw thrown instanceof WireError || thrown instanceof ChannelError ? thrown : new WireError(codeOf(thrown), true);
   } finally {
     clearTimeout(timer);
     options.signal?.removeEventListener("abort", onAbort);

@@ -1,5 +1,5 @@
 /** Converts every failure of a call to a `ChannelError`. No error is passed on unchanged. */
-import { ChannelError } from "service-gateway/sdk/channel";
+import { type ChannelError, refusedCall, unansweredCall } from "service-gateway/sdk/channel";
 import { codes } from "../codes.ts";
 import type { WireError } from "./wire.ts";
 
@@ -29,6 +29,7 @@ const badRequests: readonly (readonly [RegExp, string])[] = [
   [/not enough rights|need administrator rights|CHAT_WRITE_FORBIDDEN|have no rights/i, "no_rights"],
   [/message text is empty|text must be non-empty/i, "empty_text"],
   [/REACTION_INVALID/i, "reaction_invalid"],
+  [/EFFECT_ID_INVALID/i, "effect_refused"],
   [/VOICE_MESSAGES_FORBIDDEN|VIDEO_MESSAGES_FORBIDDEN/i, "voice_forbidden"],
   [/IMAGE_PROCESS_FAILED|PHOTO_INVALID|PHOTO_EXT_INVALID|PHOTO_SAVE_FILE_INVALID/i, "photo_refused"],
   [
@@ -62,41 +63,30 @@ function reasonOfRefusal(method: string, { error_code: code, description }: Refu
 }
 
 /**
- * A server in between did not get the platform's answer in time, such as the proxy of a Bot API server to which a large
- * file is sent. The platform may have performed the call.
- */
-const timeoutStatuses: ReadonlySet<number> = new Set([504, 524]);
-
-/**
  * The error for a refusal. Except for a time-out, it is `not-sent`, because the platform answered that it did nothing.
  */
 export function refusalError(method: string, refused: Refused): ChannelError {
+  const { error_code: status, description, parameters } = refused;
   const reason = reasonOfRefusal(method, refused);
   const { [reason]: own } = codes;
-  const seconds = refused.parameters?.retry_after;
-  const movedTo = refused.parameters?.migrate_to_chat_id;
-  return new ChannelError(reason, {
-    retryable: refused.error_code === 429 || refused.error_code >= 500,
-    fate: timeoutStatuses.has(refused.error_code) ? "unknown" : "not-sent",
-    detail: `${method}: ${refused.error_code} ${refused.description}`,
-    ...(own !== undefined && { hint: own.hint }),
-    ...(typeof seconds === "number" && seconds >= 0 && { retryAfterMs: seconds * 1_000 }),
-    ...(Number.isSafeInteger(movedTo) && { migratedTo: String(movedTo) }),
-  });
+  const movedTo = parameters?.migrate_to_chat_id;
+  return refusedCall(
+    { status, body: refused },
+    {
+      ...{ call: method, reason, detail: description },
+      ...(own !== undefined && { hint: own.hint }),
+      ...(Number.isSafeInteger(movedTo) && { migratedTo: String(movedTo) }),
+    },
+  );
 }
 
 /** The error for an answer that is not the platform's JSON, such as a proxy's page or truncated data. */
 export function junkError(method: string, status: number): ChannelError {
-  // The proxy of a Bot API server has a limit of its own for what is sent.
-  if (status === 413)
-    return new ChannelError("too_large", { detail: `${method}: a proxy refuses a call of this size (status 413)` });
-  const refused = status >= 400 && !timeoutStatuses.has(status);
-  return new ChannelError(status >= 500 ? "platform_error" : "bad_answer", {
-    retryable: status >= 500 || status === 429 || !refused,
-    // With a success status or after a time-out, the platform may have performed the call.
-    fate: refused ? "not-sent" : "unknown",
-    detail: `${method}: the answer (status ${status}) is not the platform's: check apiRoot and proxy`,
-  });
+  const detail =
+    status === 413
+      ? "a proxy refuses a call of this size"
+      : "the answer is not the platform's: check apiRoot and proxy";
+  return refusedCall({ status }, { call: method, detail });
 }
 
 /** Explains what the proxy rejected, by the code from `codeOf`. */
@@ -107,17 +97,7 @@ function proxyRemedy(code: string): string {
     : "";
 }
 
-const timeouts = new Set(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT", "TIMEOUT"]);
-
 /** The error for an incomplete answer. A call that never reached a socket certainly had no effect. */
 export function wireError(method: string, error: WireError): ChannelError {
-  const aborted = error.code === "ABORTED" || error.code === "CLOSED";
-  const reason = aborted ? "aborted" : timeouts.has(error.code) ? "timeout" : "network";
-  return new ChannelError(reason, {
-    retryable: true,
-    fate: error.sent ? "unknown" : "not-sent",
-    detail:
-      `${method}: no answer (${error.code}, ${error.sent ? "after" : "before"} the request went ` +
-      `out)${proxyRemedy(error.code)}`,
-  });
+  return unansweredCall(error, { call: method, sent: error.sent, remedy: proxyRemedy(error.code) });
 }

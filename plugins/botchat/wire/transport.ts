@@ -7,9 +7,10 @@
  */
 import { createRequire } from "node:module";
 import { Readable } from "node:stream";
+import { ChannelError } from "service-gateway/sdk/channel";
 import { LimitedBody } from "service-gateway/sdk/reading";
 import type { Dispatcher } from "undici";
-import { type Downloaded, type DownloadOptions, download } from "./download.ts";
+import { type DownloadOptions, download } from "./download.ts";
 import { codeOf, type Stoppable, WireError } from "./wire.ts";
 
 /** Maximum size of an answer in bytes. A hundred updates with the longest texts have about a tenth of it. */
@@ -38,10 +39,10 @@ export interface Transport {
   /** Sends a request. Rejects only with `WireError`. */
   request(url: URL, request: WireRequest): Promise<WireAnswer>;
   /**
-   * Streams a file to disk without following redirects. Rejects only with `WireError`: `TOO_LARGE`, `STATUS_404`,
-   * `TIMEOUT`, ...
+   * Streams a file without following redirects. Rejects with `WireError` (`TOO_LARGE`, `STATUS_404`, `TIMEOUT`, ...),
+   * or with the `ChannelError` of `save`.
    */
-  download(url: string, options: DownloadOptions): Promise<Downloaded>;
+  download<T>(url: string, options: DownloadOptions<T>): Promise<T>;
   /** Drops all connections and opens new ones. Requests in progress fail. */
   renew(): void;
   close(): Promise<void>;
@@ -259,6 +260,8 @@ function createLine(options: TransportOptions, connections: number): Line {
     reach(target, repeatable, run) {
       const [first, second] = preferFallback ? [secondary, primary] : [primary, secondary];
       return through(first(), run).catch(async (thrown: unknown) => {
+        // An error of the storage is not a failure of the connection.
+        if (thrown instanceof ChannelError) throw thrown;
         const error = thrown instanceof WireError ? thrown : new WireError(codeOf(thrown), false);
         const curable = !error.sent && familyCodes.has(error.code) && repeatable && hasFamilies(options.proxy, target);
         if (!curable) throw error;

@@ -1,6 +1,6 @@
 /** How much of a text is read as Markdown, and that every reader of the tree can descend into what it gets. */
 import { describe, expect, test } from "vitest";
-import { boundMarkdown } from "../../../core/sdk/text/bound-markdown.ts";
+import { boundMarkdown } from "../../../core/sdk/markup/bound-markdown.ts";
 import { parseMarkdown } from "../../../core/sdk/text/markdown-tree.ts";
 import { plainText } from "../../../core/sdk/text/plain-text.ts";
 import { leastCostOf, slowness } from "../../support/cost.ts";

@@ -198,6 +198,25 @@ test("the sender of a message that cannot be stored is asked to repeat it, and t
   expect(warnings).toEqual(["a message could not be stored"]);
 });
 
+test("the server has to wait while its messages are not stored yet", async () => {
+  const stored: string[] = [];
+  const held = Promise.withResolvers<void>();
+  const { connection, say } = await open({}, async (raw) => {
+    stored.push((raw as Said).from);
+    await held.promise;
+  });
+  await connection.start();
+  const names = Array.from({ length: 20_000 }, (_, index) => `n${index}`);
+  say(names.map((name) => `MESSAGE ${name}`).join("\r\n"));
+  await expect.poll(() => stored.length).toBeGreaterThanOrEqual(200);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  // One slice may take in more than are waited for.
+  expect(stored.length).toBeLessThan(10_000);
+  held.resolve();
+  await expect.poll(() => stored.length).toBe(names.length);
+  expect(stored).toEqual(names);
+});
+
 test("only events that match the schema reach parse", async () => {
   const { connection } = await open();
   expect(connection.parse({ from: "ada", text: "hi" })).toMatchObject({ sender: { id: "ada" } });
@@ -430,6 +449,18 @@ test("rooms are joined at once and again after a removal; the operator reads whi
     .poll(() => statuses.at(-1))
     .toMatchObject({ state: "connected", detail: "It is Sunday.", identity: { id: "1" } });
   expect(statuses.at(-1)).not.toHaveProperty("code");
+});
+
+test("a server that removes the bot again and again causes one wait, not one for each time", async () => {
+  const { connection, lines, say, statuses } = await open({ rooms: { names: ["#a"], join: (room) => `JOIN ${room}` } });
+  await connection.start();
+  await expect.poll(() => lines.filter((line) => line === "JOIN #a")).toHaveLength(1);
+  const waits = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+  const before = waits();
+  say("IN #a\r\nOUT #a\r\n".repeat(5_000).trim());
+  await expect.poll(() => statuses.length).toBeGreaterThan(5_000);
+  expect(waits() - before).toBeLessThan(100);
+  await expect.poll(() => lines.filter((line) => line === "JOIN #a")).toHaveLength(2);
 });
 
 test("many rooms are joined at the server's pace, between messages; the operator reads the first ones", async () => {

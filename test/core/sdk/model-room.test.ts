@@ -52,6 +52,21 @@ test("what a server counts makes estimates exact for its kind of text, and leave
   expect(likelyTokens(room, measureText(chinese))).toBeGreaterThan(chinese.length * 0.9);
 });
 
+test.each([0, 1, -5, 1e300, Number.NaN, Number.POSITIVE_INFINITY])(
+  "a count of %d, which no tokenizer gives, teaches nothing",
+  (counted) => {
+    expect(learnTokens(fresh, measureText("some words of a text ".repeat(100)), counted)).toBe(fresh);
+  },
+);
+
+test("a server that leaves out what it has cached makes no estimate fall without end", () => {
+  const text = "It was a bright cold day in April, and the clocks were striking thirteen. ".repeat(200);
+  let room = fresh;
+  for (let turn = 0; turn < 50; turn += 1)
+    room = learnTokens(room, measureText(text), likelyTokens(room, measureText(text)) * 0.6);
+  expect(likelyTokens(room, measureText(text))).toBeGreaterThan(text.length / 16);
+});
+
 test("a text is cut in its middle, between whole characters, to what fits", () => {
   const text = `BEGIN ${"🙂".repeat(10_000)} END`;
   const cut = cutMiddle(text, 1_000);

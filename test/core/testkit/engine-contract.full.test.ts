@@ -8,7 +8,7 @@ import { contractOf } from "./engines/harbour.ts";
 import { sailor } from "./engines/sailor.ts";
 
 engineContract(
-  contractOf(defineEngine({ id: "sailor", version: "1.0.0", host: "^0.1.0", needsModel: true, run: sailor })),
+  contractOf(defineEngine({ id: "sailor", version: "1.0.0", host: "^0.2.0", needsModel: true, run: sailor })),
 );
 
 describe("a faulty engine fails only its intended test, with a clear message", () => {

@@ -6,7 +6,7 @@ import mail from "../../../plugins/mail/index.ts";
 const door = definePreset({
   id: "door",
   version: "1.0.0",
-  host: "^0.1.0",
+  host: "^0.2.0",
   path: "door",
   mappings: [
     {

@@ -92,6 +92,7 @@ export function createTestAccount(
       directory,
       now: () => Date.now(),
       newId: () => String(++ids),
+      sent: async () => {},
       async receive(raw, { id = "", lane = "", ...at } = {}) {
         const each = { raw, id, lane, ...at };
         await test.onReceive(each);
@@ -103,6 +104,7 @@ export function createTestAccount(
         (await test.onCheck(raw))
           ? { allowed: true }
           : { allowed: false, code: "sender_not_allowed", notice: "You may not." },
+      route() {},
       judgeCaller: createJudgeCaller({
         elapsed: () => test.clock.at ?? Date.now(),
         clientAddress: (request) => test.clientOf(request),

@@ -4,6 +4,7 @@ import type { Part } from "service-gateway/sdk/channel";
 import type { ChannelContractOptions, ChannelPlatform, PlatformFile, PlatformPlace } from "service-gateway/testkit";
 import { createPlatform } from "../../../plugins/playground/platform/index.ts";
 import { house, updates } from "../../fixtures/botchat/updates.ts";
+import { reservePort } from "../../support/ports.ts";
 import { ada, forum, quick, token } from "./platform.ts";
 
 const plain = {
@@ -31,8 +32,10 @@ const group = -1_001_000_000_001;
 /** The emulated platform as the contract drives it: Ada writes, in her direct chat, in a forum and in a group. */
 async function openBotchat(): Promise<ChannelPlatform> {
   const bot = { token, username: "house_bot", name: "House", privacy: false };
-  let platform = await createPlatform({ bots: [bot] });
-  const { port, origin } = new URL(platform.url);
+  // While the platform is away, the channel must not reach another one at its port.
+  const { port, release } = await reservePort();
+  let platform = await createPlatform({ port, bots: [bot] });
+  const { origin } = new URL(platform.url);
   const roomOf = ({ thread = false, group: inGroup = false }: PlatformPlace) =>
     platform.world.rooms.get(thread ? String(forum) : inGroup ? String(group) : `${house.id}:${ada}`);
   const topicId = [...(roomOf({ thread: true })?.topics.keys() ?? [])].find((id) => id !== 1) ?? 0;
@@ -46,7 +49,7 @@ async function openBotchat(): Promise<ChannelPlatform> {
    * bot.
    */
   async function reopen(): Promise<void> {
-    platform = await createPlatform({ port: Number(port), bots: [{ ...bot, firstUpdateId: 900_000_001 }] });
+    platform = await createPlatform({ port, bots: [{ ...bot, firstUpdateId: 900_000_001 }] });
     const [opened] = platform.world.bots;
     if (opened !== undefined) platform.world.direct(opened, ada).started = true;
   }
@@ -104,7 +107,10 @@ async function openBotchat(): Promise<ChannelPlatform> {
       const kind = failure === "cut" ? "reset-after" : failure === "hang" ? "drop" : "flood";
       platform.faults.add({ method: "sendMessage", times: 1, kind, retryAfter: 2 });
     },
-    close: () => platform.close(),
+    async close() {
+      await platform.close();
+      release();
+    },
   };
 }
 
@@ -119,6 +125,7 @@ export const contract: Omit<ChannelContractOptions, "channel"> = {
   },
   functions: ["admit", "fetchMedia", "members", "pause", "probe", "resolve", "standBy", "update"],
   fixtures: {
+    platformFields: { protect_content: true, link_preview_options: { url: "https://example.test/a" } },
     messages: [
       {
         raw: update({}),

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { entitiesToMarkdown } from "../../../plugins/botchat/intake/entities.ts";
-import { renderHtml } from "../../../plugins/botchat/text/html.ts";
-import { parseMarkdown } from "../../../plugins/botchat/text/markdown.ts";
+import { parseMarkdown, renderHtml } from "../../support/rich-text.ts";
 
 /** Entities written as `type@text`, found by where the text stands. */
 const at = (source: string, type: string, text: string, more: object = {}) => ({

@@ -77,6 +77,7 @@ describe("grouping related messages", () => {
     ["a file", { text: undefined, photo: [{ file_id: "p" }] }],
     ["a command", { text: "/stop" }],
     ["a forwarded message", { forward_origin: { type: "hidden_user", sender_user_name: "Eve", date: 1 } }],
+    ["words of an inline bot", { via_bot: { id: 9, is_bot: true, first_name: "Cats" } }],
     ["another topic", { message_thread_id: 4, is_topic_message: true }],
   ])("a long text is not continued by %s", async (_name, more) => {
     const { place } = await gatherer();

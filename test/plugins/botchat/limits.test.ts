@@ -15,10 +15,10 @@ function ask(
   limits: Limits,
   chat: string,
   went: (readonly [string, number])[],
-  { messages = 1, signal = never, name = chat } = {},
+  { messages = 1, joins = false, signal = never, name = chat } = {},
 ): void {
   const go = () => void went.push([name, now() - 1_000_000]);
-  const wait = limits.admit(chat, messages, signal);
+  const wait = limits.admit(chat, { messages, joins }, signal);
   if (wait === undefined) go();
   else void wait.then(go);
 }
@@ -64,6 +64,24 @@ describe("the limits for messages", () => {
       ["one", 0],
       ["two", 0],
       ["three", 61_000],
+    ]);
+  });
+
+  test("let the text below an album follow at once, unless the platform demanded a wait", async () => {
+    const limits = createLimits({ now, limits: usual });
+    const went: (readonly [string, number])[] = [];
+    ask(limits, "7", went, { messages: 3, name: "album" });
+    ask(limits, "7", went, { joins: true, name: "text" });
+    ask(limits, "7", went, { name: "next" });
+    await vi.advanceTimersByTimeAsync(2_000);
+    limits.hold("7", 3_000);
+    ask(limits, "7", went, { joins: true, name: "held" });
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(went).toEqual([
+      ["album", 0],
+      ["text", 0],
+      ["next", 1_050],
+      ["held", 5_000],
     ]);
   });
 
@@ -173,7 +191,7 @@ describe("the limit of the bot", () => {
     await vi.advanceTimersByTimeAsync(10_000);
     const asked = now();
     let waited = Number.NaN;
-    void limits.admit("200", 1, never)?.then(() => {
+    void limits.admit("200", { messages: 1, joins: false }, never)?.then(() => {
       waited = now() - asked;
     });
     await vi.advanceTimersByTimeAsync(15_000);
@@ -188,7 +206,7 @@ describe("the limit of the bot", () => {
     for (let chat = 1; chat <= 60; chat += 1) {
       const name = String(chat);
       const send = async () => {
-        await limits.admit(name, 1, never);
+        await limits.admit(name, { messages: 1, joins: false }, never);
         await call(name, chat <= 30 ? 400 : 5, limits.sending(name));
       };
       calls.push(send());
@@ -203,7 +221,7 @@ test("ten thousand messages to people and groups are sent at the maximum rate wi
   const limiter = createLimiter(usual, now);
   let sent = 0;
   const send = async (chat: string): Promise<void> => {
-    await limits.admit(chat, 1, never);
+    await limits.admit(chat, { messages: 1, joins: false }, never);
     const done = limits.sending(chat);
     // On its way for a while, which is another one each time.
     await new Promise((resolve) => setTimeout(resolve, 5 + ((sent * 7) % 30)));

@@ -1,10 +1,10 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { InboundMedia } from "service-gateway/sdk";
-import { ChannelError } from "service-gateway/sdk/channel";
+import { ChannelError, saveMedia } from "service-gateway/sdk/channel";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createTransport, type TransportOptions } from "../../../plugins/botchat/wire/transport.ts";
 import { WireError } from "../../../plugins/botchat/wire/wire.ts";
@@ -45,15 +45,20 @@ async function failure(promise: Promise<unknown>): Promise<WireError> {
 }
 
 describe("a download", () => {
-  test("is streamed to a private file and returns its beginning", async () => {
+  const into = (directory: string, maxBytes = megabyte) => ({
+    maxBytes,
+    save: (pieces: AsyncIterable<Uint8Array>) => saveMedia(pieces, { directory, maxBytes }),
+  });
+  const filesIn = (directory: string) =>
+    existsSync(join(directory, "media")) ? readdirSync(join(directory, "media")) : [];
+
+  test("is streamed to a private file", async () => {
     const content = Buffer.alloc(3 * megabyte, "abc");
     const url = await serve((_request, response) => response.end(content));
-    const to = join(folder(), "file");
-    const got = await wire().download(url, { to, maxBytes: 4 * megabyte, timeoutMs: 10_000 });
-    expect(got.size).toBe(content.length);
-    expect(got.head.equals(content.subarray(0, got.head.length))).toBe(true);
-    expect(readFileSync(to).equals(content)).toBe(true);
-    expect(statSync(to).mode & 0o777).toBe(0o600);
+    const got = await wire().download(url, { ...into(folder(), 4 * megabyte), timeoutMs: 10_000 });
+    expect([got.size, got.mimeType]).toEqual([content.length, "text/plain"]);
+    expect(readFileSync(got.path).equals(content)).toBe(true);
+    expect(statSync(got.path).mode & 0o777).toBe(0o600);
   });
 
   test.each([
@@ -65,11 +70,9 @@ describe("a download", () => {
       response.write(Buffer.alloc(megabyte + 1));
     });
     const directory = folder();
-    const error = await failure(
-      wire().download(url, { to: join(directory, "file"), maxBytes: megabyte, timeoutMs: 10_000 }),
-    );
+    const error = await failure(wire().download(url, { ...into(directory), timeoutMs: 10_000 }));
     expect(error.code).toBe("TOO_LARGE");
-    expect(readdirSync(directory)).toEqual([]);
+    expect(filesIn(directory)).toEqual([]);
   });
 
   test.each<[string, string | RegExp, RequestListener]>([
@@ -101,26 +104,21 @@ describe("a download", () => {
       "STATUS_302",
       (_request, response) => response.writeHead(302, { location: "http://127.0.0.1:1/" }).end(),
     ],
-    ["is empty", "EMPTY", (_request, response) => response.end()],
   ])("that %s fails and leaves no file", async (_name, code, listener) => {
     const url = await serve(listener);
     const directory = folder();
-    const error = await failure(
-      wire().download(`${url}/secret`, { to: join(directory, "file"), maxBytes: megabyte, timeoutMs: 300 }),
-    );
+    const error = await failure(wire().download(`${url}/secret`, { ...into(directory), timeoutMs: 300 }));
     expect(error.code).toMatch(code);
     expect(String(error)).not.toContain("secret");
-    expect(readdirSync(directory)).toEqual([]);
+    expect(filesIn(directory)).toEqual([]);
   });
 
-  test("overwrites no existing file and follows no symbolic link", async () => {
-    const url = await serve((_request, response) => response.end("new"));
+  test("that is empty is refused and leaves no file", async () => {
+    const url = await serve((_request, response) => response.end());
     const directory = folder();
-    symlinkSync(join(directory, "elsewhere"), join(directory, "link"));
-    const error = await failure(wire().download(url, { to: join(directory, "link"), maxBytes: 10, timeoutMs: 5_000 }));
-    expect(error.code).toBe("EEXIST");
-    expect(readdirSync(directory)).toEqual(["link"]);
-    expect(existsSync(join(directory, "elsewhere"))).toBe(false);
+    const empty = wire().download(url, { ...into(directory), timeoutMs: 5_000 });
+    await expect(empty).rejects.toMatchObject({ reason: "media_refused", message: "the file is empty" });
+    expect(filesIn(directory)).toEqual([]);
   });
 
   test("uses the proxy like every call", async () => {
@@ -129,10 +127,8 @@ describe("a download", () => {
       asked.push(new URL(request.url ?? "").host);
       response.end("by way of the proxy");
     });
-    const to = join(folder(), "file");
     const { size } = await wire({ proxy }).download("http://files.invalid:8081/a", {
-      to,
-      maxBytes: 100,
+      ...into(folder()),
       timeoutMs: 5_000,
     });
     expect(size).toBe(19);
@@ -143,12 +139,10 @@ describe("a download", () => {
     const url = await serve((_request, response) => response.write("x"));
     const stop = new AbortController();
     const directory = folder();
-    const running = failure(
-      wire().download(url, { to: join(directory, "file"), maxBytes: 10, timeoutMs: 5_000, signal: stop.signal }),
-    );
+    const running = failure(wire().download(url, { ...into(directory, 10), timeoutMs: 5_000, signal: stop.signal }));
     setTimeout(() => stop.abort(), 50);
     expect((await running).code).toBe("ABORTED");
-    expect(readdirSync(directory)).toEqual([]);
+    expect(filesIn(directory)).toEqual([]);
   });
 });
 

@@ -3,11 +3,8 @@
  * the token.
  */
 import dns from "node:dns";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer as createHttpServer, type RequestListener } from "node:http";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { ChannelError } from "service-gateway/sdk/channel";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { type BotApi, createBotApi } from "../../../plugins/botchat/wire/api.ts";
@@ -63,12 +60,6 @@ async function open(
 
 const say = (api: BotApi) => api.call("sendMessage", { chat_id: 1, text: "x" });
 
-function folder(): string {
-  const directory = mkdtempSync(join(tmpdir(), "network-"));
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
-  return directory;
-}
-
 /** The error of a call, of which no part shows the token. */
 async function failure(promise: Promise<unknown>): Promise<ChannelError> {
   const error = await promise.then(
@@ -89,6 +80,12 @@ async function closedPort(): Promise<number> {
   return port;
 }
 
+async function textOf(pieces: AsyncIterable<Buffer>): Promise<string> {
+  let text = "";
+  for await (const piece of pieces) text += piece.toString();
+  return text;
+}
+
 describe.each([undefined, true, false])("autoSelectFamily %s", (autoSelectFamily) => {
   const chosen = autoSelectFamily === undefined ? {} : { autoSelectFamily };
 
@@ -97,22 +94,16 @@ describe.each([undefined, true, false])("autoSelectFamily %s", (autoSelectFamily
     resolving({ "both.invalid": [six, four] });
     const { api, transport } = await open(`http://both.invalid:${port}`, chosen);
     for (let call = 0; call < 3; call += 1) expect(await say(api)).toEqual({ message_id: 1 });
-    const to = join(folder(), "file");
-    await transport.download(`http://both.invalid:${port}/file/bot${token}/a`, { to, maxBytes: 100, timeoutMs: 1_000 });
-    expect(readFileSync(to, "utf8")).toBe("a file");
+    const file = `http://both.invalid:${port}/file/bot${token}/a`;
+    expect(await transport.download(file, { maxBytes: 100, timeoutMs: 1_000, save: textOf })).toBe("a file");
   });
 
   test("a file is fetched by IPv4 even without an earlier call", async () => {
     const port = await listen(createHttpServer(answers));
     resolving({ "both.invalid": [six, four] });
     const { transport } = await open(`http://both.invalid:${port}`, chosen);
-    const to = join(folder(), "file");
-    const { size } = await transport.download(`http://both.invalid:${port}/file/a`, {
-      to,
-      maxBytes: 100,
-      timeoutMs: 1_000,
-    });
-    expect(size).toBe(6);
+    const file = `http://both.invalid:${port}/file/a`;
+    expect(await transport.download(file, { maxBytes: 100, timeoutMs: 1_000, save: textOf })).toBe("a file");
   });
 
   test("a proxy with an unreachable IPv6 address is reached by IPv4", async () => {

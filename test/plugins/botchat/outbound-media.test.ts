@@ -5,8 +5,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Reply } from "service-gateway/sdk";
-import type { OutboundMedia } from "service-gateway/sdk/channel";
+import type { OutboundMedia, Part } from "service-gateway/sdk/channel";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { createLimits } from "../../../plugins/botchat/send/limits.ts";
+import { bodyOf, messagesIn } from "../../../plugins/botchat/send/part-body.ts";
 import { renderReply } from "../../../plugins/botchat/send/render.ts";
 import { createSender, type Sender } from "../../../plugins/botchat/send/send.ts";
 import { createShown } from "../../../plugins/botchat/send/shown.ts";
@@ -196,6 +198,25 @@ describe("albums", () => {
       const receipts = await send(text, { media, buttons });
       expect(shown(receipts.at(-1)?.messageId)).toHaveProperty("reply_markup");
     }
+  });
+
+  test("text and buttons below files do not wait for the next second, other messages do", () => {
+    const limits = createLimits({
+      now: () => 0,
+      limits: { perBotPerSecond: 30, perChatPerSecond: 1, perGroupPerMinute: 20 },
+    });
+    const waits = (parts: readonly Part[], chat: string) =>
+      parts.map(
+        (part) =>
+          limits.admit(chat, { messages: messagesIn(part), joins: bodyOf(part).joins === true }, never) !== undefined,
+      );
+    const media = [file("1.png", "image/png"), file("2.png", "image/png"), file("3.png", "image/png")];
+    const buttons = [[{ text: "ok", value: "ok" }]];
+    expect(waits(render("which?", { media, buttons }), "1")).toEqual([false, false]);
+    expect(waits(render("", { media, buttons }), "2")).toEqual([false, false]);
+    expect(waits(render("which?".repeat(1_000), { media, buttons }), "3")).toEqual([false, false, true]);
+    expect(waits(render("which?".repeat(1_000), { buttons }), "4")).toEqual([false, true]);
+    limits.close();
   });
 
   test("an album can reply and be silent like any message", async () => {

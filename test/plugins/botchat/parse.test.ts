@@ -326,6 +326,8 @@ describe("other content of a message", () => {
       from: "Ada Lind (@ada)",
       timestamp: 9_000,
     });
+    const inlineBot = { id: 9, is_bot: true, first_name: "Cats", username: "cats_bot" };
+    expect(said(message({ text: "x", via_bot: inlineBot }))?.forward).toEqual({ from: "the bot Cats (@cats_bot)" });
   });
 });
 

@@ -1,4 +1,5 @@
 /** Rules about a channel's declaration and its options. */
+import { isDeepStrictEqual } from "node:util";
 import { nearestOf } from "../../../config/index.ts";
 import { checkDeclaration, isObject } from "../../../host/index.ts";
 import type { ChannelCapabilities, ChannelConnection, ChannelDefinition } from "../../../sdk/contract.ts";
@@ -22,6 +23,7 @@ const optional: readonly OptionalFunction[] = [
   "members",
   "pause",
   "probe",
+  "reaches",
   "resolve",
   "standBy",
   "update",
@@ -31,7 +33,7 @@ const optional: readonly OptionalFunction[] = [
 const known: Readonly<Record<keyof ChannelConnection, true>> = {
   ...{ start: true, standBy: true, parse: true, render: true, send: true, admit: true, close: true, pause: true },
   ...{ update: true, remove: true, preview: true, react: true, typing: true, menu: true, findMedia: true },
-  ...{ resolve: true, probe: true, members: true, fetchMedia: true },
+  ...{ resolve: true, reaches: true, probe: true, members: true, fetchMedia: true },
 };
 
 /** The functions of an object, without those of its classes. */
@@ -46,7 +48,7 @@ function inheritedFunctions(of: object): readonly string[] {
 }
 
 /** A function that the gateway never calls is usually misspelled, or its capability is not declared. */
-async function callsEachFunction({ definition: { capabilities }, connection }: Bench): Promise<void> {
+async function callsEachFunction({ capabilities, connection }: Bench): Promise<void> {
   const absent = Object.keys(known).filter((name) => !(name in connection));
   for (const [names, isOwn] of [
     [ownFunctions(connection), true],
@@ -69,6 +71,30 @@ async function callsEachFunction({ definition: { capabilities }, connection }: B
           "Declare the capability, or remove the function.",
       );
   }
+}
+
+/** The parts of the gateway that ask what an account can do must all get the same answer. */
+async function dependsOnOptions({ definition, capabilities, stated, test }: Bench): Promise<void> {
+  const { capabilities: declared } = definition;
+  if (typeof declared !== "function") return;
+  const options = test.account.options as never;
+  const before = structuredClone(options);
+  const again = declared(options);
+  if (!isDeepStrictEqual(again, capabilities))
+    throw new Error(
+      "capabilities answers differently for the same options: " +
+        `${JSON.stringify(capabilities)}, then ${JSON.stringify(again)}. It must depend on the options only.`,
+    );
+  if (!isDeepStrictEqual(options, before)) throw new Error("capabilities changes the options. It must be pure.");
+  const isOn = (of: ChannelCapabilities, name: string) => (of[name as keyof ChannelCapabilities] ?? false) !== false;
+  const other = [...new Set([...Object.keys(capabilities), ...Object.keys(stated)])].filter(
+    (name) => isOn(capabilities, name) !== isOn(stated, name),
+  );
+  if (other.length > 0)
+    throw new Error(
+      `The options of the platform change the capabilities ${other.join(", ")}, and the rules were chosen without ` +
+        "them. Give the options that capabilities depend on in the options of the contract.",
+    );
 }
 
 async function listsFunctions({ connection, functions }: Bench): Promise<void> {
@@ -126,7 +152,7 @@ export const declarationRules: readonly Rule[] = [
   },
   {
     title: "declaration > each capability has its function",
-    async run({ definition: { capabilities }, connection }) {
+    async run({ capabilities, connection }) {
       for (const [capability, names] of Object.entries(functionsOf)) {
         const missing = names.find((name) => typeof connection[name] !== "function");
         if (capabilities[capability as keyof ChannelCapabilities] === true && missing !== undefined)
@@ -134,6 +160,7 @@ export const declarationRules: readonly Rule[] = [
       }
     },
   },
+  { title: "declaration > the capabilities depend on the options alone", run: dependsOnOptions },
   { title: "declaration > the gateway calls each function of the connection", run: callsEachFunction },
   { title: "declaration > each function that no capability requires is listed", run: listsFunctions },
   { title: "options > an invalid or unknown option is refused by name", run: refusesWrongOptions },

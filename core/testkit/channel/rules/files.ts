@@ -130,7 +130,7 @@ async function sends(bench: Bench): Promise<void> {
 
 async function keepsLongCaption(bench: Bench): Promise<void> {
   const { address } = await bench.meet("Hello");
-  const { maxChars } = bench.definition.capabilities;
+  const { maxChars } = bench.capabilities;
   const words = Array.from({ length: maxChars }, (_, index) => `word${index}`).join(" ");
   // One message without the file; the text beside a file often has a lower limit.
   const text = words.slice(0, maxChars - 10).trimEnd();

@@ -5,6 +5,7 @@ import { isThenable } from "../../../stations/index.ts";
 import { realWait } from "../../host/played-clock.ts";
 import { type Bench, shown, started } from "../bench.ts";
 import { watchLeftovers } from "../leftovers.ts";
+import { losesContact } from "../outage.ts";
 import type { Rule } from "../rule.ts";
 
 export async function closed(bench: Bench): Promise<void> {
@@ -78,10 +79,7 @@ async function namesKnownCodes(bench: Bench): Promise<void> {
   const { test, definition } = bench;
   await bench.meet("before");
   await bench.fail("away");
-  await bench.until(
-    () => test.statuses.at(-1)?.state !== "connected",
-    () => "The platform became unavailable, but the status is still connected. Report waiting with a reason.",
-  );
+  await losesContact(bench);
   for (const status of test.statuses) assertRegistered(status, definition);
 }
 
@@ -102,5 +100,5 @@ export const lifeRules: readonly Rule[] = [
   { title: "life > start connects and reports it", needs: [], run: (bench) => bench.reach(() => connects(bench)) },
   { title: "life > nothing is received after close", needs: [], run: takesNothingAfterClose },
   { title: "life > start reports an unavailable platform", needs: ["away"], run: survivesOutage },
-  { title: "life > a code that is reported is registered", needs: ["away"], run: namesKnownCodes },
+  { title: "life > a code that is reported is registered", needs: ["away"], alone: true, run: namesKnownCodes },
 ];

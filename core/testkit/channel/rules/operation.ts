@@ -92,6 +92,22 @@ async function startsAfterStandby(bench: Bench): Promise<void> {
   );
 }
 
+async function maySpeakAfterMessage(bench: Bench): Promise<void> {
+  const { address } = await bench.meet("Hello");
+  const outcome = await bench.ending(Promise.resolve(bench.connection.reaches?.(address)));
+  if (outcome === "late") throw new Error("reaches does not end in time.");
+  if ("error" in outcome) throw new Error("reaches rejects.", { cause: outcome.error });
+  const { value } = outcome;
+  if (value === "always" || value === "answer-only") return;
+  if (typeof value?.untilMs !== "number")
+    throw new Error(`reaches returns ${shown(value)} instead of "always", "answer-only" or { untilMs }.`);
+  if (value.untilMs <= bench.clock.now())
+    throw new Error(
+      `A person has just written, and reaches says that the bot may write until ${value.untilMs}, which has passed. ` +
+        "Use epoch milliseconds, and remember the person's last message.",
+    );
+}
+
 async function admits(bench: Bench): Promise<void> {
   const { address } = await bench.meet("Hello");
   const [part] = bench.render("Hello", address);
@@ -148,7 +164,14 @@ export const operationRules: readonly Rule[] = [
     title: "standBy > fetches nothing, and a start follows it",
     function: "standBy",
     needs: [],
+    unless: "posts",
     run: startsAfterStandby,
+  },
+  {
+    title: "reaches > the bot may write to a person who has just written",
+    function: "reaches",
+    needs: [],
+    run: maySpeakAfterMessage,
   },
   { title: "admit > admits a part, and ends at an abort", function: "admit", needs: [], run: admits },
   { title: "update > sending continues", function: "update", needs: [], run: updates },

@@ -37,11 +37,11 @@ async function isTotal({ parse, fixtures }: Bench): Promise<void> {
 }
 
 async function readsMessages(bench: Bench): Promise<void> {
-  const { fixtures, definition } = bench;
+  const { fixtures } = bench;
   if (fixtures.messages.length === 0)
     throw new Error("The contract requires at least one message in fixtures.messages.");
   for (const { raw, expect: wanted } of fixtures.messages) expect(messageOf(bench, raw)).toMatchObject(wanted);
-  if (definition.capabilities.threads && fixtures.messages.every(({ expect: { chat } }) => chat?.thread === undefined))
+  if (bench.capabilities.threads && fixtures.messages.every(({ expect: { chat } }) => chat?.thread === undefined))
     throw new Error(
       "The capability threads is declared, so fixtures.messages must contain a message whose chat has a thread.",
     );
@@ -91,8 +91,14 @@ async function ownAreSilent({ parse, fixtures }: Bench): Promise<void> {
     const parsed = parse(structuredClone(raw));
     if (parsed === undefined || isMessage(parsed))
       throw new Error(
-        `parse returns ${shown(parsed)} for an event of the bot itself, ${shown(raw)}. Return null; ` +
-          "otherwise the bot would reply to itself.",
+        `parse returns ${shown(parsed)} for an event of the bot itself, ${shown(raw)}. Return ` +
+          '{ silent: "own_message" }; otherwise the bot would reply to itself.',
+      );
+    // A message only: the gateway stores a press or a reaction of the bot's, with its reason.
+    if (parsed === null)
+      throw new Error(
+        `parse returns null for an event of the bot itself, ${shown(raw)}. Return { silent: "own_message" }, so that ` +
+          "the gateway does not store what the bot has sent.",
       );
   }
 }

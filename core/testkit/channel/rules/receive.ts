@@ -106,6 +106,30 @@ async function editHasOwnId(bench: Bench): Promise<void> {
     throw new Error("A message and its edit have different lanes, so they would run in parallel.");
 }
 
+async function readsDeletions(bench: Bench): Promise<void> {
+  const { inbound: message } = await bench.meet("a secret");
+  await bench.able("delete")();
+  const found = () => bench.messages().find(({ inbound }) => inbound.kind === "delete");
+  await bench.until(
+    () => found() !== undefined,
+    () =>
+      "A message was deleted by its writer, but no deletion was received. Call account.receive for it, and parse it " +
+      "as kind delete.",
+  );
+  const { messageId, sender, chat, text } = found()?.inbound ?? message;
+  if (messageId !== message.messageId)
+    throw new Error(
+      `The message has the messageId ${message.messageId}, but its deletion has ${messageId}. A deletion has the id ` +
+        "of its message.",
+    );
+  if (sender.id !== message.sender.id || chat.id !== message.chat.id)
+    throw new Error(
+      `${message.sender.id} deleted a message in the chat ${message.chat.id}, and the deletion is one of ` +
+        `${sender.id} in ${chat.id}. The gateway would ignore it.`,
+    );
+  if (text !== "") throw new Error(`The deletion has the text ${shown(text)}. Leave it empty.`);
+}
+
 async function threadHasLane(bench: Bench): Promise<void> {
   await bench.connection.start();
   await bench.platform.write("outside");
@@ -153,5 +177,6 @@ export const receiveRules: readonly Rule[] = [
   },
   { title: "receive > an edit keeps the id of its message", needs: ["edit"], run: readsEdits },
   { title: "receive > an edit is a separate event after its message", needs: ["edit"], run: editHasOwnId },
+  { title: "receive > a deletion names its message and its writer", needs: ["delete"], run: readsDeletions },
   { title: "receive > a thread has a lane of its own", capability: "threads", needs: [], run: threadHasLane },
 ];

@@ -4,6 +4,7 @@ import type { TestHost } from "../../host/options.ts";
 import { realWait } from "../../host/played-clock.ts";
 import { type Bench, shown } from "../bench.ts";
 import { connected, openConversation } from "../conversation.ts";
+import { losesContact, reportsWithinMinutes } from "../outage.ts";
 import type { Rule } from "../rule.ts";
 
 /** Written again and again, because a platform may keep nothing for a bot that is not connected. */
@@ -24,10 +25,7 @@ async function reconnects(bench: Bench): Promise<void> {
   await bench.meet("before");
   await bench.fail("away");
   const state = () => test.statuses.at(-1)?.state;
-  await bench.until(
-    () => state() !== "connected",
-    () => "The platform became unavailable, but the status is still connected. Report waiting with a reason.",
-  );
+  await losesContact(bench);
   // Some attempts to connect fail.
   await realWait(200);
   await bench.fail("back");
@@ -36,7 +34,8 @@ async function reconnects(bench: Bench): Promise<void> {
     "after the outage",
     "The platform is available again, but no message was received. Reconnect automatically.",
   );
-  await bench.until(
+  await reportsWithinMinutes(
+    bench,
     () => state() === "connected",
     () => `The platform is available again, but the status is ${state()}. Report connected.`,
   );
@@ -54,23 +53,17 @@ async function returnsAfterReset(bench: Bench): Promise<void> {
   );
 }
 
-/** Longer than any platform that is well makes a bot wait. */
-const silenceMs = 600_000;
-
 async function noticesSilence(bench: Bench): Promise<void> {
-  const { test, clock } = bench;
   await bench.meet("before");
   await bench.fail("silent");
   // What was answered before is read first.
   await realWait(50);
-  const before = test.statuses.length;
-  for (let playedMs = 0; playedMs < silenceMs; playedMs += 5_000) {
-    if (test.statuses.slice(before).some(({ state }) => state !== "connected")) return;
-    await clock.advance(5_000);
-    await realWait(5);
-  }
-  throw new Error(
-    "The platform has answered nothing for ten minutes, but the status is still connected. Ask it something " +
+  const before = bench.test.statuses.length;
+  await reportsWithinMinutes(
+    bench,
+    () => bench.test.statuses.slice(before).some(({ state }) => state !== "connected"),
+    () =>
+      "The platform has answered nothing for ten minutes, but the status is still connected. Ask it something " +
       "from time to time, and give every call a time limit.",
   );
 }
@@ -184,6 +177,11 @@ async function countsRepetition(bench: Bench): Promise<void> {
     throw new Error(
       `The process was killed after the platform had accepted the message, which arrived ${count} times. At ` +
         "most two are allowed.",
+    );
+  if (count === 2 && bench.capabilities.repeats !== undefined)
+    throw new Error(
+      "The process was killed after the platform had accepted the message, which arrived twice although the channel " +
+        "declares capabilities.repeats. Pass part.key to the platform.",
     );
   const isTraced = host.ended().some(({ decisions }) => decisions.some(({ code }) => code === "possibly_repeated"));
   if (count === 2 && !isTraced)

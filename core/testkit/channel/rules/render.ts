@@ -35,7 +35,7 @@ function words(count: number): string {
   return Array.from({ length: count }, (_, index) => `word${index}`).join(" ");
 }
 
-function longTexts({ capabilities: { maxChars } }: Bench["definition"]): readonly string[] {
+function longTexts({ capabilities: { maxChars } }: Bench): readonly string[] {
   const around = [maxChars - 1, maxChars, maxChars + 1, maxChars * 2, maxChars * 2 + 1];
   return [
     ...around.map((length) => "x".repeat(length)),
@@ -45,8 +45,8 @@ function longTexts({ capabilities: { maxChars } }: Bench["definition"]): readonl
 }
 
 async function keepsLimits(bench: Bench): Promise<void> {
-  const { maxChars } = bench.definition.capabilities;
-  for (const text of longTexts(bench.definition)) {
+  const { maxChars } = bench.capabilities;
+  for (const text of longTexts(bench)) {
     for (const part of partsOf(bench, textReply(text))) {
       const length = [...bench.textOf(part)].length;
       if (part.chars > maxChars || length > maxChars)
@@ -61,7 +61,7 @@ async function keepsLimits(bench: Bench): Promise<void> {
 }
 
 async function losesNothing(bench: Bench): Promise<void> {
-  for (const text of longTexts(bench.definition)) {
+  for (const text of longTexts(bench)) {
     const shownText = withoutSpace(joined(bench, partsOf(bench, textReply(text))));
     if (shownText !== withoutSpace(text))
       throw new Error(
@@ -78,7 +78,7 @@ export function textsIn(value: unknown): readonly string[] {
 }
 
 async function cutsNoCharacter(bench: Bench): Promise<void> {
-  const { maxChars } = bench.definition.capabilities;
+  const { maxChars } = bench.capabilities;
   for (const lead of ["", "x", "xx", "xxx"]) {
     const text = lead + "😀".repeat(maxChars + 2);
     const parts = partsOf(bench, textReply(text));
@@ -88,7 +88,7 @@ async function cutsNoCharacter(bench: Bench): Promise<void> {
 }
 
 async function cutsNoEntity(bench: Bench): Promise<void> {
-  const { maxChars } = bench.definition.capabilities;
+  const { maxChars } = bench.capabilities;
   for (const lead of ["", "x", "xx", "xxx"]) {
     const texts = partsOf(bench, textReply(lead + "a < b ".repeat(Math.ceil(maxChars / 3)))).flatMap(textsIn);
     // Applies only to channels that escape text.
@@ -167,7 +167,24 @@ async function hasFiles(bench: Bench): Promise<void> {
     throw new Error("The capability media is declared, but a reply with only a file has no part.");
 }
 
+/** What an edit means by no rows, and by one empty row. */
+async function distinguishesEmptyRow(bench: Bench): Promise<void> {
+  const [unchanged, removed] = [[], [[]]].map((buttons) =>
+    JSON.stringify(partsOf(bench, textReply("The new text", { replaces: "1", buttons }))),
+  );
+  if (unchanged === removed)
+    throw new Error(
+      "A reply that replaces a message has the same parts with buttons [] and [[]]. [] keeps the buttons of the " +
+        "message, [[]] removes them.",
+    );
+}
+
 export const renderRules: readonly Rule[] = [
+  {
+    title: "render > an empty row of buttons, which removes those of a message, differs from none",
+    declares: (_, { edits, buttons }) => edits === true && (buttons ?? false) !== false,
+    run: distinguishesEmptyRow,
+  },
   { title: "render > keeps within maxChars", run: keepsLimits },
   { title: "render > loses nothing of a long text", run: losesNothing },
   { title: "render > never splits a character", run: cutsNoCharacter },

@@ -29,7 +29,7 @@ async function says(bench: EngineBench): Promise<void> {
   const { text, events } = await answered(bench, "Hello, how are you?");
   if (text.trim() === "")
     throw new Error(
-      `A turn has no text, only ${events.map(({ type }) => type).join(", ")}. ` + "Throw an EngineError if it failed.",
+      `A turn has no text, only ${events.map(({ type }) => type).join(", ")}. Throw an EngineError if it failed.`,
     );
 }
 

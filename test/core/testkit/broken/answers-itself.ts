@@ -6,7 +6,7 @@ const channel = createPostbox(({ parse }) => ({
   parse(raw) {
     const parsed = parse(raw);
     const other = typeof raw === "object" && raw !== null && !Array.isArray(raw) ? { ...raw, from: { id: 8 } } : raw;
-    return parsed === null ? parse(other) : parsed;
+    return parsed && "silent" in parsed ? parse(other) : parsed;
   },
 }));
 

@@ -8,5 +8,5 @@ export const broken: Broken = {
   channel,
   caughtBy: "declaration > each function that no capability requires is listed",
   says: /The connection has update\(\)\. List it/,
-  functions: ["admit", "fetchMedia", "members", "pause", "probe", "resolve"],
+  functions: ["admit", "fetchMedia", "members", "pause", "probe", "reaches", "resolve"],
 };

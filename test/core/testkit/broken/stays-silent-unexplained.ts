@@ -3,7 +3,10 @@ import { createPostbox } from "../postbox/channel.ts";
 import type { Broken } from "./index.ts";
 
 const channel = createPostbox(({ parse }) => ({
-  parse: (raw) => parse(raw) ?? { silent: "postcard_unknown" },
+  parse(raw) {
+    const parsed = parse(raw);
+    return parsed && "silent" in parsed ? { silent: "postcard_unknown" } : parsed;
+  },
 }));
 
 export const broken: Broken = {

@@ -4,7 +4,7 @@ import { createPostbox } from "../postbox/channel.ts";
 import type { Broken } from "./index.ts";
 
 const channel = createPostbox(({ send }) => ({
-  send: (part, address, signal) =>
+  send: ({ key: _key, ...part }, address, signal) =>
     send(part, address, signal).catch(async (error: unknown) => {
       if (error instanceof ChannelError && error.reason === "flood_wait") await send(part, address, signal);
       throw error;

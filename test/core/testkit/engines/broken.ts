@@ -23,7 +23,7 @@ type Run = EngineDefinition["run"];
 
 /** The sound engine with another `run`. */
 function changed(change: (run: Run) => Run): PluginDefinition {
-  return defineEngine({ id: "sailor", version: "1.0.0", host: "^0.1.0", needsModel: true, run: change(sailor) });
+  return defineEngine({ id: "sailor", version: "1.0.0", host: "^0.2.0", needsModel: true, run: change(sailor) });
 }
 
 /** Every event, changed. */

@@ -1,7 +1,7 @@
 /** A small model server: it answers with the last message, word by word, as lines of JSON. */
 import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import type { EngineContractOptions, ModelAbility, ModelFailure, ModelServer } from "service-gateway/testkit";
+import { reservePort } from "../../../support/ports.ts";
 import type { Line } from "./sailor.ts";
 
 const key = "harbour-key-7719";
@@ -79,13 +79,14 @@ async function openHarbour(): Promise<ModelServer> {
       answer(response, words, failure);
     });
   });
-  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  // While the server is away, an engine must not reach another one at its port.
+  const { port, release } = await reservePort();
+  await new Promise<void>((resolve) => void server.listen(port, "127.0.0.1", resolve));
   const close = () =>
     new Promise<void>((resolve) => {
       server.close(() => resolve());
       server.closeAllConnections();
     });
-  const { port } = server.address() as AddressInfo;
   return {
     turn: {
       model: "sea/calm",
@@ -100,7 +101,10 @@ async function openHarbour(): Promise<ModelServer> {
     },
     requests: () => requests,
     running: () => running,
-    close,
+    async close() {
+      await close();
+      release();
+    },
   };
 }
 

@@ -14,7 +14,7 @@ import { run } from "../../cli/command-runner.ts";
 const reminder = definePlugin({
   id: "reminder",
   version: "1.0.0",
-  host: "^0.1.0",
+  host: "^0.2.0",
   options: Type.Object({ text: Type.String({ default: "It is time." }) }),
   setup(host, { text }) {
     host.command({
@@ -144,7 +144,7 @@ describe("a test host", () => {
     const offering = defineEngine({
       id: "offering",
       version: "1.0.0",
-      host: "^0.1.0",
+      host: "^0.2.0",
       async *run({ inbound: { kind, text } }) {
         seen.push(`${kind}: ${text}`);
         yield { type: "text", delta: "Do you agree?" };
@@ -156,12 +156,12 @@ describe("a test host", () => {
     await host.say("Hello");
     expect(await host.press("Agree")).toMatchObject({ outcome: "answered" });
     await host.press("agree-value");
-    await host.say("Hello again", { edits: "in-update-1" });
+    await host.say("Hello again?", { edits: "in-update-1" });
     expect(seen).toEqual([
       "message: Hello",
       "press: callback_data: agree-value",
       "press: callback_data: agree-value",
-      "edit: Hello again",
+      "edit: Hello again?",
     ]);
     await expect(host.press("Decline")).rejects.toThrow(
       "There is no button Decline in the chat owner. Sent were: Agree, Agree, Agree",
@@ -223,7 +223,7 @@ describe("a test host", () => {
     const desk = defineChannel({
       id: "desk",
       version: "1.0.0",
-      host: "^0.1.0",
+      host: "^0.2.0",
       options: Type.Object({}),
       capabilities: { maxChars: 400 },
       open: (account) => ({
@@ -266,7 +266,7 @@ describe("a test host", () => {
     const uptime = definePreset({
       id: "uptime",
       version: "1.0.0",
-      host: "^0.1.0",
+      host: "^0.2.0",
       path: "uptime",
       mappings: [{ messageTemplate: "{{ monitor }} is {{ status }}" }],
     });
@@ -414,7 +414,7 @@ describe("closing a test host", () => {
     const faulty = definePlugin({
       id: "faulty",
       version: "1.0.0",
-      host: "^0.1.0",
+      host: "^0.2.0",
       setup(host) {
         host.command({
           name: "fault",
@@ -458,7 +458,7 @@ describe("the startup of a test host", () => {
   const broken = definePlugin({
     id: "broken",
     version: "1.0.0",
-    host: "^0.1.0",
+    host: "^0.2.0",
     setup() {
       throw new Error("no kettle");
     },
@@ -516,7 +516,7 @@ describe("the matchers", () => {
     const gate = definePlugin({
       id: "gate",
       version: "1.0.0",
-      host: "^0.1.0",
+      host: "^0.2.0",
       setup: (given) => given.tap("gating", () => ({ reason: "late" }) as never),
     });
     await using gated = await createTestHost({ plugins: [gate], allowErrors: [/gate/] });
@@ -537,7 +537,7 @@ describe("the simulated clock", () => {
     definePlugin({
       id: "ticking",
       version: "1.0.0",
-      host: "^0.1.0",
+      host: "^0.2.0",
       setup(host) {
         const start = host.now();
         const note = (name: string) => void seen.push(`${name} ${Math.round((host.now() - start) / 1_000)}`);

@@ -6,6 +6,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Address, type InboundMedia, type Json, Type } from "service-gateway/sdk";
 import {
+  type ChannelCapabilities,
   type ChannelConnection,
   type ChannelDefinition,
   ChannelError,
@@ -26,6 +27,8 @@ export const options = Type.Object({
   patienceMs: Type.Integer({ default: 30_000, description: "Longest wait for an answer of the platform." }),
 });
 
+const platformFields = Type.Object({ color: Type.Optional(Type.String({ pattern: "^#[0-9a-f]{6}$" })) });
+
 /** What differs from a channel without a fault. */
 export type Change = (
   connection: ChannelConnection & Required<Pick<ChannelConnection, Present>>,
@@ -42,6 +45,7 @@ type Present =
   | "pause"
   | "preview"
   | "probe"
+  | "reaches"
   | "react"
   | "remove"
   | "resolve"
@@ -58,7 +62,16 @@ async function send(call: Call, part: Part, address: Address, signal: AbortSigna
   }
   const data = file === undefined ? undefined : (await readFile(file.path)).toString("base64");
   const upload = data === undefined ? {} : { file: { data, ...(file?.name === undefined ? {} : { name: file.name }) } };
-  const answer = await call("POST", "messages", mailTo(address, { ...body, ...upload }), signal);
+  const answer = await call(
+    "POST",
+    "messages",
+    mailTo(address, {
+      ...{ ...body, ...upload },
+      ...(part.key !== undefined && { key: part.key }),
+      ...(part.onlyFor !== undefined && { onlyFor: Number(part.onlyFor.sender) }),
+    }),
+    signal,
+  );
   return { messageId: String(answer.body.id) };
 }
 
@@ -103,9 +116,10 @@ function createGestures(call: Call): Required<Pick<ChannelConnection, "remove" |
 /** What is asked of the platform, and changes nothing there. */
 function createQuestions(
   call: Call,
-): Required<Pick<ChannelConnection, "probe" | "members" | "resolve" | "findMedia" | "admit" | "update">> {
+): Required<Pick<ChannelConnection, "probe" | "reaches" | "members" | "resolve" | "findMedia" | "admit" | "update">> {
   return {
     admit: () => undefined,
+    reaches: () => "always",
     update() {},
     async probe() {
       return await call("GET", "me").then(
@@ -155,19 +169,22 @@ function connect(account: Account): ReturnType<ChannelDefinition["open"]> & Para
   };
 }
 
-export const capabilities: ChannelDefinition["capabilities"] = {
-  ...{ maxChars: maxUnits, markup: "plain", edits: true, threads: true, reactions: true, media: true, buttons: true },
-  ...{ typing: true, menu: true, stickers: true },
+export const capabilities: ChannelCapabilities = {
+  ...{ maxChars: maxUnits, markup: "plain", edits: true, threads: true, reactions: true, media: true },
+  buttons: { perRow: 4, perMessage: 8, labelChars: 20, valueBytes: 64 },
+  ...{ typing: true, menu: true, stickers: true, repeats: "ever", ephemeral: true },
+  keepsWhileAway: "ever",
 };
 
 export function createPostbox(change: Change = () => ({}), declared: Partial<ChannelDefinition<typeof options>> = {}) {
   return defineChannel({
     id: "postbox",
     version: "1.0.0",
-    host: "^0.1.0",
+    host: "^0.2.0",
     options,
     secrets: ["token"],
     capabilities,
+    platformFields,
     open(account) {
       const connection = connect(account);
       return { ...connection, ...change(connection, account) };
@@ -194,7 +211,7 @@ export function contractOf(
   return {
     channel,
     options: {},
-    functions: ["admit", "fetchMedia", "members", "pause", "probe", "resolve", "update"],
+    functions: ["admit", "fetchMedia", "members", "pause", "probe", "reaches", "resolve", "update"],
     platform: { can: abilities, open: openPostbox },
     fixtures: {
       messages: [
@@ -206,6 +223,7 @@ export function contractOf(
       ],
       own: [raw({ ...message, from: { id: botId, name: "Bot" } })],
       renamed: [[raw(message), raw({ ...message, from: { id: 7, name: "Ada Lind" } })]],
+      platformFields: { color: "#ff8800" },
       bots: [raw({ ...message, from: { id: 9, name: "Robot", bot: true } })],
       unit: "utf16",
       ...fixtures,

@@ -1,6 +1,6 @@
 /** Events of the platform: asked for, acknowledged, and read. */
 import type { Json } from "service-gateway/sdk";
-import type { ChannelInbound } from "service-gateway/sdk/channel";
+import type { ChannelInbound, Parsed } from "service-gateway/sdk/channel";
 import type { Account, Call } from "./calls.ts";
 import { botId, groupId, type PostboxEvent } from "./platform.ts";
 
@@ -20,14 +20,16 @@ function fileOf(file: PostboxEvent["file"]): NonNullable<ChannelInbound["media"]
   ];
 }
 
-export function parse(raw: Json): ChannelInbound | null | undefined {
+export function parse(raw: Json): Parsed {
   if (typeof raw !== "object" || raw === null) return undefined;
-  const { kind, from, chat, thread, text, date, message, mention, file } = raw as unknown as Partial<PostboxEvent>;
+  const { kind, from, chat, thread, text, date, message, mention, file, interaction } =
+    raw as unknown as Partial<PostboxEvent>;
   if (!isNumber(chat) || !isText(text) || !isNumber(date) || !isNumber(from?.id)) return undefined;
-  if (from.id === botId) return null;
+  if (from.id === botId) return { silent: "own_message" };
+  if (kind === "delivered" || kind === "failed" || kind === "read") return null;
   const isGroup = chat === groupId;
   return {
-    kind: kind === "edit" || kind === "press" ? kind : "message",
+    kind: kind === "delete" || kind === "edit" || kind === "press" ? kind : "message",
     chat: { id: String(chat), kind: isGroup ? "group" : "direct", ...(isNumber(thread) && { thread: String(thread) }) },
     sender: {
       id: String(from.id),
@@ -39,12 +41,18 @@ export function parse(raw: Json): ChannelInbound | null | undefined {
     mention: !isGroup || mention === true || kind === "press",
     ...(mention === true && { mentionedByName: true }),
     timestamp: date * 1_000,
+    ...(isText(interaction) && { interaction }),
     ...(isNumber(message) && { messageId: String(message) }),
   };
 }
 
 /** Between two questions: the first wait, and the longest. */
 const [firstWaitMs, longestWaitMs] = [50, 400];
+
+async function report(account: Account, { kind, message }: PostboxEvent): Promise<void> {
+  if (kind === "failed") await account.sent(String(message), { failed: "blocked_by_user" });
+  else if (kind === "delivered" || kind === "read") await account.sent(String(message), kind);
+}
 
 /** Asks for events until it is stopped, less and less often while there are none. */
 export function createPolling(account: Account, call: Call) {
@@ -72,6 +80,7 @@ export function createPolling(account: Account, call: Call) {
         void acknowledge(event).catch((error: Error) =>
           account.log.debug({ name: error.name }, "a press was not answered"),
         );
+      await report(account, event);
       await account.receive(event as unknown as Json, {
         id: String(id),
         lane: `postbox:${account.id}:${chat}:${thread}`,

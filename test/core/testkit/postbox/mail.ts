@@ -7,12 +7,13 @@ import { type Mail, maxUnits } from "./platform.ts";
 export interface Body {
   readonly text: string;
   readonly buttons?: Reply["buttons"];
+  readonly color?: string;
   readonly file?: { readonly path: string; readonly name?: string };
 }
 
 export function mailTo(
   { chat, thread }: Pick<Address, "chat" | "thread">,
-  body: Pick<Mail, "text" | "buttons" | "file">,
+  body: Pick<Mail, "text" | "buttons" | "color" | "file" | "key" | "onlyFor">,
 ): Mail {
   return { ...body, chat: Number(chat), ...(thread === undefined ? {} : { thread: Number(thread) }) };
 }
@@ -32,12 +33,14 @@ function pieces(text: string): readonly string[] {
 }
 
 /** The file is on the first message of a reply, the buttons are below the last. */
-export function render({ text, buttons, media: [file] }: Reply): readonly Part[] {
+export function render({ text, buttons, media: [file], platform }: Reply): readonly Part[] {
+  const { color } = (platform?.postbox ?? {}) as { readonly color?: string };
   const texts = pieces(text);
   const all = texts.length === 0 && file !== undefined ? [""] : texts;
   return all.map((piece, index) => {
     const body: Body = {
       text: piece,
+      ...(color !== undefined && { color }),
       ...(index === all.length - 1 && buttons.length > 0 && { buttons }),
       ...(index === 0 &&
         file?.path !== undefined && {

@@ -1,6 +1,5 @@
 /** A small platform over HTTP: one person writes to one bot. The bot polls for events and calls the rest. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import type {
   ChannelPlatform,
   PlatformAbility,
@@ -8,18 +7,21 @@ import type {
   PlatformFile,
   PlatformPlace,
 } from "service-gateway/testkit";
+import { reservePort } from "../../../support/ports.ts";
 
 /** An event as the platform sends it. */
 export interface PostboxEvent {
   readonly id: number;
-  readonly kind?: "edit" | "press";
+  readonly kind?: "delete" | "delivered" | "edit" | "failed" | "press" | "read";
   readonly from: { readonly id: number; readonly name: string; readonly bot?: true };
   readonly chat: number;
   readonly thread?: number;
-  /** The id of the message that it is, changes, or has the button. */
+  /** The id of the message that it is, changes or deletes, that has the button, or whose fate it reports. */
   readonly message: number;
   readonly text: string;
   readonly mention?: boolean;
+  /** Set for a command of the platform's own. */
+  readonly interaction?: string;
   /** What the person says of where the message comes from. */
   readonly onBehalfOf?: { readonly id: number; readonly chat: number };
   readonly file?: { readonly ref: number; readonly name?: string; readonly type?: string };
@@ -32,14 +34,20 @@ interface Posted {
   readonly id: number;
   readonly chat: number;
   readonly thread?: number;
+  /** The one person who sees it. */
+  readonly onlyFor?: number;
   text: string;
 }
 
 /** What the bot posts. */
 export interface Mail extends Omit<Posted, "id"> {
   readonly buttons?: unknown;
+  /** The colour of the envelope. */
+  readonly color?: string;
   /** Name and content in base64. */
   readonly file?: { readonly name?: string; readonly data: string };
+  /** A message with a known key is not posted again. */
+  readonly key?: string;
 }
 
 const token = "postbox-secret-8841";
@@ -63,6 +71,7 @@ export const abilities: readonly PlatformAbility[] = [
   ] satisfies PlatformFailure[]),
   ...([
     "acknowledge",
+    "delete",
     "edit",
     "files",
     "forge",
@@ -70,8 +79,10 @@ export const abilities: readonly PlatformAbility[] = [
     "history",
     "lasting",
     "menu",
+    "others",
     "press",
     "reactions",
+    "report",
     "typing",
     "unconfirmed",
   ] as const),
@@ -90,6 +101,7 @@ class World {
   readonly events: PostboxEvent[] = [];
   readonly posted: Posted[] = [];
   readonly history: string[] = [];
+  readonly keys = new Map<string, number>();
   readonly files: PlatformFile[] = [];
   readonly sentFiles: PlatformFile[] = [];
   reaction: string | null = null;
@@ -116,9 +128,16 @@ class World {
     return failure;
   }
 
-  post({ chat, thread, text, file }: Mail): number {
+  post({ chat, thread, text, file, key, onlyFor }: Mail): number {
+    const known = key === undefined ? undefined : this.keys.get(key);
+    if (known !== undefined) return known;
+    if (key !== undefined) this.keys.set(key, this.posts + 1);
     this.posts += 1;
-    this.posted.push({ id: this.posts, chat, text, ...(thread === undefined ? {} : { thread }) });
+    this.posted.push({
+      ...{ id: this.posts, chat, text },
+      ...(thread !== undefined && { thread }),
+      ...(onlyFor !== undefined && { onlyFor }),
+    });
     this.history.push(text);
     if (file !== undefined)
       this.sentFiles.push({
@@ -155,6 +174,7 @@ async function send(world: World, request: IncomingMessage, response: ServerResp
   if (failure === "limit") return answer(429, { error: "too many" }, { "retry-after": "2" });
   if (failure === "hang") return;
   if (mail.text.length > maxUnits) return answer(400, { error: "too long" });
+  if (mail.color !== undefined && !/^#[0-9a-f]{6}$/.test(mail.color)) return answer(400, { error: "no such color" });
   const id = world.post(mail);
   if (failure === "cut") return void response.destroy();
   return answer(200, { id });
@@ -226,9 +246,10 @@ function createPostboxServer(world: World) {
 export async function openPostbox(): Promise<ChannelPlatform> {
   const world = new World();
   const server = createPostboxServer(world);
-  const listen = (port: number) => new Promise<void>((resolve) => void server.listen(port, "127.0.0.1", resolve));
-  await listen(0);
-  const { port } = server.address() as AddressInfo;
+  // While the platform is away, a channel must not reach another server at its port.
+  const { port, release } = await reservePort();
+  const listen = () => new Promise<void>((resolve) => void server.listen(port, "127.0.0.1", resolve));
+  await listen();
   const closeServer = () =>
     new Promise<void>((resolve) => {
       server.close(() => resolve());
@@ -242,12 +263,13 @@ export async function openPostbox(): Promise<ChannelPlatform> {
   return {
     options: { url: `http://127.0.0.1:${port}`, token },
     groups: { inside: String(groupId), outside: "501" },
-    async write(text, { mention, file, ...where } = {}) {
+    async write(text, { mention, interaction, file, ...where } = {}) {
       const ref = file === undefined ? undefined : world.files.push(file) - 1;
       world.add({
         text,
         ...place(where),
         ...(mention === true && { mention }),
+        ...(interaction === true && { interaction: `of-${world.events.length + 1}` }),
         ...(ref !== undefined && {
           file: {
             ref,
@@ -259,14 +281,25 @@ export async function openPostbox(): Promise<ChannelPlatform> {
     },
     read: (where = {}) => {
       const { chat, thread } = place(where);
-      return world.posted.filter((one) => one.chat === chat && one.thread === thread).map(({ text }) => text);
+      const isSeen = ({ onlyFor = personId, ...one }: Posted) =>
+        one.chat === chat && one.thread === thread && onlyFor === personId;
+      return world.posted.filter(isSeen).map(({ text }) => text);
     },
+    others: () =>
+      world.posted.filter(({ chat, onlyFor }) => chat === groupId && onlyFor === undefined).map(({ text }) => text),
     async forge(text) {
       world.add({ text, ...place({}), onBehalfOf: { id: 8, chat: groupId } });
     },
     async edit(text) {
       const { message = 0 } = last() ?? {};
       world.add({ kind: "edit", chat: personId, text, message });
+    },
+    async delete() {
+      const { message = 0 } = last() ?? {};
+      world.add({ kind: "delete", chat: personId, text: "", message });
+    },
+    async report(kind) {
+      world.add({ kind, chat: personId, text: "", message: world.posted.at(-1)?.id ?? 0 });
     },
     async press(value) {
       world.add({ kind: "press", chat: personId, text: value, message: world.posted.at(-1)?.id ?? 0 });
@@ -279,13 +312,16 @@ export async function openPostbox(): Promise<ChannelPlatform> {
     menu: () => world.menu,
     async fail(failure) {
       if (failure === "away") await closeServer();
-      else if (failure === "back") await listen(port);
+      else if (failure === "back") await listen();
       else if (failure === "repeat") world.repeated = last();
       else if (failure === "lose") world.lost = true;
       else if (failure === "silent") world.silent = true;
       else if (failure === "reset") world.cutsNext = true;
       else world.failure = failure;
     },
-    close: closeServer,
+    async close() {
+      await closeServer();
+      release();
+    },
   };
 }
