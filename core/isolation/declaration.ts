@@ -3,6 +3,7 @@
  * act on it.
  */
 import type {
+  ChannelCapabilities,
   ChannelDefinition,
   ChannelIdentity,
   CheckDefinition,
@@ -10,16 +11,24 @@ import type {
   EngineDefinition,
   PluginDefinition,
   RouteDefinition,
+  SharedChannelRoute,
   TapOrder,
   ToolDefinition,
 } from "../sdk/contract.ts";
 import type { HookName } from "../stations/index.ts";
 
 /** The functions of a channel's definition, beside `open`. The core awaits what they return. */
-export type ChannelFunction = "check" | "fold" | "signsInAs" | "weak";
+export type ChannelFunction = "accountOf" | "capabilities" | "check" | "fold" | "signsInAs" | "weak";
 
 /** A definition without its functions. */
-export type ChannelData = Omit<ChannelDefinition, "check" | "identity" | "open" | "signsInAs"> & {
+export type ChannelData = Omit<
+  ChannelDefinition,
+  "capabilities" | "check" | "identity" | "open" | "route" | "signsInAs"
+> & {
+  /** Without its function. */
+  readonly route?: Omit<SharedChannelRoute, "accountOf">;
+  /** Absent if they are a function. */
+  readonly capabilities?: ChannelCapabilities;
   readonly identity?: Omit<ChannelIdentity, "fold" | "weak"> & { readonly weak?: boolean };
   /** Those that it has. */
   readonly functions: readonly ChannelFunction[];
@@ -88,15 +97,25 @@ function findFunction(value: unknown, path: string, seen = new Set<unknown>()): 
   return undefined;
 }
 
-export function channelData({ check, signsInAs, identity, ...channel }: ChannelDefinition): ChannelData {
+export function channelData({
+  capabilities,
+  check,
+  route,
+  signsInAs,
+  identity,
+  ...channel
+}: ChannelDefinition): ChannelData {
   const { fold, weak, ...rest } = identity ?? {};
-  const given = { check, fold, signsInAs, weak };
+  const given = { accountOf: route?.accountOf, capabilities, check, fold, signsInAs, weak };
   const functions = Object.entries(given).flatMap(([name, value]) =>
     typeof value === "function" ? [name as ChannelFunction] : [],
   );
+  const { accountOf: _function, ...address } = route ?? { path: "" };
+  const shared = route === undefined ? {} : { route: address };
+  const same = typeof capabilities === "function" ? {} : { capabilities };
   const written = { ...rest, ...(typeof weak === "boolean" && { weak }) };
   return dataOf(
-    { ...channel, functions, ...(identity !== undefined && { identity: written }) },
+    { ...channel, ...same, ...shared, functions, ...(identity !== undefined && { identity: written }) },
     `the channel ${channel.id}`,
     ["open"],
   );

@@ -39,7 +39,7 @@ export interface Peer {
   /** A call without an answer. */
   tell(call: string, args: readonly unknown[]): void;
   /** Resolves once an ask is answered. */
-  receive(message: Message): Promise<void> | undefined;
+  receive(message: Message): Promise<void>;
   /** Rejects every ask that waits, by its id, and every later one, which has none. */
   end(errorOf: (id?: number) => Error): void;
 }
@@ -108,15 +108,14 @@ export function createPeer(post: (message: Message) => void, handlers: Handlers,
     tell(call, args) {
       if (ended === undefined) post({ type: "tell", call, args });
     },
-    receive(message) {
-      if (ended !== undefined) return undefined;
-      if (message.type === "ask") return answer(message);
-      if (message.type === "tell")
+    async receive(message) {
+      if (ended !== undefined) return;
+      if (message.type === "ask") await answer(message);
+      else if (message.type === "tell")
         void handle(message.call, message.args, new AbortController().signal).catch(() => {});
       else if (message.type === "abort") running.get(message.id)?.abort();
       else if (message.type === "answer") take(message.id)?.resolve(message.value as never);
       else take(message.id)?.reject(unpackError(message.error));
-      return undefined;
     },
     end(errorOf) {
       ended ??= errorOf();

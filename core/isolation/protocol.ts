@@ -1,6 +1,6 @@
 /** What the main thread and the thread of a plugin say to each other beside calls. */
 import type { PluginSource } from "../host/index.ts";
-import type { ChannelConnection } from "../sdk/contract.ts";
+import type { ChannelConnection, ChannelRoute } from "../sdk/contract.ts";
 import type { CallMemory } from "./current-call.ts";
 import type { PackedError } from "./packed-error.ts";
 
@@ -70,6 +70,11 @@ export interface OpeningAccount {
   readonly facts: AccountFacts;
 }
 
+/** An address of an account, whose functions are asked in the worker. */
+export interface RouteData extends Omit<ChannelRoute, "handler" | "refuse"> {
+  readonly refuses: boolean;
+}
+
 /** The functions of a connection that a channel may leave out. */
 export const optionalFunctions = [
   "standBy",
@@ -83,6 +88,7 @@ export const optionalFunctions = [
   "menu",
   "findMedia",
   "resolve",
+  "reaches",
   "probe",
   "members",
   "fetchMedia",

@@ -3,7 +3,7 @@ import { relative, sep } from "node:path";
 import { createEngine, type Engine } from "./engine/engine.ts";
 import { createQuickJs } from "./engine/quickjs.ts";
 import type { TransformError } from "./error.ts";
-import type { Meter } from "./meter.ts";
+import { type Meter, type Spent, threadCpuMs } from "./meter.ts";
 import { compile } from "./modules/compiler.ts";
 import { createFiles, type Files } from "./modules/files.ts";
 import type { Level } from "./printer.ts";
@@ -56,7 +56,7 @@ export function createLoadedModules(
   const loaded = new Map<string, LoadedModule>();
   /** Modules whose files were checked for the calls under way. */
   const looked = new Set<string>();
-  let compiledMs = 0;
+  let compiled: Spent = { clock: 0, cpu: 0 };
 
   async function send(outgoing: unknown, { request }: { readonly request: number }): Promise<string> {
     requests(request);
@@ -78,9 +78,12 @@ export function createLoadedModules(
       realRoot,
       compile(source, name) {
         takesLong(module);
-        const started = performance.now();
+        const [clock, cpu] = [performance.now(), threadCpuMs()];
         const code = meter.pause(() => compile(source, name));
-        compiledMs += performance.now() - started;
+        compiled = {
+          clock: compiled.clock + performance.now() - clock,
+          cpu: compiled.cpu + threadCpuMs() - cpu,
+        };
         return code;
       },
     });
@@ -93,7 +96,7 @@ export function createLoadedModules(
       computing(ms) {
         if (ms > longMs) takesLong(module);
       },
-      compiledMs: () => compiledMs,
+      compiled: () => compiled,
       meter,
       fetch: settings.network ? send : undefined,
     });

@@ -3,6 +3,24 @@
  * sends no message and comes to no check of its own; the gateway sees it here and ends the thread.
  */
 
+/** Milliseconds. */
+export interface Spent {
+  readonly clock: number;
+  readonly cpu: number;
+}
+
+/** The CPU time of this thread so far. */
+export function threadCpuMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1_000;
+}
+
+/**
+ * The time by the clock counts, so that a loop ends when it should. On a machine that is busy with other work a short
+ * call takes long by the clock: then at most this many times its CPU time counts.
+ */
+export const mostTimesCpu = 8;
+
 export interface Meter {
   /** The code of a call computes from now on, and may do so for `leftMs`. */
   begin(request: number, leftMs: number, isLoading: boolean): void;

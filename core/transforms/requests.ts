@@ -2,7 +2,7 @@
  * `fetch` for transforms, with `hooks.transforms.network`: connects to public addresses only. Each connection is
  * checked, including those of redirects.
  */
-import { interceptors, request } from "undici";
+import { type Dispatcher, interceptors, request } from "undici";
 import { reasonOf } from "../contract/index.ts";
 import { createPublicAgent } from "../media/public-agent.ts";
 
@@ -18,7 +18,16 @@ const maxBytes = 2 * 1_048_576;
 const totalMs = 60_000;
 const maxRedirections = 3;
 
-const agent = createPublicAgent().compose(interceptors.redirect({ maxRedirections }));
+const publicAgent = createPublicAgent();
+
+/** Describes the body or the answer that is wanted: no secret, and a redirect to another origin needs it. */
+const plainHeaders: ReadonlySet<string> = new Set(["accept", "accept-language", "content-type", "user-agent"]);
+
+/** A module's own headers may have a key, such as `x-api-key`: it belongs to the origin that the module has named. */
+function following(agent: Dispatcher, headers: Outgoing["headers"]): Dispatcher {
+  const names = headers.map(([name]) => name.toLowerCase()).filter((name) => !plainHeaders.has(name));
+  return agent.compose(interceptors.redirect({ maxRedirections, stripHeadersOnCrossOriginRedirect: names }));
+}
 
 /** A module can change what its engine makes of a request, so that anything may come. Throws a sentence. */
 function checked(outgoing: unknown): Outgoing {
@@ -36,7 +45,7 @@ function checked(outgoing: unknown): Outgoing {
 }
 
 /** Sends a request. Resolves with the response or the error as JSON. Never rejects. */
-export async function send(outgoing: unknown): Promise<string> {
+export async function send(outgoing: unknown, agent: Dispatcher = publicAgent): Promise<string> {
   let name = "";
   try {
     const { address, method, headers, body } = checked(outgoing);
@@ -45,7 +54,7 @@ export async function send(outgoing: unknown): Promise<string> {
     if (url.protocol !== "http:" && url.protocol !== "https:")
       throw new Error(`Only http and https addresses can be requested, not ${url.protocol}`);
     const answer = await request(url, {
-      dispatcher: agent,
+      dispatcher: following(agent, headers),
       method: method.toUpperCase() as "GET",
       headers: Object.fromEntries(headers),
       body: body === null ? null : Buffer.from(body, "latin1"),

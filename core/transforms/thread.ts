@@ -3,7 +3,7 @@ import { Worker } from "node:worker_threads";
 import { reasonOf } from "../contract/index.ts";
 import { faultText, onEvent, onMessage } from "../listeners/index.ts";
 import { asReport } from "./check-report.ts";
-import { type Computing, createMeterMemory, readMeter } from "./meter.ts";
+import { type Computing, createMeterMemory, mostTimesCpu, readMeter, threadCpuMs } from "./meter.ts";
 import type { Batch, Report, WorkerData, WorkerSettings } from "./protocol.ts";
 import type { WaitingCall } from "./waiting-calls.ts";
 
@@ -14,6 +14,12 @@ const stackSizeMb = 16;
  * operations of the host return.
  */
 const heapMb = 192;
+
+/** The CPU time of the other threads of this process. A single one has used at most that much. */
+function othersCpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000 - threadCpuMs();
+}
 
 /** Why a thread has ended by itself. */
 export interface ThreadEnd {
@@ -34,7 +40,7 @@ export class Thread {
   readonly #worker: Worker;
   readonly #now: () => number;
   readonly #meter = createMeterMemory();
-  #seen: { readonly turn: number; readonly at: number } | undefined;
+  #seen: { readonly turn: number; readonly at: number; readonly cpuMs: number } | undefined;
   #failed = false;
   #ending: Promise<unknown> | undefined;
 
@@ -120,10 +126,12 @@ export class Thread {
   overLimit(graceMs: number): Computing | undefined {
     const current = readMeter(this.#meter);
     if (current === undefined || current.turn !== this.#seen?.turn) {
-      this.#seen = current && { turn: current.turn, at: this.#now() };
+      this.#seen = current && { turn: current.turn, at: this.#now(), cpuMs: othersCpuMs() };
       return undefined;
     }
-    return this.#now() - this.#seen.at > current.leftMs + graceMs ? current : undefined;
+    if (this.#now() - this.#seen.at <= current.leftMs + graceMs) return undefined;
+    // On a busy machine the thread may have been waiting for a processor, while others of this process had one.
+    return (mostTimesCpu / 2) * (othersCpuMs() - this.#seen.cpuMs) > current.leftMs ? current : undefined;
   }
 
   /**

@@ -1,6 +1,8 @@
 /** The process of a trusted module, as the gateway sees it. */
-import { type ChildProcess, fork } from "node:child_process";
-import { asBytes, onEvent, onMessage, type SourceFault } from "../listeners/index.ts";
+import { type ChildProcess, spawn } from "node:child_process";
+import type { Socket } from "node:net";
+import { asBytes, messageHandler, onEvent, onMessage, type SourceFault } from "../listeners/index.ts";
+import { readLines } from "../media/read-lines.ts";
 import { asEnded } from "./check-report.ts";
 import { TransformError } from "./error.ts";
 import type { PoolCall } from "./pool.ts";
@@ -16,6 +18,8 @@ export interface Waiting {
 
 export interface Child {
   readonly process: ChildProcess;
+  /** Sends the process a message. */
+  readonly send: (message: object) => void;
   /** The state of the root's files when the process was started. */
   readonly mark: string;
   /** Pending calls in the order in which they were sent. */
@@ -31,8 +35,21 @@ export interface Child {
 }
 
 const maxComplaint = 4_096;
+/** UTF-16 units of a message. */
+const maxMessage = 64 * 1_024 * 1_024;
+/** The descriptor of the pipe for messages, in the process. */
+const messagePipe = 3;
 /** A process that does not answer a ping within this time is held up by code that computes. */
 const pingMs = 250;
+
+/** A line that is not JSON becomes a text, which the check refuses. */
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return line;
+  }
+}
 
 export function forkModule(
   {
@@ -56,13 +73,13 @@ export function forkModule(
     readonly fault: (fault: SourceFault) => void;
   },
 ): Child {
-  const forked = fork(runner, [file], {
-    execArgv: ["--no-warnings", `--max-old-space-size=${memoryMb}`],
-    stdio: ["ignore", "pipe", "pipe", "ipc"],
-    serialization: "json",
-  });
+  // A pipe of our own: what a module writes into Node's channel to a parent would be an exception in the gateway.
+  const args = ["--no-warnings", `--max-old-space-size=${memoryMb}`, runner, file];
+  const forked = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe", "pipe"] });
+  const pipe = forked.stdio[messagePipe] as Socket;
   const child: Child = {
     process: forked,
+    send: (message) => void pipe.write(`${JSON.stringify(message)}\n`),
     mark,
     sent: new Map(),
     pings: new Map(),
@@ -88,7 +105,15 @@ export function forkModule(
       },
     });
   }
-  onMessage(forked, "message", { source, fault, check: asEnded, handle: on.heard });
+  const hear = messageHandler("message", { source, fault, check: asEnded, handle: on.heard });
+  const tooLong = () => fault({ source, kind: "shape", event: "message", reason: "a message that is too long" });
+  readLines(pipe.setEncoding("utf8"), (line) => hear(parsed(line)), {
+    ...{ source, fault },
+    maxChars: maxMessage,
+    onTooLong: tooLong,
+  });
+  // The end of the process is noticed by itself.
+  onEvent(pipe, "error", { source, fault, handle: () => {} });
   onEvent<readonly [Error]>(forked, "error", { source, fault, handle: ({ message }) => end(message) });
   onEvent<readonly [number | null, string | null]>(forked, "close", {
     ...{ source, fault },
@@ -120,7 +145,7 @@ export function endIfHeldUp(
     child.pings.delete(ping);
     answered();
   });
-  child.process.send({ id: ping, isPing: true }, () => {});
+  child.send({ id: ping, isPing: true });
 }
 
 export async function endProcess(child: Child, cause: TransformError): Promise<void> {

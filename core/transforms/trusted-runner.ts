@@ -1,7 +1,9 @@
 /** The process of a trusted module: loads it through jiti and answers calls. */
+import { Socket } from "node:net";
 import { Worker } from "node:worker_threads";
 import { createJiti } from "jiti";
-import { onEvent, onMessage } from "../listeners/index.ts";
+import { asText, messageHandler, onEvent, onMessage } from "../listeners/index.ts";
+import { createLineReader } from "../media/line-reader.ts";
 import type { TransformFault } from "./error.ts";
 import { freezeJson, renderAnswer } from "./guest/answer.ts";
 import { thrownMessage } from "./guest/inspect.ts";
@@ -16,9 +18,9 @@ interface Order {
 }
 
 const [file = ""] = process.argv.slice(2);
-/** The channel is the gateway's own. A module, or a library that reports its state to a parent, finds none. */
-const send = process.send?.bind(process);
-delete process.send;
+/** The gateway's own pipe, as `trusted-process.ts` opens it. */
+const pipe = new Socket({ fd: 3, readable: true, writable: true }).setEncoding("utf8");
+const send = (message: object): void => void pipe.write(`${JSON.stringify(message)}\n`);
 const door = new URL(`../sdk/index${import.meta.url.slice(-3)}`, import.meta.url).pathname;
 const jiti = createJiti(file, { fsCache: false, interopDefault: false, alias: { "service-gateway/sdk": door } });
 type Exports = Readonly<Record<string, unknown>>;
@@ -48,19 +50,25 @@ function faultOf(error: unknown): NonNullable<Ended["error"]> {
 
 async function answer(order: Order): Promise<void> {
   if (order.isPing === true) {
-    send?.({ id: order.id });
+    send({ id: order.id });
     return;
   }
   const ended: Ended = await run(order).then(
     (json) => ({ id: order.id, json }),
     (error: unknown) => ({ id: order.id, error: faultOf(error) }),
   );
-  send?.(ended);
+  send(ended);
 }
 
 const source = "the gateway";
-onMessage(process, "message", { source, check: (order) => order as Order, handle: answer });
-onEvent(process, "disconnect", { source, handle: () => process.exit() });
+const hear = messageHandler("message", { source, check: (order) => order as Order, handle: answer });
+const read = createLineReader((line) => hear(JSON.parse(line)), {
+  maxChars: Number.POSITIVE_INFINITY,
+  onTooLong: () => {},
+});
+onMessage(pipe, "data", { source, check: asText, handle: read });
+onEvent(pipe, "close", { source, handle: () => process.exit() });
+onEvent(pipe, "error", { source, handle: () => process.exit() });
 
 // A module in a loop receives no messages, but this separate thread keeps running. It ends the process if the gateway
 // was killed.

@@ -147,7 +147,7 @@ export function createTrusted({ memoryMb, limits, print, now, size, idleMs }: Tr
     waiting.timer = setTimeout(() => late(module, child, id), waiting.timeoutMs);
     child.sent.set(id, waiting);
     child.process.ref();
-    child.process.send({ id, export: waiting.call.export, context: waiting.call.context }, () => {});
+    child.send({ id, export: waiting.call.export, context: waiting.call.context });
   }
 
   return {

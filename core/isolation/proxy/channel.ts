@@ -5,10 +5,10 @@
 import { isDeepStrictEqual } from "node:util";
 import { HostError, type Json, reasonOf } from "../../contract/index.ts";
 import type { RemoteConnection } from "../../host/index.ts";
-import type { ChannelAccount, ChannelDefinition } from "../../sdk/contract.ts";
+import type { ChannelAccount, ChannelDefinition, RouteAnswer } from "../../sdk/contract.ts";
 import type { ChannelData } from "../declaration.ts";
 import type { Handlers } from "../peer.ts";
-import type { AccountFacts, OpeningAccount } from "../protocol.ts";
+import type { AccountFacts, OpeningAccount, RouteData } from "../protocol.ts";
 import type { Supervisor } from "../supervisor.ts";
 import { type Connected, createProxyConnections } from "./connection.ts";
 import { defineChannel } from "./definition.ts";
@@ -27,6 +27,26 @@ const factsOf = ({ account }: Connected): AccountFacts => ({
   debounceMs: account.debounceMs(),
   commands: account.commands(),
 });
+
+/** Registers an address whose functions are asked in the worker. */
+function addRoute(
+  [number, { refuses, ...route }]: readonly [number, RouteData],
+  {
+    supervisor,
+    accountOf,
+  }: { readonly supervisor: () => Supervisor; readonly accountOf: (number: number) => ChannelAccount },
+): void {
+  const asked = <T>(call: string, request: object) =>
+    supervisor().ask<T>(call, [number, route.path, { ...request, judge: undefined }]);
+  accountOf(number).route({
+    ...route,
+    ...(refuses && { refuse: (request) => asked<RouteAnswer | undefined>("account.refuse", request) }),
+    async handler(request) {
+      const answer = await asked<RouteAnswer>("account.request", request);
+      return answer?.body instanceof Uint8Array ? { ...answer, body: Buffer.from(answer.body) } : answer;
+    },
+  });
+}
 
 export function createProxyChannels(supervisor: () => Supervisor): ProxyChannels {
   const connected = new Map<number, Connected>();
@@ -71,9 +91,12 @@ export function createProxyChannels(supervisor: () => Supervisor): ProxyChannels
     "account.receive": ([number, raw, at]: readonly [number, Json, Parameters<ChannelAccount["receive"]>[1]]) =>
       accountOf(number).receive(raw, at),
     "account.check": ([number, raw]: readonly [number, Json]) => accountOf(number).check(raw),
+    "account.sent": ([number, ...report]: readonly [number, ...Parameters<ChannelAccount["sent"]>]) =>
+      accountOf(number).sent(...report),
     "account.room": ([number]: readonly [number]) => accountOf(number).room(),
     "account.status": ([number, status]: readonly [number, Parameters<ChannelAccount["status"]>[0]]) =>
       accountOf(number).status(status),
+    "account.route": (registered: readonly [number, RouteData]) => addRoute(registered, { supervisor, accountOf }),
     "account.calling"([number, call]: readonly [number, number]) {
       connected.get(number)?.calling.set(call, accountOf(number).calling());
     },

@@ -27,6 +27,8 @@ type PreviewOptions = Parameters<NonNullable<ChannelConnection["preview"]>>[1];
 
 type Describe = (image: { readonly path: string; readonly mimeType: string }) => Promise<string | undefined>;
 
+const allCapabilities = { edits: true, reactions: true, typing: true, menu: true, stickers: true };
+
 export interface ProxyConnections {
   readonly handlers: Handlers;
   connect(one: Connected, data: ChannelData): RemoteConnection;
@@ -145,7 +147,8 @@ export function createProxyConnections(supervisor: () => Supervisor, left: (one:
   }
 
   function connect(one: Connected, { capabilities }: ChannelData): RemoteConnection {
-    const { edits = false, reactions = false, typing = false, menu = false, stickers = false } = capabilities;
+    // If they depend on the account, the core calls what that account declares.
+    const { edits, reactions, typing, menu, stickers } = capabilities ?? allCapabilities;
     const platform =
       <T>(name: keyof ChannelConnection) =>
       (...args: readonly unknown[]) =>
@@ -166,6 +169,7 @@ export function createProxyConnections(supervisor: () => Supervisor, left: (one:
         );
       },
       resolve: platform("resolve"),
+      reaches: platform("reaches"),
       probe: platform("probe"),
       members: platform("members"),
       fetchMedia: (...args) => fetchMedia(one, ...args),

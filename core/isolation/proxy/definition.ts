@@ -1,5 +1,6 @@
 /** The definition of a channel in a worker, as the core calls it. */
 import { type CalledChannel, callPlugin, pluginDeadlines } from "../../host/index.ts";
+import type { ChannelCapabilities } from "../../sdk/contract.ts";
 import type { ChannelData, ChannelFunction } from "../declaration.ts";
 import type { Supervisor } from "../supervisor.ts";
 
@@ -15,7 +16,7 @@ export function defineChannel(
   supervisor: () => Supervisor,
   open: CalledChannel["open"],
 ): CalledChannel {
-  const { functions, identity, ...rest } = data;
+  const { capabilities, functions, identity, route, ...rest } = data;
   const answers = new Map<string, unknown>();
 
   async function ask<T>(name: ChannelFunction, args: readonly unknown[]): Promise<T> {
@@ -36,6 +37,15 @@ export function defineChannel(
   const has = (name: ChannelFunction) => functions.includes(name);
   return {
     ...rest,
+    capabilities: capabilities ?? ((options: never) => ask<ChannelCapabilities>("capabilities", [options])),
+    // Its answers are not remembered: no request comes twice.
+    ...(route !== undefined && {
+      route: {
+        ...route,
+        accountOf: (...args: readonly unknown[]) =>
+          supervisor().askWhenUp<string | undefined>("channel.accountOf", [data.id, ...args]),
+      },
+    }),
     ...((identity !== undefined || has("fold") || has("weak")) && {
       identity: {
         ...identity,

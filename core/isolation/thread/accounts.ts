@@ -4,9 +4,17 @@
  */
 
 import { connectionProblem } from "../../host/connection.ts";
-import { createJudgeCaller } from "../../http/callers.ts";
+import { createJudgeCaller, type JudgeCaller, refusalOf } from "../../http/callers.ts";
 import { createClientAddress } from "../../http/client-address.ts";
-import type { ChannelAccount, ChannelConnection, ChannelDefinition, ChannelPreview } from "../../sdk/contract.ts";
+import type {
+  ChannelAccount,
+  ChannelConnection,
+  ChannelDefinition,
+  ChannelPreview,
+  ChannelRequest,
+  ChannelRequestHead,
+  ChannelRoute,
+} from "../../sdk/contract.ts";
 import type { Handlers, Peer } from "../peer.ts";
 import { type AccountFacts, type Facts, type OpeningAccount, optionalFunctions, signalPlaces } from "../protocol.ts";
 import { createThreadLog } from "./log.ts";
@@ -16,6 +24,8 @@ interface Open {
   readonly connection: ChannelConnection;
   readonly stop: AbortController;
   facts: AccountFacts;
+  /** By path. */
+  readonly routes: ReadonlyMap<string, ChannelRoute>;
 }
 
 export interface ThreadAccounts {
@@ -30,11 +40,12 @@ export function createThreadAccounts(options: {
 }): ThreadAccounts {
   const open = new Map<number, Open>();
   const previews = new Map<number, ChannelPreview>();
+  const judges = new Map<number, JudgeCaller>();
   let trustedProxies: readonly string[] = [];
 
   function accountOf(
     { number, id, options: values, directory }: OpeningAccount,
-    of: { facts: AccountFacts },
+    of: { facts: AccountFacts; readonly routes: Map<string, ChannelRoute> },
     stop: AbortController,
   ): ChannelAccount {
     const peer = options.peer();
@@ -45,6 +56,7 @@ export function createThreadAccounts(options: {
       store: createThreadStore(peer, number),
       receive: (raw, at) => peer.ask("account.receive", [number, raw, at]),
       check: (raw) => peer.ask("account.check", [number, raw]),
+      sent: (messageId, report, at) => peer.ask("account.sent", [number, messageId, report, at]),
       room: () => peer.ask("account.room", [number]),
       status: (status) => peer.tell("account.status", [number, status]),
       calling() {
@@ -52,6 +64,11 @@ export function createThreadAccounts(options: {
         const call = calls;
         peer.tell("account.calling", [number, call]);
         return () => peer.tell("account.called", [number, call]);
+      },
+      route({ path, methods, maxBytes, refuse, handler }) {
+        of.routes.set(path, { path, handler, ...(refuse !== undefined && { refuse }) });
+        const limits = { ...(methods !== undefined && { methods }), ...(maxBytes !== undefined && { maxBytes }) };
+        peer.tell("account.route", [number, { path, ...limits, refuses: refuse !== undefined }]);
       },
       judgeCaller: createJudgeCaller({
         elapsed: () => performance.now(),
@@ -75,10 +92,28 @@ export function createThreadAccounts(options: {
     return found.connection;
   }
 
+  function routeOf(number: number, path: string): ChannelRoute {
+    const found = open.get(number)?.routes.get(path);
+    if (found === undefined) throw new Error("the account has no such route in the worker");
+    return found;
+  }
+
+  /** The main thread knows the address of the client; the limits are those of this thread. */
+  function judgeOf(number: number, head: ChannelRequestHead): ChannelRequestHead["judge"] {
+    const judge =
+      judges.get(number) ??
+      createJudgeCaller({
+        elapsed: () => performance.now(),
+        clientAddress: (request) => (request as unknown as ChannelRequestHead).clientAddress,
+      });
+    judges.set(number, judge);
+    return (isRight) => refusalOf(judge(head as never, isRight));
+  }
+
   const handlers: Handlers = {
     "account.open"([opening]: readonly [OpeningAccount]) {
       const stop = new AbortController();
-      const of = { facts: opening.facts };
+      const of = { facts: opening.facts, routes: new Map<string, ChannelRoute>() };
       const connection = options.channel(opening.channel).open(accountOf(opening, of, stop) as never);
       const problem = connectionProblem(connection);
       if (problem !== undefined) throw new Error(problem);
@@ -90,6 +125,13 @@ export function createThreadAccounts(options: {
       const place = signalPlaces[name];
       const all = place === undefined ? args : Object.assign([...args], { [place]: signal });
       return (connection[name] as (...given: readonly unknown[]) => unknown).call(connection, ...all);
+    },
+    "account.refuse"([number, path, head]: readonly [number, string, ChannelRequestHead]) {
+      return routeOf(number, path).refuse?.({ ...head, judge: judgeOf(number, head) });
+    },
+    "account.request"([number, path, request]: readonly [number, string, ChannelRequest]) {
+      const body = Buffer.from(request.body);
+      return routeOf(number, path).handler({ ...request, body, judge: judgeOf(number, request) });
     },
     "account.fetchMedia"(
       [number, media, { maxBytes, describer }]: readonly [
@@ -134,6 +176,7 @@ export function createThreadAccounts(options: {
       found?.stop.abort();
       await found?.connection.close();
       open.delete(number);
+      judges.delete(number);
     },
   };
 

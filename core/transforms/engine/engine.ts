@@ -1,10 +1,10 @@
 /**
  * A JavaScript engine without access to the host, running one module: QuickJS compiled to WebAssembly, with its own
  * memory. Only strings go in and out, so that code cannot reach any object of Node's. Computing time is limited by
- * measurement, memory by the size of the WebAssembly memory.
+ * measurement, by the clock and by the thread's CPU time; memory by the size of the WebAssembly memory.
  */
 import type { QuickJSHandle } from "quickjs-emscripten-core";
-import type { Meter } from "../meter.ts";
+import { type Meter, mostTimesCpu, type Spent, threadCpuMs } from "../meter.ts";
 import type { Files } from "../modules/files.ts";
 import type { Level } from "../printer.ts";
 import { type Call, createCallEffects, newCall, type Outcome } from "./call-effects.ts";
@@ -22,13 +22,16 @@ export interface EngineOptions {
   readonly print: (level: Level, line: string) => void;
   /** Called periodically while code is computing, with the milliseconds since it was entered. */
   readonly computing: (ms: number) => void;
-  /** Total milliseconds that the host has spent compiling. They do not count against the code. */
-  readonly compiledMs: () => number;
+  /** Total time that the host has spent compiling. It does not count against the code. */
+  readonly compiled: () => Spent;
   /** Notes from outside what computes, for the case that an operation of the engine never comes to its own check. */
   readonly meter: Meter;
   /** Sends a request; absent unless `hooks.transforms.network` is set. */
   readonly fetch?: ((request: unknown, by: Pick<Call, "request">) => Promise<string>) | undefined;
 }
+
+/** Reading the CPU time takes longer than a usual call, so it is not read for the first milliseconds. */
+const unmeasuredMs = 10;
 
 type Begun = Pick<Call, "request" | "limits" | "done">;
 
@@ -45,27 +48,38 @@ export interface Engine {
 }
 
 export async function createEngine(options: EngineOptions): Promise<Engine> {
-  const { quickjs, files, entry, memoryMb, print, computing, compiledMs, meter, fetch } = options;
+  const { quickjs, files, entry, memoryMb, print, computing, compiled, meter, fetch } = options;
   const { runtime, context } = await quickjs.create(memoryMb);
   const calls = new Map<number, Call>();
   const placed = createErrorPlaces(files.read);
   /** The call that is currently computing. */
   let current: Call | undefined;
   let enteredAt = 0;
+  let cpuBefore: number | undefined;
   let spent = false;
   let interrupted = false;
   let interruptedAt: string | undefined;
   let lastId = 0;
 
-  const computedMs = (): number => performance.now() - compiledMs() - enteredAt;
+  const clockMs = (): number => performance.now() - compiled().clock;
+  const cpuMs = (): number => threadCpuMs() - compiled().cpu;
   const leftMs = ({ limits, spentMs }: Call): number => Math.min(limits.cpuMs, limits.timeoutMs) - spentMs;
+
+  /** What counts against the limit. */
+  function computedMs(ms = clockMs() - enteredAt): number {
+    if (ms <= unmeasuredMs) return ms;
+    cpuBefore ??= cpuMs();
+    return Math.min(ms, unmeasuredMs + mostTimesCpu * (cpuMs() - cpuBefore));
+  }
 
   /** Asked by the engine every ten thousand steps, and before and after each operation of the host. */
   function isOver(): boolean {
     if (current === undefined) return false;
-    const ms = computedMs();
+    const ms = clockMs() - enteredAt;
     computing(ms);
-    interrupted ||= ms > leftMs(current);
+    if (ms > unmeasuredMs) cpuBefore ??= cpuMs();
+    const left = leftMs(current);
+    interrupted ||= ms > left && (computedMs(ms) > left || ms > current.limits.timeoutMs);
     return interrupted;
   }
   runtime.setInterruptHandler(isOver);
@@ -80,7 +94,8 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   function enter(call: Call, name: string, ...given: readonly (string | number)[]): void {
     if (!calls.has(call.id)) return;
     current = call;
-    enteredAt = performance.now() - compiledMs();
+    enteredAt = clockMs();
+    cpuBefore = undefined;
     interrupted = false;
     meter.begin(call.request, leftMs(call), name === "load");
     try {

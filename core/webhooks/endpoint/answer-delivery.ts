@@ -108,14 +108,12 @@ export async function answerMapped(request: MappedRequest, deps: MappedRequestDe
   });
   let plan: Plan;
   try {
-    const planned = planRuns(mapping, delivery, deps);
-    plan = planned instanceof Promise ? await planned : planned;
+    plan = await planRuns(mapping, delivery, deps);
   } catch (error) {
     throw error instanceof MappingFailure ? await recordFailure(mapping, { failure: error, stored, deps }) : error;
   }
   // A delivery of a plugin has no sender who could send it again.
-  const refusing = request.handed === undefined ? requireBudget(agentsOf(plan, deps), deps) : undefined;
-  if (refusing !== undefined) await refusing;
+  if (request.handed === undefined) await requireBudget(agentsOf(plan, deps), deps);
   return plan.nothing === undefined
     ? acceptRuns(mapping, plan, { request, stored, deps })
     : acceptNothing(mapping, plan.nothing, { request, stored, deps });

@@ -33,6 +33,12 @@ const unauthorized = new HttpProblem("unauthorized", "The hook token is missing 
   "www-authenticate": "Bearer",
 });
 
+/** No credential is compared, so none can be guessed, and the request does not count as an attempt. */
+const noToken = new HttpProblem(
+  "hook_token_unset",
+  "This address needs the hook token, and none is set: only hooks with a signature or token of their own are served.",
+);
+
 export function createAuthenticate(options: AuthenticateOptions): Authenticate {
   const attempts = createAttempts(options);
   const isToken = createTokenCheck();
@@ -51,7 +57,9 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
     presented,
     trusts: isPresented,
     token(request) {
-      const credential = nameOf(options.token());
+      const token = options.token();
+      if (token === undefined) return noToken;
+      const credential = nameOf(token);
       const locked = attempts.locked(request, credential);
       if (locked !== undefined) return locked;
       if (!isPresented(request)) return attempts.failed(request, credential, unauthorized);

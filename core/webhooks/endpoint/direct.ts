@@ -69,8 +69,7 @@ export function createDirect(deps: DirectDeps, answers: Answers): Direct {
     let asked: AgentRequest;
     try {
       asked = await parseAgent(readFields(parseJson(body)), deps, { by: "request" });
-      const refusing = requireBudget([asked.request.agentId ?? deps.agents.defaultId()], deps);
-      if (refusing !== undefined) await refusing;
+      await requireBudget([asked.request.agentId ?? deps.agents.defaultId()], deps);
     } catch (error) {
       // The rules may have changed since the first delivery, which ran.
       const first = key === undefined ? null : await deps.first(key);

@@ -23,7 +23,9 @@ export interface WebhookDeps extends AnswerDeps, Omit<MappedRequestDeps, "settin
   readonly confirm: (url: string) => Promise<void>;
   /** A platform's test contained a value that a person has to copy. */
   readonly onShown?: (shown: ShownChallenge) => void;
-  /** `undefined`: the hook server is off, because it is disabled, has no token, or has an error in its section. */
+  /** Whether the hook server is on: enabled, without an error in its section. */
+  readonly isOn: () => boolean;
+  /** `undefined`: there is none, so that only mappings with a signature or token of their own take requests. */
   readonly token: () => string | undefined;
   /** The previous token, while it is still valid. */
   readonly previousToken?: () => string | undefined;
@@ -82,7 +84,8 @@ function createEndpoints(deps: WebhookDeps): (request: FastifyRequest, reply: Fa
     try {
       if (target.kind === "wake") direct.wake(call, body.content);
       else if (target.kind === "agent") direct.agent(call, body.content);
-      else if (target.kind === "mapped") mapped.take(call, target, body);
+      else if (target.kind === "mapped")
+        mapped.take(call, target, body).catch((error: unknown) => answers.fail(call, error));
     } catch (error) {
       answers.fail(call, error);
     }
@@ -108,8 +111,7 @@ function createEndpoints(deps: WebhookDeps): (request: FastifyRequest, reply: Fa
       base = parseBasePath(path);
     }
     const raw = request.raw;
-    const address =
-      base === undefined || deps.token() === undefined ? undefined : parseHookAddress(raw.url ?? "", base);
+    const address = base === undefined || !deps.isOn() ? undefined : parseHookAddress(raw.url ?? "", base);
     if (address === undefined) return false;
     const { subPath } = address;
     const target = targetOf(subPath, deps);

@@ -27,15 +27,14 @@ export interface HandedDelivery {
 }
 
 export interface HandedDeps extends MappedRequestDeps {
-  /** `undefined`: the hook server is off. */
-  readonly token: () => string | undefined;
+  /** Whether the hook server is on. */
+  readonly isOn: () => boolean;
   readonly mappings: () => MappingTable;
 }
 
 /** Throws `HttpProblem`. At status 500 and above the same delivery may be accepted later. */
 export async function acceptHanded(handed: HandedDelivery, deps: HandedDeps): Promise<Accepted> {
-  if (deps.token() === undefined)
-    throw new HttpProblem("not_found", "The hook server is off: set hooks.enabled and hooks.token.");
+  if (!deps.isOn()) throw new HttpProblem("not_found", "The hook server is off: set hooks.enabled.");
   const { plugin, payload, key, headers = {}, origin, keepReply } = handed;
   const path = trimSlashes(handed.path);
   const table = deps.mappings();

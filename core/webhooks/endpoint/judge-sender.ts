@@ -37,28 +37,27 @@ export interface MappedSenders extends MappedChecks {
     request: { readonly body: ReceivedBody; readonly query: string },
   ): Verified | ChallengeAnswer;
   /**
-   * Reads the public keys of senders that publish them, before `verify`. `undefined` if there is nothing to wait for.
-   * Rejects with an `HttpProblem`.
+   * Reads the public keys of senders that publish them, before `verify`. Rejects with an `HttpProblem`.
    */
-  readKeys(raw: IncomingMessage, target: MappedTarget): Promise<unknown> | undefined;
+  readKeys(raw: IncomingMessage, target: MappedTarget): Promise<void>;
   /** Answers a test of the platform with a valid credential. */
   readonly testVerified: MappingChallenges["verified"];
   /** Whether the secret that verified a delivery still belongs to its path. */
   signs(verified: Verified, path: string): boolean;
 }
 
-function readKeys(
+async function readKeys(
   request: Pick<SignedRequest, "headers" | "now">,
   { path, way }: MappedTarget,
   faults: SignatureFaults,
-): Promise<unknown> | undefined {
-  const waited = way.signatures.flatMap(({ signature }) => signature.readKeys?.(request) ?? []);
-  if (waited.length === 0) return undefined;
-  return Promise.all(waited).catch((error: unknown) => {
+): Promise<void> {
+  try {
+    await Promise.all(way.signatures.map(({ signature }) => signature.readKeys?.(request)));
+  } catch (error) {
     if (!(error instanceof KeysUnavailable)) throw error;
     faults.keysUnavailable({ hook: path, reason: error.message });
     throw keysUnavailable;
-  });
+  }
 }
 
 export function createMappedSenders(

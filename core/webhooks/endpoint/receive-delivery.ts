@@ -37,8 +37,7 @@ export interface MappedEndpoint extends MappedChecks {
    * a function to call once it has been read.
    */
   hold(call: Call, drop: () => void): () => void;
-  /** Throws `HttpProblem` if the request can be refused at once. */
-  take(call: Call, target: MappedTarget, body: ReceivedBody): void;
+  take(call: Call, target: MappedTarget, body: ReceivedBody): Promise<void>;
 }
 
 export function createMapped(
@@ -98,11 +97,11 @@ export function createMapped(
     };
   }
 
-  function run(
+  async function run(
     call: Call,
     target: MappedTarget,
     { request, verified }: { readonly request: MappedRequest; readonly verified: Verified | undefined },
-  ): void {
+  ): Promise<void> {
     const { way } = target;
     deps.recordings?.offer(request.posted, way.kinds);
     if (way.mappings.length === 0) {
@@ -112,19 +111,16 @@ export function createMapped(
     }
     const trusted = () =>
       verified === undefined ? authenticate.trusts(call.request.raw) : senders.signs(verified, target.path);
-    answerMapped(request, deps).then(
-      (answer) => {
-        if (answer === undefined) answers.refuse(call, new NotTaken(request));
-        else if (answer === "empty") answers.empty(call);
-        else answerRuns(call, answer, trusted);
-      },
-      (error: unknown) => answers.fail(call, error),
-    );
+    const answer = await answerMapped(request, deps);
+    if (answer === undefined) answers.refuse(call, new NotTaken(request));
+    else if (answer === "empty") answers.empty(call);
+    else answerRuns(call, answer, trusted);
   }
 
-  function takeVerified(call: Call, target: MappedTarget, body: ReceivedBody): void {
+  async function take(call: Call, target: MappedTarget, body: ReceivedBody): Promise<void> {
     const { way } = target;
     const { raw } = call.request;
+    await senders.readKeys(raw, target);
     const verified = way.signed ? senders.verify(raw, target, { body, query: call.query }) : undefined;
     if (verified !== undefined && "status" in verified) {
       answerTest(call, target, verified);
@@ -139,14 +135,8 @@ export function createMapped(
     }
     const request = requestOf(call, target, { body: body.content, verified });
     const type = request.posted.type["content-type"];
-    if (!isMultipart(type)) {
-      run(call, target, { request, verified });
-      return;
-    }
-    parseMultipart(body.content, type).then(
-      (payload) => run(call, target, { request: { ...request, posted: { ...request.posted, payload } }, verified }),
-      (error: unknown) => answers.fail(call, error),
-    );
+    const parsed = isMultipart(type) && { payload: await parseMultipart(body.content, type) };
+    await run(call, target, { request: { ...request, posted: { ...request.posted, ...parsed } }, verified });
   }
 
   return {
@@ -159,11 +149,7 @@ export function createMapped(
       onEvent(call.reply.raw, "close", { source: "a client", handle: release });
       return release;
     },
-    take(call, target, body) {
-      const waiting = senders.readKeys(call.request.raw, target);
-      if (waiting === undefined) takeVerified(call, target, body);
-      else waiting.then(() => takeVerified(call, target, body)).catch((error: unknown) => answers.fail(call, error));
-    },
+    take,
   };
 }
 

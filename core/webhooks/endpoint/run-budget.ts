@@ -26,19 +26,14 @@ export class BudgetProblem extends HttpProblem {
   }
 }
 
-/** `undefined` without a promise if the agent has no budget; resolves with `undefined` if there is room in it. */
-export type BudgetOf = (agentId: string) => Promise<UsedUp | undefined> | undefined;
+/** Resolves with `undefined` if the agent has no budget, or if there is room in it. */
+export type BudgetOf = (agentId: string) => Promise<UsedUp | undefined>;
 
-/** Throws `HttpProblem` `budget_exceeded`. `undefined` if there are no budgets, so that nothing waits. */
-export function requireBudget(
+/** Rejects with the `HttpProblem` `budget_exceeded`. */
+export async function requireBudget(
   agentIds: readonly string[],
   { budgetOf, now }: { readonly budgetOf: BudgetOf; readonly now: () => number },
-): Promise<void> | undefined {
-  const asked = agentIds.flatMap((agentId) => budgetOf(agentId) ?? []);
-  return asked.length === 0 ? undefined : refuse(asked, now);
-}
-
-async function refuse(asked: readonly Promise<UsedUp | undefined>[], now: () => number): Promise<void> {
-  const usedUp = (await Promise.all(asked)).find((one) => one !== undefined);
+): Promise<void> {
+  const usedUp = (await Promise.all(agentIds.map(budgetOf))).find((one) => one !== undefined);
   if (usedUp !== undefined) throw new BudgetProblem(usedUp, now());
 }

@@ -77,6 +77,7 @@ const agentOnly = [
   "deliver",
   "channel",
   "to",
+  "platform",
   "model",
   "thinking",
   "timeoutSeconds",
@@ -84,6 +85,8 @@ const agentOnly = [
 
 /** Settings of the agent's turn and of the summary that follows it. */
 const ownOfTurns = ["instructions", "model", "thinking", "timeoutSeconds", "wakeMode"] as const;
+
+const ownOfDelivery = ["channel", "to", "platform"] as const;
 
 /** With a transform, every field may have an effect, because the transform may change the action. */
 const checkEffect: Rule = ({ settings, preset }, _, __, report) => {
@@ -94,8 +97,7 @@ const checkEffect: Rule = ({ settings, preset }, _, __, report) => {
       report([field], `has no effect with action ${settings.action}`, { warning: true });
   }
   if (settings.action === "wake") return;
-  const unasked =
-    settings.deliverOnly === true ? ownOfTurns : settings.deliver === false ? (["channel", "to"] as const) : [];
+  const unasked = settings.deliverOnly === true ? ownOfTurns : settings.deliver === false ? ownOfDelivery : [];
   const why = settings.deliverOnly === true ? "with deliverOnly, because no agent runs" : "with deliver: false";
   for (const field of unasked) {
     const verb = field === "instructions" ? "have" : "has";
@@ -242,6 +244,16 @@ const checkChannel: Rule = (_, parts, { channels }, report) => {
   }
 };
 
+/** The fields of a channel that is not installed are not read. */
+const checkPlatform: Rule = ({ settings: { platform = {} } }, _, { channels }, report) => {
+  for (const channel of Object.keys(platform)) {
+    const wrong = channels.platformProblem(channel, platform);
+    if (!channels.known(channel))
+      report(["platform", channel], "is not a channel", { hint: `Write ${[...channels.list()].join(" or ")}.` });
+    else if (wrong !== undefined) report(["platform", channel], `cannot be sent: ${wrong.replace(/\.$/, "")}`);
+  }
+};
+
 const checkSession: Rule = ({ settings }, { templates }, { hooks }, report) => {
   const template = templates.find(([name]) => name === "sessionKey")?.[1];
   if (template !== undefined) {
@@ -297,6 +309,7 @@ const rules: readonly Rule[] = [
   checkAgent,
   checkModel,
   checkChannel,
+  checkPlatform,
   checkSession,
 ];
 

@@ -52,12 +52,19 @@ export function compileMappings(context: MappingContext): MappingTable {
     settings.signature !== undefined || hasError(context, placeOf(["signature"]));
   const signedPaths = new Set(sources.filter(isSigned).flatMap(({ settings }) => pathOf(settings) ?? []));
   checkTogether(drafts, { signedPaths, isSigned });
+  if (context.hooks.enabled && context.hooks.token === undefined && signedPaths.size > 0)
+    for (const { source, report } of drafts) if (!isSigned(source)) reportNoCredential(source, report);
   const mappings = drafts.flatMap(({ source, parts, signedBy, isFaulty }): readonly Mapping[] => {
     const mapping = finishMapping(source, parts, { signedBy, faulty: isFaulty() });
     return mapping === undefined ? [] : [mapping];
   });
-  return createTable(mappings, { signedPaths, problems });
+  return createTable(mappings, { signedPaths, problems: withoutRepetitions(problems) });
 }
+
+/** The mappings of a preset have one place in the configuration, and often the same problem. */
+const withoutRepetitions = (problems: readonly Problem[]): readonly Problem[] => [
+  ...new Map(problems.map((problem) => [JSON.stringify([problem.path, problem.message]), problem])).values(),
+];
 
 function ownMappings({ hooks }: MappingContext): readonly MappingSource[] {
   const taken = new Set(hooks.mappings.flatMap(({ id }) => id ?? []));
@@ -266,6 +273,20 @@ function compileSignedBy(
 }
 
 /** Checks the mappings against each other. */
+/** Where no mapping has a credential, the missing hook token itself is the error. */
+function reportNoCredential({ preset }: MappingSource, report: Report): void {
+  if (preset === undefined)
+    report(["signature"], "is missing, and so is hooks.token: no request could be accepted", {
+      hint: "Set hooks.token, or give the mapping a signature or token of its own.",
+    });
+  // A plugin may submit what it finds by itself, which needs no credential.
+  else
+    report([], "has no signature, and there is no hooks.token, so it takes only what its plugin submits", {
+      hint: "Set hooks.token, if the platform sends requests.",
+      warning: true,
+    });
+}
+
 function checkTogether(
   drafts: readonly Draft[],
   {

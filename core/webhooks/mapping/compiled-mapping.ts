@@ -39,7 +39,7 @@ export const templateFields = [
 export type TemplateField = (typeof templateFields)[number];
 
 /** The fields that are the same for every delivery. */
-const plainFields = ["sessionMode", "wakeMode", "deliver", "thinking", "timeoutSeconds"] as const;
+const plainFields = ["sessionMode", "wakeMode", "deliver", "platform", "thinking", "timeoutSeconds"] as const;
 
 /** A mapping before it is compiled, from the configuration or a preset. */
 export interface MappingSource {

@@ -1,6 +1,7 @@
 /** One condition of a `match`: the value it reads, the rule for it, and the explanation if it fails. */
 
-import { isSecretName, linearPatterns } from "../../config/index.ts";
+import { isSecretName } from "../../config/index.ts";
+import { linearPatterns } from "../../config/linear-pattern.ts";
 import type { Json } from "../../contract/index.ts";
 import { exactDigits } from "../../http/index.ts";
 import type { HookDelivery } from "./webhook-delivery.ts";

@@ -70,18 +70,11 @@ const maxElements = 200;
  */
 const maxTextCharacters = 2_097_152;
 
-/**
- * Plans the runs. Synchronous if there is nothing to wait for. Throws or rejects with `MappingFailure`. If one element
- * of a list fails, the whole list fails.
- */
-export function planRuns(mapping: Mapping, delivery: HookDelivery, deps: MappedDeps): Plan | Promise<Plan> {
+/** Plans the runs. Rejects with `MappingFailure`. If one element of a list fails, the whole list fails. */
+export async function planRuns(mapping: Mapping, delivery: HookDelivery, deps: MappedDeps): Promise<Plan> {
   if (mapping.faulty) throw switchedOff(mapping);
-  if (mapping.forEach !== undefined) return planElements(mapping, mapping.forEach, delivery, deps);
-  const run = planRun(mapping, delivery, 0, deps);
-  return run instanceof Promise ? run.then((one) => planOf(mapping, one)) : planOf(mapping, run);
-}
-
-function planOf(mapping: Mapping, run: MappedRun | null): Plan {
+  if (mapping.forEach !== undefined) return await planElements(mapping, mapping.forEach, delivery, deps);
+  const run = await planRun(mapping, delivery, 0, deps);
   return run === null ? { runs: [], nothing: "transform_ignored" } : { runs: bounded(mapping, [run]) };
 }
 
@@ -153,29 +146,23 @@ function replaceAt(value: Json, [key, ...rest]: readonly string[], next: Json): 
 }
 
 /** Plans one run; `null` if the transform says that there is nothing to do. */
-function planRun(
+async function planRun(
   mapping: Mapping,
   delivery: HookDelivery,
   index: number,
   deps: MappedDeps,
-): MappedRun | Promise<MappedRun | null> {
+): Promise<MappedRun | null> {
   const rendered = renderFields(mapping, delivery);
-  const reading = { index, deps, delivery, freshSession: hasHole(mapping, delivery) };
-  const read = ({ fields: override, unknown = [] }: Partial<Override> = {}): MappedRun | Promise<MappedRun> => {
-    const explained = (error: unknown) =>
-      error instanceof HttpProblem ? explain(mapping, error, { override, unknown, delivery }) : error;
-    try {
-      const run = parseRun(mapping, { rendered, override }, reading);
-      return run instanceof Promise ? run.catch((error: unknown) => Promise.reject(explained(error))) : run;
-    } catch (error) {
-      throw explained(error);
-    }
-  };
+  const freshSession = hasHole(mapping, delivery);
   const { transform } = mapping.settings;
-  if (transform === undefined) return read();
-  return callTransform(mapping, transform, { delivery, deps }).then((override) =>
-    override === null ? null : read(override ?? {}),
-  );
+  const transformed = transform && (await callTransform(mapping, transform, { delivery, deps }));
+  if (transformed === null) return null;
+  const { fields: override, unknown = [] }: Partial<Override> = transformed ?? {};
+  try {
+    return await parseRun(mapping, { rendered, override }, { index, deps, delivery, freshSession });
+  } catch (error) {
+    throw error instanceof HttpProblem ? explain(mapping, error, { override, unknown, delivery }) : error;
+  }
 }
 
 /** The results of templates and fixed settings, under the field names of requests. */
@@ -236,7 +223,7 @@ async function callTransform(
   return { fields: overridesIn(given), unknown: unknownFields(given) };
 }
 
-function parseRun(
+async function parseRun(
   mapping: Mapping,
   { rendered, override }: { readonly rendered: Fields; readonly override: Fields | undefined },
   {
@@ -250,7 +237,7 @@ function parseRun(
     readonly delivery: HookDelivery;
     readonly freshSession: boolean;
   },
-): MappedRun | Promise<MappedRun> {
+): Promise<MappedRun> {
   const { settings } = mapping;
   const fields = override === undefined ? rendered : { ...rendered, ...override };
   const action = readChoice(fields, "action", ["wake", "agent"]) ?? settings.action;
@@ -268,12 +255,7 @@ function parseRun(
     deliverOnly && (override === undefined || !Object.hasOwn(override, "message"))
       ? shown(mapping, fields, delivery)
       : fields;
-  return parseAgent(asked, deps, { by: "mapping", freshSession }).then((request) => ({
-    ...base,
-    action,
-    deliverOnly,
-    asked: request,
-  }));
+  return { ...base, action, deliverOnly, asked: await parseAgent(asked, deps, { by: "mapping", freshSession }) };
 }
 
 /**
@@ -316,7 +298,8 @@ function explain(
   const isTemplate = mapping.templates.some(([name]) => name === setting[0]);
   if (transform !== undefined && field !== undefined && settingOf[field] !== undefined && !isTemplate) {
     const { module } = transform;
-    return new MappingFailure(problem, {
+    const message = `The transform ${module} returned no ${field}.`;
+    return new MappingFailure(new HttpProblem(problem.code, message, problem.headers), {
       path: mapping.placeOf(["transform", "module"]),
       hint:
         unknown.length > 0

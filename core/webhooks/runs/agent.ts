@@ -2,7 +2,16 @@
 import { isFullModelName } from "../../config/index.ts";
 import type { Json, RawEvent, Thinking, TurnRequest } from "../../contract/index.ts";
 import { cleanHookName, wrapExternal } from "../../untrusted/index.ts";
-import { FieldProblem, type Fields, readBoolean, readChoice, readPositive, readString, readText } from "./fields.ts";
+import {
+  FieldProblem,
+  type Fields,
+  readBoolean,
+  readChoice,
+  readObject,
+  readPositive,
+  readString,
+  readText,
+} from "./fields.ts";
 import { type AgentPolicy, type Asker, chooseAgent, chooseSession } from "./policy.ts";
 import { wakeModes } from "./wake.ts";
 
@@ -30,6 +39,8 @@ export async function parseAgent(fields: Fields, deps: AgentDeps, asker: Asker):
   const deliver = readBoolean(fields, "deliver") ?? true;
   const channel = readString(fields, "channel", { maxLength: 64 })?.toLowerCase() ?? "last";
   const to = readString(fields, "to", { maxLength: 256 });
+  // What an operator has chosen for the platform, and not a request.
+  const platform = asker.by === "mapping" ? readObject(fields, "platform") : undefined;
   const model = readString(fields, "model", { maxLength: 256 });
   const thinking = readChoice(fields, "thinking", thinkingLevels);
   const timeoutSeconds = readPositive(fields, "timeoutSeconds", longestRunSeconds);
@@ -39,7 +50,7 @@ export async function parseAgent(fields: Fields, deps: AgentDeps, asker: Asker):
   const session = chooseSession({ ...asker, requested: sessionKey, mode: sessionMode }, deps);
   if (model !== undefined && !deps.models.allowed(model, chosen)) {
     const why = isFullModelName(model)
-      ? "is not in the list of allowed models"
+      ? "is not in the list of allowed models, or of a provider that the configuration does not use"
       : "is neither an alias nor of the form provider/model";
     throw new FieldProblem("model_not_allowed", "model", `model ${why}.`);
   }
@@ -55,6 +66,7 @@ export async function parseAgent(fields: Fields, deps: AgentDeps, asker: Asker):
       deliver,
       channel,
       ...(to === undefined ? {} : { to }),
+      ...(platform === undefined ? {} : { platform }),
       ...(model === undefined ? {} : { model }),
       ...(thinking === undefined ? {} : { thinking }),
       ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }),

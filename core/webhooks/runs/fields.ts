@@ -1,4 +1,5 @@
 /** Reads fields of a request body. A field of the wrong type is rejected by name, never replaced by a default. */
+import type { Json } from "../../contract/index.ts";
 import { HttpProblem, type ProblemCode } from "../../http/index.ts";
 
 export type Fields = Readonly<Record<string, unknown>>;
@@ -71,6 +72,14 @@ export function readChoice<T extends string>(fields: Fields, name: string, choic
   const found = choices.find((choice) => choice === value);
   if (found === undefined) throw wrong(name, `must be one of ${choices.join(", ")}.`);
   return found;
+}
+
+/** Reads an optional object. */
+export function readObject(fields: Fields, name: string): { readonly [key: string]: Json } | undefined {
+  const value = own(fields, name);
+  if (value === undefined) return undefined;
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw wrong(name, "must be an object.");
+  return value as { readonly [key: string]: Json };
 }
 
 /** Reads an optional number above zero and at most `max`. */

@@ -1,6 +1,6 @@
 /** Decides which agents, models, channels and sessions a hook run may use. */
 
-import { agentIds, agentSettings, defaultAgentId, type GatewayConfig, resolveModel } from "../../config/index.ts";
+import { agentIds, agentSettings, defaultAgentId, type GatewayConfig, resolveAskedModel } from "../../config/index.ts";
 import { knownChannelIds } from "./channel-ids.ts";
 import { FieldProblem } from "./fields.ts";
 
@@ -18,6 +18,11 @@ export interface HookPolicies {
     readonly list: () => readonly string[];
     /** Which channel a word means that is the name of a platform, as a sentence; `undefined` for other words. */
     readonly meant: (word: string) => string | undefined;
+    /**
+     * What is wrong with the fields of a reply that are for a channel, as a sentence; `undefined` also if it is not
+     * installed.
+     */
+    readonly platformProblem: (id: string, platform: object) => string | undefined;
   };
 }
 
@@ -39,17 +44,22 @@ export function hookPolicies(
     /** Whether a channel is installed and enabled. */
     readonly available: (id: string) => boolean;
     readonly meant: HookPolicies["channels"]["meant"];
+    readonly platformProblem: HookPolicies["channels"]["platformProblem"];
   },
 ): HookPolicies {
   const channels = () => [...installed.channels()];
   return {
     agents: { exists: (id) => agentIds(config()).includes(id), defaultId: () => defaultAgentId(config()) },
-    models: { allowed: (model, agentId) => resolveModel(model, agentSettings(config(), agentId).models) !== undefined },
+    models: {
+      allowed: (model, agentId) =>
+        resolveAskedModel(model, agentSettings(config(), agentId).models, config()) !== undefined,
+    },
     channels: {
       known: (id) => knownChannelIds.has(id) || channels().includes(id),
       available: installed.available,
       list: () => channels().filter(installed.available),
       meant: installed.meant,
+      platformProblem: installed.platformProblem,
     },
   };
 }

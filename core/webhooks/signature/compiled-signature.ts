@@ -18,7 +18,7 @@ export interface Signature {
    * Reads the sender's public keys, if `verify` needs keys that are not there yet. Rejects with `KeysUnavailable`.
    * `undefined`: there is nothing to wait for.
    */
-  readKeys?(request: Pick<SignedRequest, "headers" | "now">): Promise<void> | undefined;
+  readKeys?(request: Pick<SignedRequest, "headers" | "now">): Promise<void>;
   /** Creates what the platform would send, for an operator who tests the mapping. */
   readonly sign: Sign;
   /** Answers a platform's test of this URL. Call it only with a verified body. */

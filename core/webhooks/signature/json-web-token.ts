@@ -67,6 +67,8 @@ interface TokenScheme {
   readonly name: string;
   readonly bodyClaim: string;
   readonly tolerance: number;
+  /** The configuration says how old a token may be, so one that does not say its age is refused. */
+  readonly needsTime: boolean;
   readonly byBody: boolean;
 }
 
@@ -90,6 +92,7 @@ export function compileJsonWebToken(settings: SignatureSettings, secrets: readon
     header: header.toLowerCase(),
     ...{ prefix, name, bodyClaim },
     tolerance: settings.toleranceSeconds ?? defaultToleranceSeconds,
+    needsTime: settings.toleranceSeconds !== undefined,
     byBody: settings.dedupe === "body",
   };
   const own = secrets.map((secret) => ({ key: createKey(secret, algorithm), signer: signerOf(secret) }));
@@ -105,10 +108,10 @@ export function compileJsonWebToken(settings: SignatureSettings, secrets: readon
     ...(keySet === undefined
       ? {}
       : {
-          readKeys({ headers, now }) {
+          async readKeys({ headers, now }) {
             const token = tokenIn(scheme, headers);
-            if (token === undefined || typeof token === "string" || token.header.alg !== scheme.name) return undefined;
-            return keySet.refresh(keyIdOf(token), now);
+            if (token === undefined || typeof token === "string" || token.header.alg !== scheme.name) return;
+            await keySet.refresh(keyIdOf(token), now);
           },
         }),
   };
@@ -183,6 +186,12 @@ const otherDigest: Unverified = {
   setting: "bodyClaim",
 };
 
+const withoutTime: Unverified = {
+  ...refuse("old", "the token does not say when it was issued (the claim iat)"),
+  hint: "If the sender leaves the claim out, remove toleranceSeconds: repetitions run once within seven days.",
+  setting: "toleranceSeconds",
+};
+
 function judge(
   scheme: TokenScheme,
   keysFor: (keyId: string | undefined) => readonly SignerKey[],
@@ -196,7 +205,7 @@ function judge(
   if (token.header.crit !== undefined) return refuse("wrong", "the token needs an extension that is not supported");
   const signer = signerIn(token, keysFor(keyIdOf(token)));
   if (signer === undefined) return refuse("wrong", "the signature does not match: another key signed the token");
-  const stale = judgeTimes(token.claims, { now, tolerance: scheme.tolerance });
+  const stale = judgeTimes(token.claims, scheme, now);
   if (stale !== undefined) return stale;
   if (!hasDigest(token.claims[scheme.bodyClaim], body))
     return { ...otherDigest, hint: `The claim ${scheme.bodyClaim} must be the SHA-256 of the body.` };
@@ -213,10 +222,11 @@ function signerIn({ signed, signature }: Token, keys: readonly SignerKey[]): str
   return found;
 }
 
-/** The times are optional. One that is present must be a number and right. */
+/** The times are optional, because senders leave them out. One that is present must be a number and right. */
 function judgeTimes(
   { exp, nbf, iat }: Members,
-  { now, tolerance }: { readonly now: number; readonly tolerance: number },
+  { tolerance, needsTime }: TokenScheme,
+  now: number,
 ): Unverified | undefined {
   const odd = Object.entries({ exp, nbf, iat }).find(([, time]) => time !== undefined && !Number.isFinite(time));
   if (odd !== undefined) return refuse("wrong", `the claim ${odd[0]} of the token is not a time`);
@@ -226,7 +236,7 @@ function judgeTimes(
     return refuse("old", `the token has expired ${Math.ceil(second - Number(exp))} s ago`);
   if (nbf !== undefined && Number(nbf) - leewaySeconds > second)
     return refuse("old", `the token is valid in ${Math.ceil(Number(nbf) - second)} s only`);
-  if (iat === undefined) return undefined;
+  if (iat === undefined) return needsTime ? withoutTime : undefined;
   const fault = judgeAge(String(Math.floor(Number(iat))), { now, tolerance, format: "seconds" });
   return fault === undefined ? undefined : refuse("old", fault.reason);
 }

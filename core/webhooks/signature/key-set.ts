@@ -15,10 +15,10 @@ export interface KeySet {
   /** The keys that may have signed a token. `keyId` is the one that the token names. */
   keysFor(keyId: string | undefined): readonly SigningKey[];
   /**
-   * Reads the keys if those for this token are missing or too old. `undefined` if there is nothing to wait for. Rejects
-   * with `KeysUnavailable` if there are none to use.
+   * Reads the keys if those for this token are missing or too old. Rejects with `KeysUnavailable` if there are none to
+   * use.
    */
-  refresh(keyId: string | undefined, now: number): Promise<void> | undefined;
+  refresh(keyId: string | undefined, now: number): Promise<void>;
 }
 
 const freshMs = 3_600_000;
@@ -71,17 +71,19 @@ export function createKeySet(url: string, algorithm: PublicKeyAlgorithm): KeySet
 
   return {
     keysFor,
-    refresh(keyId, now) {
-      if (isYounger(readAt, now, freshMs) && keysFor(keyId).length > 0) return undefined;
+    async refresh(keyId, now) {
+      if (isYounger(readAt, now, freshMs) && keysFor(keyId).length > 0) return;
       if (reading === undefined && isYounger(triedAt, now, pauseMs)) {
-        if (keys.length > 0) return undefined;
-        return Promise.reject(new KeysUnavailable("they could not be read within the last minute"));
+        if (keys.length > 0) return;
+        throw new KeysUnavailable("they could not be read within the last minute");
       }
-      if (waiting >= mostWaiting) return Promise.reject(new KeysUnavailable("too many requests wait for them"));
+      if (waiting >= mostWaiting) throw new KeysUnavailable("too many requests wait for them");
       waiting += 1;
-      return (reading ?? startReading(now)).finally(() => {
+      try {
+        await (reading ?? startReading(now));
+      } finally {
         waiting -= 1;
-      });
+      }
     },
   };
 }

@@ -131,7 +131,17 @@ export function createPublicSigningKey(key: KeyObject, prefix: string, algorithm
   };
 }
 
+/** Shorter keys can be guessed, however long their text is. */
+const leastKeyBytes = 8;
+
 function readSecret(secret: string, form: SecretForm): Buffer {
+  const key = decodeSecret(secret, form);
+  if (form !== "text" && key.length < leastKeyBytes)
+    throw new SecretError(`is a key of fewer than ${leastKeyBytes} bytes, so it is not used`);
+  return key;
+}
+
+function decodeSecret(secret: string, form: SecretForm): Buffer {
   if (form === "text") return Buffer.from(secret, "utf8");
   if (form === "hex") {
     if (!/^(?:[0-9a-fA-F]{2})+$/.test(secret)) throw new SecretError("is not hexadecimal");

@@ -27,7 +27,7 @@ export type Verdict =
       readonly reason: string;
       /** What to change, if it is not what the fault suggests, and the setting for it. */
       readonly hint?: string;
-      readonly setting?: "secret" | "verifyToken" | "timestampFormat" | "algorithm" | "bodyClaim";
+      readonly setting?: "secret" | "verifyToken" | "timestampFormat" | "algorithm" | "bodyClaim" | "toleranceSeconds";
     };
 
 /** `old`: its time is too far from now, in either direction. */
