@@ -10,7 +10,7 @@ import { deviceRoutes } from "./routes.ts";
 export default definePlugin({
   id: "device-pair",
   version: "1.0.0",
-  host: "^0.1.0",
+  host: "^0.2.0",
   options: pairOptions,
   codes,
   cli: devicesCli,

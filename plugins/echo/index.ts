@@ -13,12 +13,12 @@ function plan(turn: EngineTurn): Show {
   if (request?.heartbeat !== undefined) return say(renderHeartbeat(request.heartbeat.events));
   if (inbound.authority === "hook") return say(renderHook(inbound.text));
   // Pressing an offered button has the same effect as sending its name.
-  const show = parseShow(
-    inbound.kind === "press" ? inbound.text.replace(/^callback_data: (?=show )/, "") : inbound.text,
-  );
+  const pressed = inbound.kind === "press" ? inbound.text.replace(/^callback_data: /, "") : undefined;
+  const show = parseShow(pressed ?? inbound.text);
   if (show === "list") return { ...say(showsList()), events: offeredShows };
   if (show !== undefined)
     return inbound.kind === "press" && show.pressedText !== undefined ? { ...show, text: show.pressedText } : show;
+  if (pressed !== undefined) return say(`You pressed the button with the value \`${pressed}\`.`);
   return say(
     [inbound.text.trim() === "" ? "You sent no text." : inbound.text, ...inbound.media.map(renderFile)].join("\n"),
   );
@@ -70,7 +70,7 @@ async function* run(turn: EngineTurn, { delayMs, offer }: Pace, signal: AbortSig
 export default definePlugin({
   id: "echo",
   version: "1.0.0",
-  host: "^0.1.0",
+  host: "^0.2.0",
   codes: {
     asked_to_fail: {
       meaning: "The echo engine was asked to fail.",

@@ -123,7 +123,9 @@ export const shows: readonly Show[] = [
     name: "reasoning",
     summary: "thoughts before the answer",
     reasoning: "Two and two: one, two, and again one, two. That is four.",
-    text: "It is **four**. I thought before I said so: send `/reasoning on`, and ask for it again to read my thoughts.",
+    text:
+      "It is **four**. I thought before I said so. If my thoughts are not above, send `/reasoning on` and ask for it " +
+      "again.",
   },
   { name: "slow", summary: "five seconds of silence first", waitMs: 5_000, text: "Here I am. Thank you for waiting." },
   { name: "silence", summary: "no answer at all", text: "NO_REPLY" },

@@ -7,9 +7,11 @@ import { ircProtocol } from "./session.ts";
 export default defineLineChannel({
   id: "irc",
   version: "1.0.0",
-  host: "^0.1.0",
+  host: "^0.2.0",
   options,
-  capabilities: { maxChars },
+  capabilities: { maxChars, ephemeral: true, keepsWhileAway: false },
+  // Clients take a line that begins with a slash for one of their own commands.
+  commandPrefix: "!",
   // A nick that is not bound to an account belongs to the next person once its holder has left.
   identity: { fold, weak: (id) => id.startsWith("~"), pattern: "~?[^\\s,:!@*?~#&]+", groupPattern: "[#&!+][^\\s,:]+" },
   codes: {

@@ -32,7 +32,7 @@ export function messageOf(
 
 /**
  * A part for each line, cut to what the server relays completely; a person may have changed to a longer nick. In a
- * channel it is addressed to who asked.
+ * channel it is addressed to who asked. A notice to them alone names the channel, because clients show it anywhere.
  */
 export function renderReply(
   reply: Reply,
@@ -40,6 +40,8 @@ export function renderReply(
   { inbound }: { readonly inbound?: Inbound } = {},
 ): readonly Part[] {
   const limit = maxChars - Math.max(Buffer.byteLength(chat), 30);
-  const lead = inbound?.chat.kind === "group" && inbound.sender.name !== undefined ? `${inbound.sender.name}: ` : "";
+  const addressed =
+    inbound?.chat.kind === "group" && inbound.sender.name !== undefined ? `${inbound.sender.name}: ` : "";
+  const lead = reply.to === "sender" ? `[${chat}] ` : addressed;
   return textParts(reply, { limit, unit: "bytes", eachLine: true, lead });
 }

@@ -12,6 +12,8 @@ import { type Here, signInHandlers } from "./sign-in.ts";
 const dropped: readonly string[] = ["707", "716"];
 /** Numerics that say that the same message is taken later. */
 const tooFast: readonly string[] = ["439", "707"];
+/** What servers write in the place of an account where there is none. */
+const noAccount: readonly string[] = ["", "0", "*"];
 
 export function ircProtocol({ options, now }: ChannelAccount<Options>): LineProtocol<Line> {
   const pairs = (options.channelKeys ?? "")
@@ -34,7 +36,7 @@ export function ircProtocol({ options, now }: ChannelAccount<Options>): LineProt
     // By now the nick may belong to another, who is at another place.
     const known = answers.find((answer) => answer.startsWith(`${place} `))?.slice(place.length + 1);
     const account = caps.has("account-tag") ? tags.account : known;
-    return account === undefined || account === "0" ? {} : { from: account, address: nick };
+    return account === undefined || noAccount.includes(account) ? {} : { from: account, address: nick };
   }
 
   /** An error names what it is about behind the bot's nick. */
@@ -61,6 +63,8 @@ export function ircProtocol({ options, now }: ChannelAccount<Options>): LineProt
         PONG: ({ params }) => link.confirm(params.at(-1) ?? ""),
         ERROR: ({ params }) => link.fail(new Error(`The server ended the connection: ${params.at(-1)}`)),
         PRIVMSG(line) {
+          // The server's own.
+          if (line.nick === "") return;
           if (/^\cA(?!ACTION )/.test(line.params[1] ?? "")) ctcp(line, here);
           else link.receive(messageOf(line, link), { complete: () => accountOf(line, here) });
         },
@@ -86,6 +90,7 @@ export function ircProtocol({ options, now }: ChannelAccount<Options>): LineProt
     ping: (token) => `PING :${token}`,
     goodbye: "QUIT",
     message: (text, to) => `PRIVMSG ${to} :${text}`,
+    whisper: (text, nick) => `NOTICE ${nick} :${text}`,
     askAgain: ({ name: nick }) => `NOTICE ${nick} :I could not take that in. Please say it again later.`,
     // The nick that is called like an account may be another person's.
     reach: (chat, address) => address ?? (/^[~#&!+]/.test(chat) ? chat.replace(/^~/, "") : undefined),

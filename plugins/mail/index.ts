@@ -11,7 +11,7 @@ import { watchMailboxes } from "./watch.ts";
 export default definePlugin({
   id: "mail",
   version: "1.1.0",
-  host: "^0.1.0",
+  host: "^0.2.0",
   presets: [gmail, imap],
   codes,
   cli: mailCli,

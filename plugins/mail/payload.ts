@@ -23,6 +23,9 @@ export function payloadOf(
   const body = cut(whole.value, maxBytes);
   // A server takes its summary from hidden text, too.
   const snippet = whole.hidden === undefined ? mail.snippet : undefined;
+  const shownSnippet = [...oneLine(snippet ?? whole.value.slice(0, snippetLength * 10))]
+    .slice(0, snippetLength)
+    .join("");
   const references = (mail.headers.find(({ name }) => name === "references")?.value.match(/<[^<>\s]+>/g) ?? []).slice(
     0,
     50,
@@ -36,7 +39,8 @@ export function payloadOf(
     cc: addresses(mail.cc),
     replyTo: addresses(mail.replyTo),
     subject: oneLine(mail.subject),
-    snippet: [...oneLine(snippet ?? whole.value.slice(0, snippetLength * 10))].slice(0, snippetLength).join(""),
+    snippet: shownSnippet,
+    snippetInBody: oneLine(body.text).includes(shownSnippet),
     body: body.text,
     bodyTruncated: body.cut || whole.cut,
     ...(folder === undefined ? {} : { folder }),

@@ -136,7 +136,7 @@ export interface MailSource {
    * Identifies the credentials in use without containing them; it changes when they change. Throws when they cannot be
    * read.
    */
-  login(): string | Promise<string>;
+  login(): Promise<string>;
   /** Where reading begins: mails that are in the mailbox now are not new. */
   baseline(): Promise<Cursor>;
   changesSince(cursor: Cursor, before: LastRead): Promise<Changes>;

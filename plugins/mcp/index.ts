@@ -13,7 +13,7 @@ const nothing = { tools: [] };
 export default definePlugin({
   id: "mcp",
   version: "1.0.0",
-  host: "^0.1.0",
+  host: "^0.2.0",
   codes,
   cli: mcpCli,
   section: {
@@ -50,9 +50,9 @@ export default definePlugin({
     host.onReady(follow);
     host.toolSource({
       id: "mcp",
-      offer(turn) {
-        if (loading === undefined) return nothing;
-        return serving === undefined ? loading.then(() => serving?.offer(turn) ?? nothing) : serving.offer(turn);
+      async offer(turn) {
+        await loading;
+        return (await serving?.offer(turn)) ?? nothing;
       },
       refused: (refusal) => serving?.refused(refusal),
     });

@@ -115,7 +115,8 @@ const mostData = 2_000;
 
 function shownError(server: string, error: unknown, hide: (text: string) => string): Json {
   const { code, message, data } = isObject(error) ? error : {};
-  const reason = oneLine(hide(typeof message === "string" && message !== "" ? message : "it gave no reason"));
+  const given = typeof error === "string" ? error : message;
+  const reason = oneLine(hide(typeof given === "string" && given !== "" ? given : "it gave no reason"));
   const more = data === undefined || data === null ? "" : `\n${hide(JSON.stringify(data)).slice(0, mostData)}`;
   if (refusing.includes(code))
     return {

@@ -106,7 +106,7 @@ export function checkServers(servers: Servers): readonly Found[] {
     const problem = serverProblem(server);
     if (problem !== undefined) return [{ path: [name], ...problem }];
     if (!sendsKeyInTheClear(server)) return [];
-    const message = "sends the headers of the server, such as a key, without encryption to another machine";
+    const message = "sends what the server is given, such as a key, without encryption to another machine";
     return [{ path: [name, "url"], message, hint: "Use https, or a server on this machine.", warning: true }];
   });
 }
@@ -127,6 +127,9 @@ export function serverProblem({ command, url, type }: Address): Pick<Found, "mes
 
 function sendsKeyInTheClear({ url = "", headers = {} }: Address): boolean {
   const address = URL.parse(url);
-  if (address?.protocol !== "http:" || Object.keys(headers).length === 0) return false;
+  if (address?.protocol !== "http:") return false;
+  const { username, password, searchParams } = address;
+  const hasKey = username + password !== "" || [...searchParams.keys()].some((name) => /key|token|secret/i.test(name));
+  if (!hasKey && Object.keys(headers).length === 0) return false;
   return !/^(?:127(?:\.\d{1,3}){3}|\[::1\]|(?:.*\.)?localhost)$/.test(address.hostname);
 }

@@ -17,7 +17,7 @@ import { type ServerView, viewOf } from "./view.ts";
 export type Accepting = ServerView & { readonly accepted?: readonly string[] };
 
 export interface Serving {
-  offer(turn: Pick<ToolTurn, "agentId">): ToolOffer | Promise<ToolOffer>;
+  offer(turn: Pick<ToolTurn, "agentId">): Promise<ToolOffer>;
   /** What the operator is shown of each server. */
   views(): readonly ServerView[];
   /** What the server of a model says of a tool. */
@@ -143,9 +143,9 @@ export function createServing(
   }
 
   return {
-    offer({ agentId }) {
+    async offer({ agentId }) {
       const used = byAgent.get(agentId) ?? [];
-      return used.length === 0 ? { tools: [] } : offerOf(used, fingerprints);
+      return used.length === 0 ? { tools: [] } : await offerOf(used, fingerprints);
     },
     views,
     refused: refusals.note,

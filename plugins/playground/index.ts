@@ -57,7 +57,7 @@ async function rememberWriters(
 export default definePlugin({
   id: "playground",
   version: "1.0.0",
-  host: "^0.1.0",
+  host: "^0.2.0",
   optIn: true,
   options: Type.Object({
     port: Type.Integer({

@@ -41,7 +41,7 @@ export const codes = {
     hint: "Use a name of the IANA database, such as Europe/Berlin.",
   },
   too_many_reminders: {
-    meaning: "The chat has 50 reminders, the most that are allowed.",
+    meaning: "The chat has 50 reminders, or the person has 100 in all chats, the most that are allowed.",
     hint: "Cancel one: /reminders.",
   },
   reminder_unknown: { meaning: "The chat has no reminder with this id.", hint: "/reminders shows those that it has." },

@@ -17,12 +17,14 @@ interface RunBody {
   readonly skipped?: { readonly code: ScheduleCode; readonly detail: string };
   /** Sent in place of the message, without a turn. */
   readonly notice?: string;
+  /** Who set the reminder, where `service privacy` looks for people. */
+  readonly by?: { readonly channel: string; readonly senderId: string };
 }
 
 type StoredEvent = Parameters<Parameters<PluginHost["tap"]>[1]>[0] &
   RawEvent & { readonly id: string; readonly acceptedAt: number };
 
-export interface Run extends Omit<RunBody, "plan"> {
+export interface Run extends Omit<RunBody, "plan" | "by"> {
   /** Distinguishes runs of one planned time. Absent for the planned run, of which there is one. */
   readonly by?: string;
 }
@@ -30,6 +32,8 @@ export interface Run extends Omit<RunBody, "plan"> {
 /** Two events of one planned time are one: neither a restart nor a second gateway repeats a run. */
 export function runEvent(plan: Plan, { by, ...run }: Run): RawEvent {
   const isNotice = run.notice !== undefined || plan.kind === "say";
+  const { asker, to } = plan;
+  const person = asker !== undefined && to !== undefined && { by: { channel: to.channel, senderId: asker.id } };
   return {
     source,
     kind: run.notice === undefined ? plan.kind : "notice",
@@ -37,7 +41,7 @@ export function runEvent(plan: Plan, { by, ...run }: Run): RawEvent {
     // A person's access is checked when the reminder is due, as for a message of that person.
     authority: plan.asker === undefined ? "operator" : "channel",
     dedupeKey: `${plan.key}:${by ?? run.planned}`,
-    body: { plan, ...run } as unknown as Json,
+    body: { plan, ...run, ...person } as unknown as Json,
   };
 }
 

@@ -8,7 +8,7 @@ import { setUpSchedules } from "./setup.ts";
 export default definePlugin({
   id: "schedule",
   version: "1.0.0",
-  host: "^0.1.0",
+  host: "^0.2.0",
   codes,
   cli: schedulesCli,
   section: {

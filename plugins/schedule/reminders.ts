@@ -11,6 +11,8 @@ import { isTimeZone, sayTime } from "./wording.ts";
 import { timezoneOf } from "./zones.ts";
 
 const mostOfChat = 50;
+/** In all chats of an account: a stranger may be in many groups. */
+const mostOfPerson = 100;
 const leastGapMs = 5 * 60_000;
 const mostChars = 4_000;
 
@@ -80,13 +82,30 @@ export function createReminders({
   /** Two calls of one turn may run at once, and only one of them may be the fiftieth. */
   const queue = createQueue();
 
-  const ofChat = ({ channel, account, chat }: Inbound): readonly Entry[] =>
+  const ofAccount = ({ channel, account }: Inbound): readonly Entry[] =>
     agenda
       .entries()
       .filter(
-        ({ plan: { key, to } }) =>
-          key.startsWith(reminderPrefix) && to?.channel === channel && to.account === account && to.chat === chat.id,
+        ({ plan: { key, to } }) => key.startsWith(reminderPrefix) && to?.channel === channel && to.account === account,
       );
+
+  const ofChat = (inbound: Inbound): readonly Entry[] =>
+    ofAccount(inbound).filter(({ plan }) => plan.to?.chat === inbound.chat.id);
+
+  const ofPerson = (inbound: Inbound): readonly Entry[] =>
+    ofAccount(inbound).filter(({ plan }) => plan.asker?.id === inbound.sender.id);
+
+  /** Why no further reminder can be set here by this person. */
+  function tooMany(inbound: Inbound): string | undefined {
+    const [here, own] = [ofChat(inbound).length, ofPerson(inbound).length];
+    if (here >= mostOfChat)
+      return `This chat already has ${here} reminders, and at most ${mostOfChat} are allowed. Cancel one first.`;
+    if (own < mostOfPerson) return undefined;
+    return (
+      `This person already has ${own} reminders in all chats, and at most ${mostOfPerson} are allowed. ` +
+      "Cancel one first."
+    );
+  }
 
   function confirmed(plan: Plan, { due, anchor }: StoredPlan): Awaited<ReturnType<Reminders["remind"]>> {
     const next = due === null ? [] : nextTimes(plan, { after: due - 1, anchor, count: 3 });
@@ -112,12 +131,8 @@ export function createReminders({
     const text = asked.text.trim();
     if (text === "" || text.length > mostChars)
       return refuse("text_invalid", `The text must have 1 to ${mostChars} characters. Nothing was set.`);
-    const existing = ofChat(inbound);
-    if (existing.length >= mostOfChat)
-      return refuse(
-        "too_many_reminders",
-        `This chat already has ${existing.length} reminders, and at most ${mostOfChat} are allowed. Cancel one first.`,
-      );
+    const full = tooMany(inbound);
+    if (full !== undefined) return refuse("too_many_reminders", full);
     let id = newCode();
     while (agenda.entries().some(({ plan }) => plan.name === id)) id = newCode();
     const kind = asked.kind ?? "say";
@@ -130,7 +145,7 @@ export function createReminders({
     const stored: StoredPlan = { plan, times: fingerprint(plan), anchor: now, due, by, call: key };
     await agenda.change(plan.key, () => stored);
     if (key !== undefined)
-      await host.store.set(callKey(key), JSON.parse(JSON.stringify({ plan, kept: stored })), {
+      await host.store.set(callKey(key), JSON.parse(JSON.stringify({ plan, kept: stored, by })), {
         ttlSeconds: callSeconds,
       });
     return confirmed(plan, stored);

@@ -162,6 +162,7 @@ export const copiedTables: Readonly<Record<CopyKind, CopiedTable>> = {
       words("state", "state", { waiting: 0, sending: 1, sent: 2, failed: 3 }, "waiting"),
       number("attempts", "attempts"),
       number("doubts", "doubts"),
+      time("sendingSince", "sending_since"),
       texts("messageIds", "message_ids"),
       time("endedAt", "ended_at"),
       text("reason", "reason"),

@@ -40,8 +40,16 @@ export function conditionsOf(filter: EventFilter): Conditions {
   if (filter.source !== undefined) add("i.source = ?1", filter.source);
   else if (filter.includeInternal !== true) add("i.source <> 'heartbeat'");
   if (filter.exceptKind !== undefined) add("i.kind <> ?1", filter.exceptKind);
+  if (filter.bodyContains !== undefined) add("strpos(i.body::text, ?1) > 0", filter.bodyContains);
   if (filter.since !== undefined) add("i.accepted_at >= ?1", filter.since);
   if (filter.newerThan !== undefined) add("i.sequence > (SELECT sequence FROM @inbox WHERE id = ?1)", filter.newerThan);
+  if (filter.within !== undefined)
+    add(
+      `i.sequence >= coalesce((SELECT sequence FROM @inbox WHERE id = ?2), (SELECT max(sequence) FROM @inbox) + 1) - ?1`,
+      filter.within,
+      filter.olderThan ?? "",
+    );
+  if (filter.olderThan !== undefined) add("i.sequence < (SELECT sequence FROM @inbox WHERE id = ?1)", filter.olderThan);
   if (chat !== undefined) {
     const into = "EXISTS (SELECT FROM @outbox o WHERE o.unit = i.unit AND o.chat = ?2";
     const part = encodeLanePart(chat.id);

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { definePlugin } from "service-gateway/sdk";
 import { defineStore, type Store, type StoreOpening, storeError } from "service-gateway/sdk/store";
 import { checkDatabase } from "./check/check.ts";
+import { copyCommands } from "./commands.ts";
 import { createCompletion } from "./completion.ts";
 import { copyMethods } from "./copying.ts";
 import { isCertificateError, reasonOf } from "./failure.ts";
@@ -21,6 +22,7 @@ import { createRunningUnits } from "./running-units.ts";
 import { createSentRecords } from "./sent-records.ts";
 import { sessionMethods } from "./sessions.ts";
 import { inboxReads, inboxWrites } from "./work.ts";
+import { writerChangeMethods } from "./writer-changes.ts";
 
 async function openStore({ url, now, owner, node }: StoreOpening): Promise<Store> {
   const applicationName = `${applicationPrefix}${node}`;
@@ -53,6 +55,7 @@ async function openStore({ url, now, owner, node }: StoreOpening): Promise<Store
     ...modelCallMethods(database),
     ...keyValueMethods(database, now),
     ...removalMethods(database),
+    ...writerChangeMethods(database),
     prune: (limits) => prune(database, limits),
   } satisfies Omit<Store, "trouble" | "nodes" | "copying" | "close">;
   return {
@@ -78,6 +81,7 @@ export const postgres = defineStore({
   description: "The state in a PostgreSQL database, which several nodes share",
   open: openStore,
   check: checkDatabase,
+  backupCommands: copyCommands,
 });
 
 export default definePlugin({

@@ -11,7 +11,7 @@ import { leaseFunctions } from "./schema/lease.ts";
 import { modelCalls } from "./schema/model-calls.ts";
 import { moveFunctions } from "./schema/moves.ts";
 import { notes } from "./schema/notes.ts";
-import { outboxFunctions } from "./schema/outbox.ts";
+import { outboxFunctions, timedSends } from "./schema/outbox.ts";
 import { queueFunctions } from "./schema/queues.ts";
 import { removalFunctions } from "./schema/removals.ts";
 import { sessionTurns } from "./schema/session-turns.ts";
@@ -62,6 +62,7 @@ export const migrations: readonly Migration[] = [
   { sql: modelCalls.join("\n") },
   { sql: notes.join("\n") },
   { sql: summaries.join("\n") },
+  { sql: timedSends.join("\n") },
 ];
 
 /** The version of the schema that this program knows. */

@@ -1,5 +1,5 @@
 /** The outbox: what turns send, part by part, until the platform has accepted it. */
-import type { Json, OutboxRow, Part, Store } from "service-gateway/sdk/store";
+import { forgottenPart, type Json, type OutboxRow, type Part, type Store } from "service-gateway/sdk/store";
 import { packDecisions } from "./decisions.ts";
 import type { Database } from "./pool.ts";
 import { packReceipt, type SentRecords } from "./sent-records.ts";
@@ -61,7 +61,14 @@ export function outboxWrites(
     doubted: (rowId, { decisions }) => own("doubted", rowId, ...packDecisions(decisions)),
     sent: (rowId, receipt, { at, next }) =>
       sentRecords.during(own("sent", ...packReceipt({ rowId, receipt, at }), next ?? null)),
-    unsendable: (rowId, { at, reason }) => own("unsendable", rowId, at, reason),
+    async unsendable(rowId, { at, reason, forget = false }) {
+      await own("unsendable", rowId, at, reason);
+      if (forget)
+        await database.query("UPDATE @outbox SET part = $2 WHERE id = $1 AND state = 3", [
+          rowId,
+          JSON.stringify(forgottenPart),
+        ]);
+    },
   } satisfies Partial<Store>;
 }
 
@@ -82,6 +89,7 @@ interface WaitingRow {
   readonly state: number;
   readonly attempts: number;
   readonly doubts: number;
+  readonly sending_for: number | null;
 }
 
 export function outboxReads(database: Database, now: () => number, sentRecords: SentRecords) {
@@ -97,21 +105,22 @@ export function outboxReads(database: Database, now: () => number, sentRecords: 
     async unsent(unitId) {
       const rows = await database.query<WaitingRow>(
         `SELECT o.id, o.position, o.channel, o.account, o.chat, o.thread, o.operation, o.part, o.state, o.attempts,
-        o.doubts
+        o.doubts, extract(epoch FROM clock_timestamp())::float8 * 1000 - o.sending_since AS sending_for
          FROM @inbox i JOIN @outbox o ON o.unit = i.unit WHERE i.id = $1 AND o.state < 2 ORDER BY o.position`,
         [unitId],
       );
       return rows.map(
-        ({ id, position, channel, account, chat, thread, operation, part, state, attempts, doubts }): OutboxRow => ({
+        ({ id, position, channel, account, chat, thread, operation, part, ...row }): OutboxRow => ({
           id,
           unitId,
           index: position,
           address: { channel, account, chat, ...(thread !== null && { thread }) },
           operation,
           part: part as unknown as Part,
-          state: states[state] ?? "waiting",
-          attempts,
-          doubts,
+          state: states[row.state] ?? "waiting",
+          attempts: row.attempts,
+          doubts: row.doubts,
+          ...(row.sending_for !== null && { sendingForMs: row.sending_for }),
         }),
       );
     },
@@ -130,6 +139,31 @@ export function outboxReads(database: Database, now: () => number, sentRecords: 
         [unitId],
       );
       return rows.flatMap(({ chat, message_ids }) => message_ids.map((messageId) => ({ chat, messageId })));
+    },
+    async sentMessages({ channel, account, messageId }) {
+      const read = () =>
+        database.query<{ chat: string; thread: string | null; unit_id: string }>(
+          `SELECT chat, thread, unit_id FROM @sent
+           WHERE message_id = $1 AND account = $2 AND channel = $3 AND at >= $4`,
+          [messageId, account, channel, now() - keepSentMs],
+        );
+      const recorded = sentRecords.done();
+      const found = await read();
+      const rows = found.length === 0 && (await recorded) ? await read() : found;
+      return rows.map(({ chat, thread, unit_id }) => ({ chat, ...(thread !== null && { thread }), unitId: unit_id }));
+    },
+    async addDecision(unitId, decision) {
+      // The row of the unit is locked, so that two nodes do not both add it.
+      const rows = await database.query(
+        `WITH unit AS (SELECT u.id FROM @inbox i JOIN @units u ON u.id = i.unit WHERE i.id = $1 FOR UPDATE OF u)
+         INSERT INTO @decisions (unit, entries)
+           SELECT unit.id, $2 FROM unit WHERE NOT EXISTS (
+             SELECT 1 FROM @decisions d, json_array_elements(d.entries) e
+             WHERE d.unit = unit.id AND e->>'station' = $3 AND e->>'code' = $4 AND e->>'detail' IS NOT DISTINCT FROM $5)
+         RETURNING unit`,
+        [unitId, JSON.stringify([decision]), decision.station, decision.code, decision.detail ?? null],
+      );
+      return rows.length > 0;
     },
     async findSent(where) {
       // Asked for before the query: a record may be committed after the query has looked, and its write end before the

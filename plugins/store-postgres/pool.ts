@@ -65,6 +65,11 @@ const types = {
       : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 };
 
+/** The schema of the tables, unless the address names another one. */
+export const defaultSchema = "service_gateway";
+/** Parameters of the address that are for this store, not for the driver. */
+export const ownParameters: readonly string[] = ["schema", "lease", "listen"];
+
 type Address = Pick<Database, "schema" | "leaseSeconds" | "connection" | "listening">;
 
 /** With the node's name, what the server calls the connections of a gateway or a command. */
@@ -82,12 +87,12 @@ export function parseAddress(url: string, applicationName: string, connectMs = n
       reason: "state.url is not an address such as postgres://user:password@host:5432/database",
     });
   }
-  const schema = address.searchParams.get("schema") ?? "service_gateway";
+  const schema = address.searchParams.get("schema") ?? defaultSchema;
   const lease = address.searchParams.get("lease") ?? String(defaultLeaseSeconds);
   if (!/^[1-9]\d{0,3}$/.test(lease))
     throw storeError("database_unusable", { reason: `lease=${lease} of state.url is not a number of seconds` });
   const listen = address.searchParams.get("listen");
-  for (const own of ["schema", "lease", "listen"]) address.searchParams.delete(own);
+  for (const own of ownParameters) address.searchParams.delete(own);
   const common = { application_name: applicationName, connectionTimeoutMillis: connectMs, keepAlive: true };
   return {
     schema: pg.escapeIdentifier(schema),

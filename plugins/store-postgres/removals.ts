@@ -16,15 +16,18 @@ interface MessageRow {
 export function removalMethods(database: Database): Removals {
   return {
     async deleteSession(key) {
+      // Also of calls that no person caused, such as those of a webhook with this session.
+      await database.query("UPDATE @model_calls SET session_key = NULL WHERE session_key = $1", [key]);
       const [row] = await database.call<{ existed: boolean; messages: number }>("delete_session", [key]);
       return { found: row?.existed === true, messages: row?.messages ?? 0 };
     },
-    async messagesAbout({ text, unitIds }) {
+    async messagesAbout({ text, unitIds, session }) {
       const rows = await database.report<MessageRow>(
         `SELECT m.id, t.id AS transcript, t.session_key AS session, t.generation, m.role, m.at, m.content, m.unit_id
          FROM @messages m JOIN @transcripts t ON t.id = m.transcript
-         WHERE position($1 in m.content) > 0 OR m.unit_id = ANY ($2) ORDER BY m.id`,
-        [text, unitIds],
+         WHERE (position($1 in m.content) > 0 OR m.unit_id = ANY ($2))
+           ${session === undefined ? "" : "AND t.session_key = $3"} ORDER BY m.id`,
+        session === undefined ? [text, unitIds] : [text, unitIds, session],
       );
       return rows.map(({ content, unit_id, ...row }) => ({
         ...row,

@@ -1,7 +1,22 @@
 /** How a reader sees an element, and whether its text can be seen at all. */
-import { type Color, looksAlike, parseColor, type Rgb } from "./colors.ts";
+import { type Color, colorsIn, evenColor, looksAlike, parseColor, type Rgb } from "./colors.ts";
 import { type Declaration, parseDeclarations } from "./declarations.ts";
-import type { Styled, StyleSheet } from "./style-sheet.ts";
+import {
+  type Get,
+  isAnchor,
+  isCut,
+  isGone,
+  leastOpacity,
+  moving,
+  outOfReach,
+  outOfSight,
+  type Shift,
+  shiftOf,
+  unmoved,
+} from "./hiding.ts";
+import { lengthOf, share } from "./lengths.ts";
+import type { Styled } from "./selectors.ts";
+import type { StyleSheet } from "./style-sheet.ts";
 
 /** What an element shows, and what the elements in it inherit. */
 export interface Appearance {
@@ -15,6 +30,13 @@ export interface Appearance {
   readonly background: Rgb | undefined;
   /** The first lines of text are moved out of sight. */
   readonly isIndented: boolean;
+  /** Of all elements around it together. */
+  readonly opacity: number;
+  readonly shift: Shift;
+  /** An element around it is what an absolute place is relative to. */
+  readonly isAnchored: boolean;
+  /** Custom properties, such as `--brand`. */
+  readonly variables: ReadonlyMap<string, string>;
 }
 
 /** A page without styles: black on white. */
@@ -25,10 +47,14 @@ export const plainPage: Appearance = {
   color: [0, 0, 0],
   background: [255, 255, 255],
   isIndented: false,
+  opacity: 1,
+  shift: unmoved,
+  isAnchored: false,
+  variables: new Map(),
 };
 
 /** The properties that decide whether text can be seen. */
-export const relevant: ReadonlySet<string> = new Set([
+const relevant: ReadonlySet<string> = new Set([
   ...[
     "display",
     "visibility",
@@ -53,14 +79,35 @@ export const relevant: ReadonlySet<string> = new Set([
     "overflow-y",
   ],
   ...["position", "left", "right", "top", "bottom", "margin", "margin-left", "margin-top", "text-indent"],
-  ...["clip", "clip-path", "transform", "scale", "zoom"],
+  ...["clip", "clip-path", "transform", "scale", "zoom", "translate", "rotate", "inset", "mask", "mask-image"],
+  ...["line-height", "letter-spacing", "contain"],
 ]);
+
+/** Other names of them, in the direction of writing of most mails. */
+const aliases: Readonly<Record<string, string>> = {
+  "inset-inline-start": "left",
+  "inset-inline-end": "right",
+  "inset-block-start": "top",
+  "inset-block-end": "bottom",
+  "margin-inline-start": "margin-left",
+  "margin-block-start": "margin-top",
+  "inline-size": "width",
+  "block-size": "height",
+  "max-inline-size": "max-width",
+  "max-block-size": "max-height",
+  "overflow-inline": "overflow-x",
+  "overflow-block": "overflow-y",
+};
+
+const propertyOf = (name: string): string => {
+  const plain = /^-(?:webkit|moz|ms|o)-(?!text-fill-color)/.test(name) ? name.replace(/^-[a-z]+-/, "") : name;
+  return aliases[plain] ?? plain;
+};
+
+export const isRelevant = (name: string): boolean => relevant.has(propertyOf(name)) || name.startsWith("--");
 
 /** Text of this size, in pixels, is a line or a dot. */
 const leastFont = 2;
-/** As far as this from its place, in pixels, text is outside of every window. */
-const outOfSight = -400;
-const leastOpacity = 0.06;
 
 /** Whether text in the element can be seen. */
 export function isShown({ isGone, isVisible, fontSize, color, background, isIndented }: Appearance): boolean {
@@ -74,23 +121,64 @@ export function appearanceOf(element: Styled, around: Appearance, sheet: StyleSh
   const values = cascade(element, sheet, style === undefined ? [] : parseDeclarations(style));
   const attributed = attributesOf(name, attributes);
   if (values.size === 0 && attributed === undefined) return around;
-  const get = (property: string) => values.get(property);
+  const variables = variablesOf(values, around.variables);
+  const get = (property: string) => resolved(values.get(property), variables);
   const fontSize = sizeOf(get("font-size") ?? fontOf(get("font")), around.fontSize);
   const length = (property: string) => lengthOf(get(property), fontSize);
   const visibility = get("visibility");
   const indent = length("text-indent");
+  const opacity = around.opacity * share(get("opacity"));
+  const isMoved = moving.some((property) => values.has(property));
+  const { shift, isOff } = isMoved ? shiftOf(get, length, around) : { shift: around.shift, isOff: false };
   return {
-    isGone: around.isGone || isGone(get, length),
+    isGone: around.isGone || isOff || opacity < leastOpacity || isSameColor(get) || isGone(get, length),
     isVisible: visibility === undefined || visibility === "inherit" ? around.isVisible : visibility === "visible",
     fontSize,
     color: colorOf(get("-webkit-text-fill-color") ?? get("color"), attributed?.color, around.color),
     background: backgroundOf(get, attributed, around.background),
-    isIndented: indent === undefined ? around.isIndented : indent <= outOfSight,
+    isIndented: isIndented(get, indent) ?? around.isIndented,
+    opacity,
+    shift,
+    isAnchored: around.isAnchored || (isMoved && isAnchor(get)),
+    variables,
   };
 }
 
-type Get = (property: string) => string | undefined;
-type Length = (property: string) => number | undefined;
+function isIndented(get: Get, indent: number | undefined): boolean | undefined {
+  if (indent !== undefined) return indent <= outOfSight || indent >= outOfReach;
+  const text = get("text-indent");
+  return text === undefined ? undefined : Number.parseFloat(text) >= 100 && text.endsWith("%") && isCut(get);
+}
+
+/** Text and background have one color, whatever its name means. */
+function isSameColor(get: Get): boolean {
+  const color = get("-webkit-text-fill-color") ?? get("color");
+  return (
+    /^[a-z]{3,}$/.test(color ?? "") && color !== "inherit" && color === (get("background-color") ?? get("background"))
+  );
+}
+
+function variablesOf(values: ReadonlyMap<string, string>, around: Appearance["variables"]): Appearance["variables"] {
+  const own = [...values].filter(([name]) => name.startsWith("--"));
+  return own.length === 0 || around.size > 100 ? around : new Map([...around, ...own]);
+}
+
+const longestValue = 1_000;
+const call = /^calc\(([^()]*)\)$/;
+
+/** The value without variables, and without a calculation of a single value. */
+function resolved(value: string | undefined, variables: Appearance["variables"]): string | undefined {
+  let text = value;
+  for (let step = 0; text?.includes("var(") === true && text.length <= longestValue && step < 8; step += 1)
+    text = text.replace(
+      /var\(\s*(--[^\s,()]+)\s*(?:,([^()]*))?\)/g,
+      (all, name: string, instead: string | undefined) => (variables.get(name) ?? instead)?.trim() ?? all,
+    );
+  return text === undefined ? undefined : (call.exec(text)?.[1]?.trim() ?? text);
+}
+
+const displays =
+  /^(?:none|contents|initial|inherit|unset|revert|block|inline|flex|grid|flow-root|list-item|run-in|ruby|table|inline-\w+|table-[\w-]+|-\w+-[\w-]+|(?:block|inline) [\w-]+|var\(.*)$/;
 
 /** The value of each property that applies: important ones, then those of the element itself, then by the selector. */
 function cascade(element: Styled, sheet: StyleSheet, own: readonly Declaration[]): ReadonlyMap<string, string> {
@@ -101,13 +189,19 @@ function cascade(element: Styled, sheet: StyleSheet, own: readonly Declaration[]
       declarations.map((one) => ({ one, specificity, order })),
     ),
     ...own
-      .filter(({ name }) => relevant.has(name))
+      .filter(({ name }) => isRelevant(name))
       .map((one, order) => ({ one, specificity: Number.MAX_SAFE_INTEGER, order })),
   ].sort(
     (a, b) =>
       Number(a.one.isImportant) - Number(b.one.isImportant) || a.specificity - b.specificity || a.order - b.order,
   );
-  return new Map(ranked.map(({ one: { name, value } }) => [name, value]));
+  return new Map(
+    ranked.flatMap(({ one: { name, value } }) => {
+      const property = propertyOf(name);
+      // Programs leave out a value that does not exist, and what was set before stays.
+      return property === "display" && !displays.test(value) ? [] : [[property, value] as const];
+    }),
+  );
 }
 
 interface Attributed {
@@ -126,92 +220,6 @@ function attributesOf(name: string, attributes: Styled["attributes"]): Attribute
     ...(bgcolor !== undefined && { background: bgcolor.trim().toLowerCase() }),
     ...(background !== undefined && { hasPicture: true }),
   };
-}
-
-function isGone(get: Get, length: Length): boolean {
-  if (get("display") === "none" || get("content-visibility") === "hidden") return true;
-  if (share(get("opacity")) < leastOpacity || share(/opacity\(([^)]*)\)/.exec(get("filter") ?? "")?.[1]) < leastOpacity)
-    return true;
-  return isOutside(get, length) || isClipped(get) || isScaledAway(get) || isFlat(get, length);
-}
-
-/** A number, or a part of a hundred; 1 where there is none. */
-function share(text: string | undefined): number {
-  if (text === undefined || !/^\s*[+-]?(?:\d+\.?\d*|\.\d+)%?\s*$/.test(text)) return 1;
-  return Number.parseFloat(text) / (text.includes("%") ? 100 : 1);
-}
-
-function isOutside(get: Get, length: Length): boolean {
-  const isAway = (property: string) => (length(property) ?? 0) <= outOfSight;
-  if (["margin-left", "margin-top"].some(isAway)) return true;
-  if ((get("margin") ?? "").split(" ").some((one) => (lengthOf(one, 16) ?? 0) <= outOfSight)) return true;
-  return (
-    /^(?:absolute|fixed|relative|sticky)$/.test(get("position") ?? "") &&
-    ["left", "right", "top", "bottom"].some(isAway)
-  );
-}
-
-const numbersIn = (text: string): readonly number[] =>
-  (text.match(/-?(?:\d+\.?\d*|\.\d+)/g) ?? []).slice(0, 16).map(Number);
-
-function isClipped(get: Get): boolean {
-  const clip = /^rect\(([^)]{1,100})\)$/.exec(get("clip") ?? "")?.[1];
-  if (clip !== undefined && /^(?:absolute|fixed)$/.test(get("position") ?? "") && !clip.includes("auto")) {
-    const [top = 0, right = 0, bottom = 0, left = 0] = numbersIn(clip);
-    if (right - left <= 1 || bottom - top <= 1) return true;
-  }
-  const [, shape = "", inside = ""] =
-    /^(inset|circle|ellipse|polygon)\(([^)]{0,200})\)/.exec(get("clip-path") ?? "") ?? [];
-  if (shape === "inset") return inside.includes("%") && (numbersIn(inside)[0] ?? 0) >= 50;
-  if (shape === "polygon") return numbersIn(inside).every((number) => number === 0);
-  return shape !== "" && inside !== "" && (numbersIn(inside)[0] ?? 1) === 0;
-}
-
-function isScaledAway(get: Get): boolean {
-  const isNothing = (text: string) => numbersIn(text).some((number) => Math.abs(number) < 0.05);
-  const scale = get("scale");
-  const zoom = get("zoom");
-  if ((scale !== undefined && isNothing(scale)) || (zoom !== undefined && share(zoom) < 0.05)) return true;
-  for (const [, name = "", inside = ""] of (get("transform") ?? "")
-    .slice(0, 500)
-    .matchAll(/([a-z0-9]+)\(([^)]{1,100})\)/g)) {
-    if (/^scale(?:3d|x|y)?$/.test(name) && isNothing(inside)) return true;
-    if (
-      /^translate(?:3d|x|y)?$/.test(name) &&
-      inside.split(",").some((one) => Math.abs(lengthOf(one.trim(), 16) ?? 0) >= -outOfSight)
-    )
-      return true;
-    if (/^rotate[xy]$/.test(name) && Math.abs(numbersIn(inside)[0] ?? 0) % 180 === 90) return true;
-  }
-  return false;
-}
-
-/** Without a width or a height, and without room beside it. */
-function isFlat(get: Get, length: Length): boolean {
-  const isNothing = (property: string) => (length(property) ?? 2) <= 1;
-  if (isNothing("max-height") || isNothing("max-width")) return true;
-  const [wide, high] = [isNothing("width"), isNothing("height")];
-  const isCut = ["overflow", "overflow-x", "overflow-y"].some((one) =>
-    /^(?:hidden|clip|scroll|auto)/.test(get(one) ?? ""),
-  );
-  return (wide && high) || ((wide || high) && isCut);
-}
-
-const units: Readonly<Record<string, number>> = { px: 1, pt: 4 / 3, pc: 16, in: 96, cm: 37.8, mm: 3.78, q: 0.945 };
-
-/** In pixels; `undefined` for what depends on the window or on the element around it. */
-function lengthOf(text: string | undefined, fontSize: number): number | undefined {
-  const [, number = "", unit = ""] = /^([+-]?(?:\d+\.?\d*|\.\d+))([a-z%]*)$/.exec(text ?? "") ?? [];
-  if (number === "") return undefined;
-  const value = Number(number);
-  // Clients read a number without a unit as pixels. A percentage of zero is zero.
-  if (unit === "" || value === 0) return value;
-  if (unit === "em" || unit === "rem" || unit === "ch" || unit === "ex")
-    return value * (unit === "rem" ? 16 : fontSize);
-  // As far as several windows.
-  if (/^(?:%|vw|vh|vmin|vmax)$/.test(unit)) return value <= -100 ? value * 10 : undefined;
-  const factor = units[unit];
-  return factor === undefined ? undefined : value * factor;
 }
 
 const namedSizes: Readonly<Record<string, number>> = {
@@ -234,7 +242,7 @@ const fontOf = (font: string | undefined): string | undefined =>
   /(?:^|\s)((?:\d+\.?\d*|\.\d+)(?:px|pt|em|rem|%)?)(?:\s*\/|\s)/.exec((font ?? "").slice(0, 200))?.[1];
 
 function colorOf(text: string | undefined, attribute: string | undefined, around: Color): Color {
-  if (text === "inherit" || text === "currentcolor") return around;
+  if (text === "inherit" || text === "currentcolor" || text === "unset") return around;
   if (text !== undefined) return parseColor(text);
   if (attribute === undefined) return around;
   return parseColor(attribute, { isAttribute: true }) ?? around;
@@ -243,7 +251,8 @@ function colorOf(text: string | undefined, attribute: string | undefined, around
 function backgroundOf(get: Get, attributed: Attributed | undefined, around: Rgb | undefined): Rgb | undefined {
   const shorthand = get("background") ?? "";
   const picture = `${shorthand} ${get("background-image") ?? ""}`;
-  if (attributed?.hasPicture === true || /url\(|gradient\(|image|var\(/.test(picture)) return undefined;
+  if (attributed?.hasPicture === true || /url\(|image|var\(/.test(picture)) return undefined;
+  if (picture.includes("gradient(")) return evenColor(colorsIn(picture));
   const written = get("background-color") ?? (shorthand === "" ? undefined : colorIn(shorthand));
   if (written !== undefined) {
     const color = parseColor(written);

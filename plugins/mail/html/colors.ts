@@ -105,18 +105,44 @@ function fromHsl(hue: number, saturation: number, lightness: number): Rgb {
 /** `text` is in lower case. In attributes such as `bgcolor`, the number sign may be missing. */
 export function parseColor(text: string, { isAttribute = false }: { readonly isAttribute?: boolean } = {}): Color {
   if (text === "transparent") return null;
+  if (text === "initial" || text === "canvastext") return [0, 0, 0];
+  if (text === "canvas") return [255, 255, 255];
   const digits = /^#?((?:[\da-f]{3,4}){1,2})$/.exec(text)?.[1];
   if (digits !== undefined && (text.startsWith("#") || (isAttribute && digits.length === 6))) return hex(digits);
   const code = Object.hasOwn(named, text) ? named[text] : undefined;
   if (code !== undefined) return hex(code);
   const [, kind, inside = ""] = /^(rgb|hsl)a?\(([\d\s.,%/deg+-]{1,60})\)$/.exec(text) ?? [];
-  if (kind === undefined) return undefined;
+  if (kind === undefined) return parseGray(text);
   const [a = "", b = "", c = "", alpha = "1"] = inside.split(/[\s,/]+/).filter((part) => part !== "");
   if (share(alpha, 1) < leastAlpha) return null;
   const color: Rgb =
     kind === "rgb"
       ? [share(a, 255), share(b, 255), share(c, 255)]
       : fromHsl(Number.parseFloat(a), share(b, 1), share(c, 1));
+  return color.some(Number.isNaN) ? undefined : color;
+}
+
+/** The notations of newer programs, as far as they name a gray. */
+function parseGray(text: string): Color {
+  const [, kind = "", inside = ""] = /^(hwb|lab|lch|oklab|oklch|color)\(([^()]{1,80})\)$/.exec(text) ?? [];
+  const parts = inside.split(/[\s,/]+/).filter((part) => part !== "");
+  if (kind === "color")
+    return parts[0] === "srgb" ? grayOf(parts.slice(1, 4).map((part) => share(part, 1))) : undefined;
+  const [a = Number.NaN, b = Number.NaN, c = Number.NaN] = parts.map((part) => share(part, 1));
+  if (kind === "hwb") {
+    const [white, black] = [b, c].map((part) => (part > 1 ? part / 100 : part));
+    return (white ?? 0) + (black ?? 0) >= 0.99 ? grayOf([(white ?? 0) / ((white ?? 0) + (black ?? 0))]) : undefined;
+  }
+  const isOk = kind.startsWith("ok");
+  const chroma = kind.endsWith("lch") ? Math.abs(b) : Math.hypot(b, c);
+  if (kind === "" || !(chroma <= (isOk ? 0.03 : 5))) return undefined;
+  const lightness = isOk || parts[0]?.endsWith("%") === true ? a : a / 100;
+  const linear = isOk ? lightness ** 3 : lightness > 0.08 ? ((lightness + 0.16) / 1.16) ** 3 : lightness / 9.033;
+  return grayOf([linear <= 0.0031308 ? linear * 12.92 : 1.055 * linear ** (1 / 2.4) - 0.055]);
+}
+
+function grayOf([red = Number.NaN, green = red, blue = red]: readonly number[]): Color {
+  const color: Rgb = [Math.round(red * 255), Math.round(green * 255), Math.round(blue * 255)];
   return color.some(Number.isNaN) ? undefined : color;
 }
 
@@ -138,4 +164,23 @@ export function looksAlike(one: Rgb, other: Rgb): boolean {
   if (distance > 48) return false;
   const [light, dark] = [luminance(one), luminance(other)].sort((a, b) => b - a);
   return ((light ?? 0) + 0.05) / ((dark ?? 0) + 0.05) < leastContrast;
+}
+
+/** The colors of a gradient. */
+export const colorsIn = (text: string): readonly Color[] =>
+  (
+    text
+      .slice(0, 500)
+      .match(
+        /#[\da-f]{3,8}\b|(?:rgb|hsl)a?\([^)]*\)|\b(?!linear|radial|conic|gradient|repeating|deg|to\b)[a-z]{3,20}\b(?!\()/g,
+      ) ?? []
+  )
+    .map((word) => parseColor(word))
+    .filter((color) => color !== undefined);
+
+/** The color of a gradient that shows only one; `undefined` for every other. */
+export function evenColor(colors: readonly Color[]): Rgb | undefined {
+  const [first] = colors;
+  if (first === undefined || first === null) return undefined;
+  return colors.every((color) => color !== null && color !== undefined && looksAlike(color, first)) ? first : undefined;
 }

@@ -25,7 +25,7 @@ export function withoutComments(text: string): string {
 }
 
 /** `\64 isplay` is another spelling of `display`. */
-const unescaped = (text: string): string =>
+export const unescaped = (text: string): string =>
   text.includes("\\")
     ? text.replace(/\\(?:([\da-f]{1,6})\s?|(.))/gis, (_all, digits: string | undefined, sign: string | undefined) => {
         const code = Number.parseInt(digits ?? "0", 16);

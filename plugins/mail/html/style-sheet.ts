@@ -1,23 +1,8 @@
 /** The rules of the `<style>` elements of a mail, and which of them apply to an element. */
+
+import { appliesToScreens, isSupported } from "./at-rules.ts";
 import { type Declaration, parseDeclarations, splitOutside, withoutComments } from "./declarations.ts";
-
-/** What selectors look at. Names are in lower case. */
-export interface Styled {
-  readonly name: string;
-  readonly id: string;
-  readonly classes: readonly string[];
-  readonly attributes: Readonly<Record<string, string>>;
-  readonly parent: Styled | undefined;
-}
-
-interface Compound {
-  readonly name?: string;
-  readonly id?: string;
-  readonly classes: readonly string[];
-  readonly attributes: readonly { readonly name: string; readonly value?: string }[];
-  /** Whether the compound before must match the parent, rather than any ancestor. */
-  readonly isChild: boolean;
-}
+import { type Compound, fits, keyOf, parseSelector, type Styled, specificityOf } from "./selectors.ts";
 
 export interface Rule {
   /** In the order of the selector. */
@@ -29,6 +14,9 @@ export interface Rule {
 
 const maxSheet = 65_536;
 const maxRules = 400;
+const maxDepth = 4;
+/** Of a rule, with the rules in it. */
+const maxRule = 8_192;
 /** Comparisons for one mail. A sheet made to cost more than that stops having an effect. */
 const maxComparisons = 60_000;
 
@@ -36,28 +24,39 @@ export interface StyleSheet {
   rulesFor(element: Styled): readonly Rule[];
 }
 
-/** `relevant` names the properties that matter; rules without any of them are left out. */
-export function parseStyleSheet(text: string, relevant: ReadonlySet<string>): StyleSheet {
+/** `isRelevant` names the properties that matter; rules without any of them are left out. */
+export function parseStyleSheet(text: string, isRelevant: (property: string) => boolean): StyleSheet {
   const rules: Rule[] = [];
   addRules(withoutComments(text.slice(0, maxSheet).replace(/<!--|-->/g, "")));
   const byKey = Map.groupBy(rules, ({ compounds }) => keyOf(compounds.at(-1)));
   let comparisons = 0;
 
-  function addRules(sheet: string): void {
+  /** `around` has the selectors of the rule in which the blocks stand. */
+  function addRules(sheet: string, around: readonly string[] = [], depth = 0): void {
+    if (depth > maxDepth) return;
     for (const { head, body } of blocksOf(sheet)) {
       if (rules.length >= maxRules) return;
       if (head.startsWith("@")) {
         // Rules for narrow windows, printers and the like do not say what a reader sees.
-        if (/^@(?:media\s*(?:all|(?:only\s+)?screen)?|layer[^;]*)$/i.test(head)) addRules(body);
+        if (appliesToScreens(head) || isSupported(head, isRelevant)) addRules(body, around, depth + 1);
         continue;
       }
-      const declarations = parseDeclarations(body).filter(({ name }) => relevant.has(name));
-      if (declarations.length === 0) continue;
-      for (const selector of splitOutside(head, ",").slice(0, 20)) {
-        const compounds = parseSelector(selector.trim().toLowerCase());
-        if (compounds !== undefined)
-          rules.push({ compounds, specificity: specificityOf(compounds), order: rules.length, declarations });
-      }
+      const selectors = splitOutside(head, ",")
+        .slice(0, 20)
+        .flatMap((one) => within(around, one.trim()));
+      const inside = body.slice(0, maxRule);
+      addDeclarations(selectors, inside);
+      if (inside.includes("{")) addRules(inside, selectors, depth + 1);
+    }
+  }
+
+  function addDeclarations(selectors: readonly string[], body: string): void {
+    const declarations = parseDeclarations(ownOf(body)).filter(({ name }) => isRelevant(name));
+    if (declarations.length === 0) return;
+    for (const selector of selectors) {
+      const compounds = parseSelector(selector);
+      if (compounds !== undefined)
+        rules.push({ compounds, specificity: specificityOf(compounds), order: rules.length, declarations });
     }
   }
 
@@ -65,11 +64,13 @@ export function parseStyleSheet(text: string, relevant: ReadonlySet<string>): St
     comparisons += 1;
     if (comparisons > maxComparisons || !fits(element, compounds[last])) return false;
     if (last === 0) return true;
-    if (compounds[last]?.isChild === true)
-      return element.parent !== undefined && matches(element.parent, compounds, last - 1);
-    for (let above = element.parent; above !== undefined; above = above.parent) {
+    const combinator = compounds[last]?.combinator;
+    const isBeside = combinator === "+" || combinator === "~";
+    const next = (from: Styled) => (isBeside ? from.previous : from.parent);
+    for (let other = next(element); other !== undefined; other = next(other)) {
       if (comparisons > maxComparisons) return false;
-      if (matches(above, compounds, last - 1)) return true;
+      if (matches(other, compounds, last - 1)) return true;
+      if (combinator === ">" || combinator === "+") return false;
     }
     return false;
   }
@@ -88,6 +89,26 @@ export function parseStyleSheet(text: string, relevant: ReadonlySet<string>): St
         .filter(({ compounds }) => matches(element, compounds, compounds.length - 1));
     },
   };
+}
+
+/** The selector of a rule in another rule. */
+function within(around: readonly string[], selector: string): readonly string[] {
+  if (around.length === 0) return [selector];
+  return around
+    .map((one) => (selector.includes("&") ? selector.replaceAll("&", one) : `${one} ${selector}`))
+    .slice(0, 20);
+}
+
+/** The declarations of a block, without the rules in it. */
+function ownOf(body: string): string {
+  if (!body.includes("{")) return body;
+  let own = "";
+  let depth = 0;
+  for (const part of body.split(/(?<=[{}])/)) {
+    if (depth === 0) own += part.endsWith("{") ? part.slice(0, part.lastIndexOf(";") + 1) : part.replace(/\}$/, "");
+    depth = Math.max(0, depth + (part.endsWith("{") ? 1 : part.endsWith("}") ? -1 : 0));
+  }
+  return own;
 }
 
 interface Block {
@@ -119,64 +140,4 @@ function blocksOf(sheet: string): readonly Block[] {
     at = end;
   }
   return blocks;
-}
-
-const compound =
-  /^(?:([a-z][\w-]*|\*)|#([\w\u0080-\uffff-]+)|\.([\w\u0080-\uffff-]+)|\[\s*([\w-]+)\s*(?:=\s*["']?([^"'\]]*)["']?\s*)?\])/;
-const maxCompounds = 8;
-
-/** `undefined` for a selector with anything else, such as a state, a pseudo element or a sibling. */
-function parseSelector(selector: string): readonly Compound[] | undefined {
-  const compounds: Compound[] = [];
-  let rest = selector;
-  let isChild = false;
-  while (rest !== "") {
-    const found = { classes: [] as string[], attributes: [] as { name: string; value?: string }[] } as {
-      name?: string;
-      id?: string;
-      classes: string[];
-      attributes: { name: string; value?: string }[];
-    };
-    let isEmpty = true;
-    for (let part = compound.exec(rest); part !== null; part = compound.exec(rest)) {
-      const [whole, name, id, ofClass, attribute, value] = part;
-      if (name !== undefined && name !== "*") found.name = name;
-      if (id !== undefined) found.id = id;
-      if (ofClass !== undefined) found.classes.push(ofClass);
-      if (attribute !== undefined) found.attributes.push({ name: attribute, value });
-      rest = rest.slice(whole.length);
-      isEmpty = false;
-    }
-    if (isEmpty || compounds.length === maxCompounds) return undefined;
-    compounds.push({ ...found, isChild });
-    const combinator = /^\s*(>)?\s*/.exec(rest);
-    if (rest !== "" && combinator?.[0] === "") return undefined;
-    isChild = combinator?.[1] !== undefined;
-    rest = rest.slice(combinator?.[0].length ?? 0);
-  }
-  return compounds.length === 0 ? undefined : compounds;
-}
-
-const keyOf = (last: Compound | undefined): string =>
-  last?.id !== undefined ? `#${last.id}` : last?.classes[0] !== undefined ? `.${last.classes[0]}` : (last?.name ?? "*");
-
-const specificityOf = (compounds: readonly Compound[]): number =>
-  compounds.reduce(
-    (sum, { id, classes, attributes, name }) =>
-      sum + (id === undefined ? 0 : 10_000) + (classes.length + attributes.length) * 100 + (name === undefined ? 0 : 1),
-    0,
-  );
-
-function fits(element: Styled, wanted: Compound | undefined): boolean {
-  if (wanted === undefined) return false;
-  const { name, id, classes, attributes } = wanted;
-  return (
-    (name === undefined || name === element.name) &&
-    (id === undefined || id === element.id) &&
-    classes.every((one) => element.classes.includes(one)) &&
-    attributes.every((one) => {
-      const has = element.attributes[one.name];
-      return has !== undefined && (one.value === undefined || has.toLowerCase() === one.value);
-    })
-  );
 }

@@ -1,7 +1,8 @@
 /** Leaves out of an HTML mail what a reader would not see: hidden text could be instructions for the agent. */
 import { Parser } from "htmlparser2";
-import { type Appearance, appearanceOf, isShown, plainPage, relevant } from "./appearance.ts";
-import { parseStyleSheet, type Styled } from "./style-sheet.ts";
+import { type Appearance, appearanceOf, isRelevant, isShown, plainPage } from "./appearance.ts";
+import type { Styled } from "./selectors.ts";
+import { parseStyleSheet } from "./style-sheet.ts";
 
 /** Text that the mail hides from its reader. */
 export interface HiddenText {
@@ -25,7 +26,7 @@ const unread = new Set([
   "canvas",
 ]);
 /** Their content is text that is not shown. */
-const unshown = new Set(["noscript", "template", "noembed", "noframes", "datalist"]);
+const unshown = new Set(["noscript", "template", "noembed", "noframes", "datalist", "progress", "meter", "rp"]);
 /** The attributes that the conversion to text needs. */
 const visibleAttributes = ["href", "start", "type", "colspan", "rowspan"] as const;
 const voids = new Set([
@@ -51,6 +52,8 @@ interface Element extends Styled {
   readonly isClosed: boolean;
   /** The tag that was written for it, if any. */
   readonly written: string | undefined;
+  /** The last element in it so far. */
+  last?: Styled;
 }
 
 type Opened = Readonly<Record<string, string>>;
@@ -64,7 +67,7 @@ const longestPreview = 400;
 
 export function visibleHtml(html: string): { readonly html: string; readonly hidden?: HiddenText } {
   const { pieces, styles } = read(html);
-  const sheet = parseStyleSheet(styles, relevant);
+  const sheet = parseStyleSheet(styles, isRelevant);
   const elements: Element[] = [];
   let shown = "";
   let hasSeen = false;
@@ -85,15 +88,22 @@ export function visibleHtml(html: string): { readonly html: string; readonly hid
   function open(name: string, attributes: Opened): void {
     const parent = elements.at(-1);
     const around = parent?.appearance ?? plainPage;
+    const previous = parent?.last;
     const styled = {
-      ...{ name, attributes, parent, id: (attributes.id ?? "").trim().toLowerCase() },
+      ...{ name, attributes, parent, previous, place: (previous?.place ?? 0) + 1 },
+      id: (attributes.id ?? "").trim().toLowerCase(),
       classes: (attributes.class ?? "").slice(0, 500).toLowerCase().split(/\s+/).slice(0, 20),
     };
+    if (parent !== undefined) parent.last = styled;
     const isUnread = parent?.isUnread === true || unread.has(name);
     const own = isUnread ? around : appearanceOf(styled, around, sheet);
     const isOutside = parent?.isClosed === true && name !== "summary";
     const isGone =
-      isOutside || unshown.has(name) || "hidden" in attributes || (name === "dialog" && !("open" in attributes));
+      isOutside ||
+      unshown.has(name) ||
+      "hidden" in attributes ||
+      "popover" in attributes ||
+      (name === "dialog" && !("open" in attributes));
     const appearance = isGone ? { ...own, isGone: true } : own;
     const isWritten = !isUnread && !appearance.isGone && name !== "img";
     // The address of a link that cannot be seen would be text.

@@ -53,6 +53,12 @@ export function faultOf(error: unknown, host: string): SourceError {
     return new SourceError("outage", `The name ${host} cannot be resolved.`, "Check host and the network.");
   if (code === "ECONNREFUSED")
     return new SourceError("outage", `${host} refused the connection.`, "Check host and port.");
+  if (code === "ERR_SSL_WRONG_VERSION_NUMBER" || code === "ERR_SSL_PACKET_LENGTH_TOO_LONG")
+    return new SourceError(
+      "outage",
+      `${host} does not speak TLS on this port.`,
+      "Correct port, mostly 993, or set tls to starttls, for which the port is mostly 143.",
+    );
   if (code !== undefined && /CERT|SELF_SIGNED|TLS|SSL|UNABLE_TO_VERIFY/.test(code))
     return new SourceError("outage", `The certificate of ${host} cannot be trusted (${code}).`, "Check host and tls.");
   if (responseStatus !== undefined && responseText !== undefined && responseText !== "")

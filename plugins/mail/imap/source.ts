@@ -44,7 +44,7 @@ export function createImapSource(account: string, settings: ImapSettings, option
       connected,
       settle: async () => void (first !== undefined && (await inFolder(first, async () => {}).catch(unlessMissing))),
     }),
-    login: options.login.id,
+    login: async () => options.login.id(),
     async baseline() {
       const ends: ByFolder = {};
       const missing = await inEach(async (open) => {

@@ -1,12 +1,13 @@
 /**
- * Reads what an agent needs of a mail's parts, whatever the protocol: the first text with words in it, forwarded
- * messages, calendar entries.
+ * Reads what an agent needs of a mail's parts, whatever the protocol: its texts with words in them, forwarded messages,
+ * calendar entries.
  */
 
+import type { HiddenText } from "../html/visible-html.ts";
 import type { ForwardedMessage, Mail } from "../source.ts";
 import { cut, htmlToText, manyLines, oneLine } from "../text.ts";
 import { type CalendarEntry, parseCalendar } from "./calendar.ts";
-import type { Outline, Text } from "./outline.ts";
+import type { Alternatives, Outline, Text } from "./outline.ts";
 
 /** HTML needs more space than its text. */
 const maxHtmlBytes = 100_000;
@@ -56,18 +57,34 @@ export async function readContents<Part>(
     }
   }
 
-  /** The first text with words. One that only says that it has none gives way to its alternative. */
-  async function wordsOf(candidates: readonly Text<Part>[]): Promise<MailText | undefined> {
+  /** The first alternative with words. One that says little gives way to an alternative that says more. */
+  async function alternativeOf(candidates: Alternatives<Part>): Promise<MailText | undefined> {
     let stub: MailText | undefined;
     for (const candidate of candidates) {
       const found = await textOf(candidate);
       if (found === undefined || !hasWords(found.value)) continue;
       const { kind, ...text } = found;
-      if (stub !== undefined && text.value.length < stub.value.length) continue;
-      if (kind === "plain" && stub === undefined && candidates.length > 1 && isStub(text.value)) stub = text;
+      if (stub !== undefined && !saysMore(text.value, stub.value)) continue;
+      if (kind === "plain" && stub === undefined && candidates.length > 1 && isShort(text.value)) stub = text;
       else return text;
     }
     return stub;
+  }
+
+  /** All texts of a message, such as those before and behind an attachment. */
+  async function wordsOf(texts: readonly Alternatives<Part>[]): Promise<MailText | undefined> {
+    const found: MailText[] = [];
+    for (const candidates of texts) {
+      const one = await alternativeOf(candidates);
+      if (one !== undefined) found.push(one);
+    }
+    const [first, ...others] = found;
+    if (first === undefined || others.length === 0) return first;
+    return {
+      value: found.map(({ value }) => value).join("\n\n"),
+      cut: found.some((one) => one.cut),
+      hidden: allHidden(found.flatMap(({ hidden }) => hidden ?? [])),
+    };
   }
 
   let text = await wordsOf(texts);
@@ -106,20 +123,39 @@ export async function readContents<Part>(
 
 const hasWords = (text: string): boolean => /[\p{L}\p{N}]/u.test(text);
 
+/** What all texts hide together. */
+function allHidden(hidden: readonly HiddenText[]): HiddenText | undefined {
+  if (hidden.length === 0) return undefined;
+  return {
+    characters: hidden.reduce((sum, { characters }) => sum + characters, 0),
+    isPreview: hidden.every(({ isPreview }) => isPreview),
+  };
+}
+
 const longestStub = 500;
 /** A text that only refers to the HTML has few words besides an address. */
 const mostStubWords = 30;
+/** An alternative with so many times the letters has what a short text leaves out. */
+const muchMore = 3;
 
-/** Whether a plain text only says that the mail is to be read as HTML or on the web. */
-function isStub(text: string): boolean {
-  if (text.length > longestStub) return false;
-  const words = text
-    .replace(/https?:\/\/\S+/gi, " ")
+const refersToHtml = /\b(?:html|browser|web ?version|online version|webansicht|navigateur|navegador)\b/i;
+
+/** The words of a text, without addresses and placeholders of pictures. */
+const wordsIn = (text: string): string =>
+  text
+    .replace(/https?:\/\/\S+|\[(?:image|cid):[^\]\n]*\]/gi, " ")
     .replace(/[^\p{L}\p{N}]+/gu, " ")
     .trim();
-  return (
-    words === "" ||
-    (/\b(?:html|browser|web ?version|online version|webansicht|navigateur|navegador)\b/i.test(words) &&
-      words.split(" ").length <= mostStubWords)
-  );
+
+/** Whether a plain text may only say that the mail is to be read as HTML or on the web. */
+const isShort = (text: string): boolean =>
+  text.length <= longestStub && wordsIn(text).split(" ").length <= mostStubWords;
+
+/** Whether the HTML has what its short alternative in plain text leaves out. */
+function saysMore(html: string, plain: string): boolean {
+  const [long, short] = [wordsIn(html), wordsIn(plain)];
+  if (short === "") return true;
+  return refersToHtml.test(short)
+    ? !(refersToHtml.test(long) && isShort(html))
+    : long.length >= muchMore * short.length;
 }

@@ -7,7 +7,7 @@ import type { Attachment, Seal } from "../source.ts";
 /** Further parts of a mail are ignored. */
 const maxParts = 2_000;
 const maxAttachments = 100;
-/** Further texts of one message are not looked at: most mails have one, and its alternative. */
+/** Further texts of one message, and further alternatives of a text, are not looked at. */
 const maxTexts = 4;
 const maxEnclosed = 5;
 /** A message in a message in a message is read; what it encloses is named only. */
@@ -40,13 +40,16 @@ export interface Text<Part> {
   readonly part: Part;
 }
 
+/** One text of a message: the parts that show it, the best one first. */
+export type Alternatives<Part> = readonly Text<Part>[];
+
 export interface Enclosed<Part> extends EnclosedHeader {
-  readonly texts: readonly Text<Part>[];
+  readonly texts: readonly Alternatives<Part>[];
 }
 
 export interface Outline<Part> {
-  /** Candidates for the text of the mail, the best one first. */
-  readonly texts: readonly Text<Part>[];
+  /** In their order, such as the texts before and behind an attachment. The first one is the preferred one. */
+  readonly texts: readonly Alternatives<Part>[];
   /** Forwarded messages and the like, in order. */
   readonly enclosed: readonly Enclosed<Part>[];
   readonly calendars: readonly Part[];
@@ -120,8 +123,8 @@ export function outlineOf<Part>(root: Part, describe: (part: Part) => Described<
     }
     const isCalendar = type === "text/calendar" || type === "application/ics";
     if (isCalendar && calendars.length < maxCalendars) calendars.push(part);
-    if (!isAttached && (type === "text/plain" || type === "text/html"))
-      message?.choice.offer({ kind: type === "text/plain" ? "plain" : "html", part }, branch);
+    if (!isAttached && /^text\/(?:plain|html|markdown)$/.test(type))
+      message?.choice.offer({ kind: type === "text/html" ? "html" : "plain", part }, branch);
     else if (isAttached || !(isCalendar || type.startsWith("multipart/"))) attach(attachment);
   }
   return {
@@ -144,12 +147,12 @@ function sealOf(type: string, smimeType = ""): Seal | undefined {
 
 interface Choice<Part> {
   offer(text: Text<Part>, branch: Branch | undefined): void;
-  texts(): readonly Text<Part>[];
+  texts(): readonly Alternatives<Part>[];
 }
 
 /**
  * Prefers the first text. Only an alternative to it in plain text replaces HTML: another plain part may be the footer
- * of a mailing list. After the preferred one come its alternatives, then the others.
+ * of a mailing list. Every other part is a separate text.
  */
 function createChoice<Part>(): Choice<Part> {
   const offered: { readonly text: Text<Part>; readonly branch: Branch | undefined }[] = [];
@@ -162,12 +165,15 @@ function createChoice<Part>(): Choice<Part> {
       if (chosen === undefined || isBetter) chosen = one;
     },
     texts() {
-      if (chosen === undefined) return [];
-      const best = chosen;
-      const others = offered.filter((one) => one !== best);
-      const alternatives = others.filter(({ branch }) => isAlternative(best.branch, branch));
-      const rest = others.filter((one) => !alternatives.includes(one));
-      return [best, ...alternatives, ...rest].slice(0, maxTexts).map(({ text }) => text);
+      const groups: (typeof offered)[] = chosen === undefined ? [] : [[chosen]];
+      for (const one of offered) {
+        if (one === chosen) continue;
+        const group = groups.find(([first]) => isAlternative(first?.branch, one.branch));
+        if (group === undefined) groups.push([one]);
+        else if (one.text.kind === "plain" && group !== groups[0]) group.unshift(one);
+        else group.push(one);
+      }
+      return groups.slice(0, maxTexts).map((group) => group.slice(0, maxTexts).map(({ text }) => text));
     },
   };
 }

@@ -15,9 +15,13 @@ export async function forgetMailbox(call: CliCall, steps: Steps, mailbox: Mailbo
   const begun = (await ledger.progress()) ?? (await ledger.start());
   if (begun === undefined) await steps.step("place", "Looking", async () => retained("No reading position is stored."));
   else
-    await steps.change("place", "forget the reading position", async () => {
-      // A gateway that is still reading would write it again.
-      for (let left = patienceMs; left > 0 && (await isHeld(call, mailbox)); left -= lookMs) await sleep(lookMs);
-      await ledger.forget();
-    });
+    await steps.change(
+      "place",
+      { would: "forget the reading position", done: "The position is forgotten." },
+      async () => {
+        // A gateway that is still reading would write it again.
+        for (let left = patienceMs; left > 0 && (await isHeld(call, mailbox)); left -= lookMs) await sleep(lookMs);
+        await ledger.forget();
+      },
+    );
 }

@@ -29,7 +29,9 @@ export async function prepareStart(
     );
     return async () => {};
   }
-  await steps.change("start", `begin with the mails since ${timeOf(since)}`, () => ledger.setStart(since));
+  const from = `the mails since ${timeOf(since)}`;
+  const detail = { would: `begin with ${from}`, done: `Reading begins with ${from}.` };
+  await steps.change("start", detail, () => ledger.setStart(since));
   return async () => {
     if (!steps.dryRun) await ledger.setStart(undefined);
   };

@@ -26,12 +26,19 @@ export interface Result<T = undefined> {
 export const done = (detail: string): Result => ({ outcome: "done", detail, value: undefined });
 export const retained = (detail: string): Result => ({ outcome: "kept", detail, value: undefined });
 
+interface ChangeDetail {
+  /** Completes "would" and names the change. */
+  readonly would: string;
+  /** A sentence about the result. */
+  readonly done: string;
+}
+
 export interface Steps {
   readonly dryRun: boolean;
   /** `doing` is shown if it takes more than a second. Rejects with `Stopped` if the step fails. */
   step<T>(name: string, doing: string, work: () => Promise<Result<T>>): Promise<T>;
-  /** Makes a change, or in a dry run only reports it: `detail` completes "would" and names the change. */
-  change(name: string, detail: string, work: () => Promise<unknown>): Promise<void>;
+  /** Makes a change, or in a dry run only reports it. */
+  change(name: string, detail: ChangeDetail, work: () => Promise<unknown>): Promise<void>;
   /** A step whose failure does not end the setup. `undefined` if it failed. */
   attempt<T>(name: string, doing: string, work: () => Promise<Result<T>>): Promise<T | undefined>;
   /** The answer of the command; `next` says what happens now. `ok` is false if an important attempt failed. */
@@ -78,10 +85,11 @@ export async function runSteps(
     return await run({
       dryRun,
       step: take,
-      async change(name, detail, work) {
-        await take(name, detail, async () => {
-          if (!dryRun) await work();
-          return { outcome: dryRun ? "would" : "done", detail, value: undefined };
+      async change(name, { would, done }, work) {
+        await take(name, would, async () => {
+          if (dryRun) return { outcome: "would", detail: would, value: undefined };
+          await work();
+          return { outcome: "done", detail: done, value: undefined };
         });
       },
       attempt: (name, doing, work) => take(name, doing, work).catch(endOf),

@@ -9,7 +9,7 @@ import type { Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import type { JSONRPCMessage, MCPTransport, MCPTransportSendOptions } from "@ai-sdk/mcp";
 import { asText, onEvent, onMessage } from "service-gateway/sdk/channel";
-import { createLineReader } from "service-gateway/sdk/reading";
+import { readLines } from "service-gateway/sdk/reading";
 import { parseExact } from "service-gateway/sdk/tools";
 import type { Answers } from "../answers.ts";
 import { keyed } from "../call-key.ts";
@@ -87,11 +87,11 @@ export class ProgramTransport implements MCPTransport {
     const forget = child.pid === undefined ? undefined : this.#events.onStarted?.(child.pid);
     // A program that has ended refuses what is written; its end is reported below.
     onEvent(child.stdin, "error", { source: command, handle() {} });
-    const read = createLineReader((line) => this.#read(line), {
+    readLines(child.stdout.setEncoding("utf8"), (line) => this.#read(line), {
+      source: command,
       maxChars: longestMessage,
       onTooLong: () => this.#tooLong(),
     });
-    onMessage(child.stdout.setEncoding("utf8"), "data", { source: command, check: asText, handle: read });
     onMessage(child.stderr.setEncoding("utf8"), "data", {
       source: command,
       check: asText,

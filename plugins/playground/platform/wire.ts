@@ -96,10 +96,13 @@ export interface Message {
   readonly sender_chat?: Chat;
   readonly location?: { readonly latitude: number; readonly longitude: number; readonly live_period?: number };
   readonly link_preview_options?: Readonly<Record<string, unknown>>;
+  readonly has_protected_content?: true;
+  readonly effect_id?: string;
   readonly reply_markup?: InlineKeyboard;
   readonly reply_to_message?: Message;
   readonly quote?: { readonly text: string; readonly position: number; readonly is_manual?: true };
   readonly forward_origin?: Readonly<Record<string, unknown>>;
+  readonly via_bot?: Readonly<Record<string, unknown>>;
   readonly forum_topic_created?: { readonly name: string; readonly icon_color: number };
   readonly forum_topic_closed?: Record<string, never>;
   readonly migrate_to_chat_id?: number;

@@ -13,7 +13,7 @@ export interface Look {
 }
 
 /** `look` resolves with whether there was something. One that fails has found nothing: a poll follows it anyway. */
-export function createLook(look: () => boolean | Promise<boolean>): Look {
+export function createLook(look: () => Promise<boolean>): Look {
   let timer: NodeJS.Timeout | undefined;
   let isRunning = false;
   let isAsked = false;
@@ -25,7 +25,7 @@ export function createLook(look: () => boolean | Promise<boolean>): Look {
     timer = undefined;
     isRunning = true;
     isAsked = false;
-    const found = await (async () => look())().catch(() => false);
+    const found = await look().catch(() => false);
     isRunning = false;
     const now = performance.now();
     pauseMs = found || now - endedAt > 2 * longestMs ? shortestMs : Math.min(2 * pauseMs, longestMs);

@@ -33,7 +33,7 @@ export function createSessionTurns(database: Database, lease: () => Lease): Sess
   const waiting = new Map<string, () => void>();
   /** Whether a turn could begin since the last notification. */
   let hasEntered = false;
-  const look = createLook(() => {
+  const look = createLook(async () => {
     const found = hasEntered;
     hasEntered = false;
     for (const end of [...waiting.values()]) end();

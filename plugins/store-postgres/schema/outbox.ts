@@ -1,6 +1,9 @@
 /** The outbox: what turns send, part by part, until the platform has accepted it. */
 import { entry, part, raised } from "./define.ts";
 
+/** Milliseconds by the clock of the server, which all nodes share. */
+const serverTime = "extract(epoch FROM clock_timestamp()) * 1000";
+
 export const outboxFunctions = [
   // What the runner of a unit may do with one of its rows. The unit may have ended.
   part(
@@ -44,7 +47,8 @@ END`,
   part(
     "mark_sending(p_row bigint) RETURNS void",
     `BEGIN
-  UPDATE outbox SET state = 1, attempts = attempts + 1 WHERE id = p_row AND state < 2;
+  UPDATE outbox SET state = 1, attempts = attempts + 1, sending_since = coalesce(sending_since, ${serverTime})
+    WHERE id = p_row AND state < 2;
 END`,
   ),
 
@@ -78,9 +82,11 @@ BEGIN
   END IF;
   PERFORM append_decisions(runs.id, p_entries, p_senders, p_usage);
   RETURN QUERY
-  INSERT INTO outbox AS o (unit, unit_id, position, channel, account, chat, thread, operation, part, state, attempts)
+  INSERT INTO outbox AS o (unit, unit_id, position, channel, account, chat, thread, operation, part, state, attempts,
+    sending_since)
   SELECT runs.id, p_unit_id, before + t.ord - 1, t.channel, t.account, t.chat, t.thread, t.operation, t.part::json,
-    CASE WHEN p_first_sends AND t.ord = 1 THEN 1 ELSE 0 END, CASE WHEN p_first_sends AND t.ord = 1 THEN 1 ELSE 0 END
+    CASE WHEN p_first_sends AND t.ord = 1 THEN 1 ELSE 0 END, CASE WHEN p_first_sends AND t.ord = 1 THEN 1 ELSE 0 END,
+    CASE WHEN p_first_sends AND t.ord = 1 THEN ${serverTime} END
   FROM unnest(p_channels, p_accounts, p_chats, p_threads, p_operations, p_parts) WITH ORDINALITY
     AS t (channel, account, chat, thread, operation, part, ord)
   ORDER BY t.ord
@@ -100,7 +106,7 @@ END`,
     "not_sent(p_node text, p_incarnation bigint, p_row bigint) RETURNS void",
     `BEGIN
   PERFORM own_row(p_node, p_incarnation, p_row);
-  UPDATE outbox SET state = 0 WHERE id = p_row AND state = 1;
+  UPDATE outbox SET state = 0, sending_since = NULL WHERE id = p_row AND state = 1;
 END`,
   ),
 
@@ -134,3 +140,6 @@ END`,
 END`,
   ),
 ];
+
+/** The beginning of the first attempt to send a part that is not known to have had no effect. */
+export const timedSends = ["ALTER TABLE outbox ADD COLUMN sending_since double precision;\n", ...outboxFunctions];

@@ -35,9 +35,11 @@ export async function givePermission(
     await steps.step("permission", "Checking the permission", async () => retained("It is stored and valid."));
     return true;
   }
-  await steps.change("permission", "ask you in the browser for the permission to read the mailbox, and store it", () =>
-    ask(call, wanted, settings, { client, scopes }),
-  );
+  const detail = {
+    would: "ask you in the browser for the permission to read the mailbox, and store it",
+    done: "You gave the permission to read the mailbox, and it is stored.",
+  };
+  await steps.change("permission", detail, () => ask(call, wanted, settings, { client, scopes }));
   return !steps.dryRun;
 }
 

@@ -61,7 +61,9 @@ async function writeMailbox(
     await steps.step("configuration", "Checking the configuration", async () => retained(`${place} is correct.`));
     return;
   }
-  await steps.change("configuration", `set ${Object.keys(changes).join(", ")} of ${place}`, async () => {
+  const keys = Object.keys(changes).join(", ");
+  const detail = { would: `set ${keys} of ${place}`, done: `${place} has new values of ${keys}.` };
+  await steps.change("configuration", detail, async () => {
     try {
       if (existing === undefined) await preset.set(path, changes);
       // Credentials are written last, because the mailbox is watched once they are set.

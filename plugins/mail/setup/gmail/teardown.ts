@@ -67,15 +67,13 @@ async function removeSettings(call: CliCall, steps: Steps, { path, at, existing 
     await steps.step("configuration", "Looking", async () => retained("The mailbox is not configured."));
     return;
   }
-  await steps.change(
-    "configuration",
-    `remove the mailbox from hooks.gmail${at === "" ? "" : `.${at.slice(0, -1)}`}`,
-    async () => {
-      if (path.length > 0) await preset.set(path, undefined);
-      // The section also contains settings that do not belong to the mailbox.
-      else for (const key of owned) await preset.set([key], undefined);
-    },
-  );
+  const section = `hooks.gmail${at === "" ? "" : `.${at.slice(0, -1)}`}`;
+  const detail = { would: `remove the mailbox from ${section}`, done: `The mailbox is removed from ${section}.` };
+  await steps.change("configuration", detail, async () => {
+    if (path.length > 0) await preset.set(path, undefined);
+    // The section also contains settings that do not belong to the mailbox.
+    else for (const key of owned) await preset.set([key], undefined);
+  });
 }
 
 /** `false` if Google has not revoked it; it stays stored for another attempt. */

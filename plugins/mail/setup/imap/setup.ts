@@ -90,9 +90,11 @@ async function writePassword(
 ): Promise<void> {
   if (typed === undefined) return;
   const file = await call.secretFiles.path(passwordFile(account));
-  await steps.change("password", `write the password to ${file}, which only you can read`, () =>
-    call.secretFiles.write(passwordFile(account), `${typed}\n`),
-  );
+  const detail = {
+    would: `write the password to ${file}, which only you can read`,
+    done: `The password is in ${file}, which only you can read.`,
+  };
+  await steps.change("password", detail, () => call.secretFiles.write(passwordFile(account), `${typed}\n`));
 }
 
 async function writeAccount(
@@ -125,7 +127,10 @@ async function writeAccount(
     }
   };
   const keys = Object.keys(changes).join(", ");
-  await steps.change("configuration", existed ? `set ${keys} of ${at}` : `write ${at} with ${keys}`, write);
+  const detail = existed
+    ? { would: `set ${keys} of ${at}`, done: `${at} has a new value of ${keys}.` }
+    : { would: `write ${at} with ${keys}`, done: `${at} is written, with ${keys}.` };
+  await steps.change("configuration", detail, write);
 }
 
 async function nextLines(
@@ -153,7 +158,10 @@ export const teardownImap = (call: CliCall): Promise<CliAnswer> =>
       const at = `hooks.imap.accounts.${account}`;
       if (existing === undefined)
         await steps.step("configuration", "Looking", async () => retained(`There is no ${at}.`));
-      else await steps.change("configuration", `remove ${at}`, () => preset.set(["accounts", account], undefined));
+      else
+        await steps.change("configuration", { would: `remove ${at}`, done: `${at} is removed.` }, () =>
+          preset.set(["accounts", account], undefined),
+        );
       await removePassword(call, steps, account);
       await forgetMailbox(call, steps, names);
       return steps.answer(
@@ -166,6 +174,8 @@ export const teardownImap = (call: CliCall): Promise<CliAnswer> =>
 async function removePassword(call: CliCall, steps: Steps, account: string): Promise<void> {
   const file = await call.secretFiles.path(passwordFile(account));
   if (existsSync(file))
-    await steps.change("password", `remove ${file}`, () => call.secretFiles.remove(passwordFile(account)));
+    await steps.change("password", { would: `remove ${file}`, done: `${file} is removed.` }, () =>
+      call.secretFiles.remove(passwordFile(account)),
+    );
   else await steps.step("password", "Looking", async () => retained("The setup created no password file."));
 }

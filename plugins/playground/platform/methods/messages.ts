@@ -3,12 +3,29 @@ import { pushToOtherBots } from "../audience.ts";
 import { type Call, type Method, post, replace } from "../core.ts";
 import { badRequest } from "../errors.ts";
 import { captionText, keyboardOf, messageText, same } from "../format.ts";
-import { jsonOf, numberOf } from "../params.ts";
+import { flagOf, isRecord, jsonOf, numberOf, type RawParams, textOf } from "../params.ts";
 import { answeredMessage, findRoom, placeOf, writableRoom } from "../rooms.ts";
 import type { Message } from "../wire.ts";
 import type { Room } from "../world.ts";
 
 type Content = Omit<Message, "message_id" | "date" | "chat" | "from">;
+
+/** The effects that every account has. */
+const effects: ReadonlySet<string> = new Set([
+  ...["5104841245755180586", "5107584321108051014", "5104858069142078462"],
+  ...["5159385139981059251", "5046509860389126442", "5046589136895476101"],
+]);
+
+/** How a message is shown and what people may do with it. */
+function shownAs(params: RawParams, room: Room): Pick<Content, "has_protected_content" | "effect_id"> {
+  const effect = textOf(params, "message_effect_id");
+  if (effect !== undefined && (room.chat.type !== "private" || !effects.has(effect)))
+    throw badRequest("EFFECT_ID_INVALID");
+  return {
+    ...(flagOf(params, "protect_content") && { has_protected_content: true }),
+    ...(effect !== undefined && { effect_id: effect }),
+  };
+}
 
 /** Sends a new message of a bot: checks destination, quoted message, keyboard and limits, then stores it. */
 export function sendContent(call: Call, room: Room, content: () => Content): Message {
@@ -17,6 +34,7 @@ export function sendContent(call: Call, room: Room, content: () => Content): Mes
   const answered = answeredMessage(room, params);
   const place = placeOf(room, params, answered.message);
   const markup = keyboardOf(params);
+  const appearance = shownAs(params, room);
   core.limiter.spend(bot.user.id, room.key, room.chat.type !== "private");
   const message = post(core, room, {
     message_id: room.nextMessageId(),
@@ -26,6 +44,7 @@ export function sendContent(call: Call, room: Room, content: () => Content): Mes
     ...place,
     ...answered.fields,
     ...fields,
+    ...appearance,
     ...(markup === undefined ? {} : { reply_markup: markup }),
   });
   pushToOtherBots(core, room, "message", message);
@@ -36,7 +55,11 @@ const sendMessage: Method = (call) => {
   const room = writableRoom(call);
   return sendContent(call, room, () => {
     const { text, entities } = messageText(call);
-    return entities.length === 0 ? { text } : { text, entities };
+    const preview = jsonOf(call.params, "link_preview_options", "link preview options");
+    return {
+      ...{ text, ...(entities.length > 0 && { entities }) },
+      ...(isRecord(preview) && { link_preview_options: preview }),
+    };
   });
 };
 

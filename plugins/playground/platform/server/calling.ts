@@ -43,8 +43,7 @@ export function createCalling({ core, faults, bots, record }: CallingOptions): C
     try {
       const method = methods.get(name);
       if (method === undefined) throw new ApiError(404, "Not Found: method not found");
-      const given = method.run({ core, bot, params: params.raw, files: params.files, onGone });
-      const result = given instanceof Promise ? await given : given;
+      const result = await method.run({ core, bot, params: params.raw, files: params.files, onGone });
       return { status: 200, body: JSON.stringify({ ok: true, result }) };
     } catch (error) {
       return failure(error);

@@ -1,7 +1,8 @@
 /** Serves the chat page: its files, and its REST API and events below `/_playground/`. */
 import { readFile } from "node:fs/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
+import { pageStyleFile } from "service-gateway/sdk/reading";
 import type { Core, PlatformEvent } from "../core.ts";
 import { isRecord, type Params, parseParams } from "../params.ts";
 import type { People } from "../people/people.ts";
@@ -38,6 +39,7 @@ function entries(
 }
 const pageFiles: Readonly<Record<string, { readonly file: string; readonly type: string }>> = {
   "/": { file: "index.html", type: "text/html; charset=utf-8" },
+  "/style.css": { file: pageStyleFile, type: "text/css; charset=utf-8" },
   "/icon.svg": { file: "icon.svg", type: "image/svg+xml" },
   ...entries(
     ["page", "model", "text", "message", "composer", "drawer", "calls", "stops", "dom", "side", "log", "menus"],
@@ -131,7 +133,7 @@ async function sendPage(
   response: ServerResponse,
   page: { readonly file: string; readonly type: string },
 ): Promise<void> {
-  const bytes = await readFile(join(pageDirectory, page.file));
+  const bytes = await readFile(resolve(pageDirectory, page.file));
   response.writeHead(200, { ...safeHeaders, "content-type": page.type });
   response.end(bytes);
 }
