@@ -1,12 +1,13 @@
 // The program in few files. Node finds, reads and links each module by itself, which was a quarter of every start. What
 // is imported by its path keeps its file: the doors, the plugins, the threads and processes that the program starts.
-const { existsSync, globSync, mkdirSync, readdirSync, writeFileSync } = require("node:fs");
+const { existsSync, globSync, mkdirSync, readdirSync, readFileSync, writeFileSync } = require("node:fs");
 const { isBuiltin } = require("node:module");
 const { dirname, join, posix, relative, sep } = require("node:path");
 const { pathToFileURL } = require("node:url");
 
 /** Loaded by their paths, and able to load plugins: all of them share their modules. */
 const entries = [
+  "core/backups/worker",
   "core/cli/main.js",
   "core/index",
   "core/sdk/index",
@@ -55,6 +56,8 @@ function ownPlace(from, remains) {
     transform: {
       filter: { code: /import\.meta\.(?:url|dirname)\b/ },
       handler(code, file) {
+        // The bundler's own module has no file.
+        if (file.startsWith("\0")) return undefined;
         const name = nameOf(from, file);
         if (remains(name))
           return code
@@ -89,15 +92,26 @@ function ownName(from) {
   };
 }
 
-/** The schema library is a file of the package, at this path. */
-const packagedSchemas = (path) => ({
-  name: "packaged-schemas",
-  renderChunk: (code, { fileName }) =>
-    code.replaceAll(
-      /^(import .*)"typebox";$/gm,
-      (_, names) => `${names}"${relativeTo(posix.dirname(fileName), path)}";`,
-    ),
-});
+/** Libraries that are files of the package: an `import` or a `require` names the file, by its path below the target. */
+function libraryFiles(from, files) {
+  const pathIn = (folder, library) => files[library] && relativeTo(folder, files[library]);
+  return {
+    name: "library-files",
+    transform: {
+      filter: { code: /createRequire\(import\.meta\.url\)\("/ },
+      handler: (code, file) =>
+        code.replaceAll(/(createRequire\(import\.meta\.url\)\()"([^"]+)"/g, (_, call, library) => {
+          const path = pathIn(posix.dirname(nameOf(from, file)), library);
+          return `${call}"${path ?? library}"`;
+        }),
+    },
+    renderChunk: (code, { fileName }) =>
+      code.replaceAll(/^(import .*)"([^".]+)";$/gm, (_, names, library) => {
+        const path = pathIn(posix.dirname(fileName), library);
+        return `${names}"${path ?? library}";`;
+      }),
+  };
+}
 
 function relativeTo(directory, path) {
   const found = posix.relative(directory, path);
@@ -117,22 +131,36 @@ const namedBuiltins = {
     ),
 };
 
+/** The name of the package of an import: `@scope/name` of `@scope/name/file.js`. */
+const nameOfPackage = (id) => /^(?:@[^/]+\/)?[^/]+/.exec(id)?.[0];
+
+/** A chunk of libraries alone has the name of the one that imports the others, which comes last. */
+function libraryOf(files) {
+  const [, name] = /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec((files.at(-1) ?? "").replaceAll(sep, "/")) ?? [];
+  return name && files.every((file) => file.includes("node_modules"))
+    ? `libraries/${name.replace("/", "-")}`
+    : undefined;
+}
+
+/** The dependencies, which npm installs beside the program. */
+const dependencies = (from) => Object.keys(JSON.parse(readFileSync(join(from, "package.json"), "utf8")).dependencies);
+
 /**
- * Writes the program below `to`.
- * @param {{ from: string, to: string, schemas?: string, libraries?: readonly string[], remains?: (name: string) => boolean,
- *   more?: readonly string[] }} options
- *   `from`: the repository. `schemas`: where the schema library is below `to`; without it, it becomes part of the program.
- *   `libraries`: others that become part of it, with all that they need. `remains`: modules that look for files beside their source.
- *   `more`: entries.
+ * Writes the program below `to`, and returns the files that it is made of.
+ * @param {{ from: string, to: string, files?: Readonly<Record<string, string>>, libraries?: readonly string[],
+ *   remains?: (name: string) => boolean, more?: readonly string[] }} options
+ *   `from`: the repository. `files`: libraries that are files below `to`. `libraries`: others that become part of the
+ *   program, with all that they need and that npm does not install. `remains`: modules that look for files beside their
+ *   source. `more`: entries.
  */
-async function bundleProgram({ from, to, schemas, libraries = [], remains = () => false, more = [] }) {
+async function bundleProgram({ from, to, files = {}, libraries = [], remains = () => false, more = [] }) {
   const { rolldown } = await import("rolldown");
-  const contained = new Set(schemas === undefined ? ["typebox", ...libraries] : libraries);
-  const nameOfPackage = (id) => /^(?:@[^/]+\/)?[^/]+/.exec(id)?.[0];
+  const contained = new Set(libraries.filter((name) => files[name] === undefined));
+  const installed = new Set(dependencies(from));
   const isContained = (id, importer) =>
     /^(?:[./]|service-gateway\/)/.test(id) ||
     contained.has(nameOfPackage(id)) ||
-    (importer.includes("node_modules") && !isBuiltin(id));
+    (importer.includes("node_modules") && !isBuiltin(id) && !installed.has(nameOfPackage(id)));
   const write = async (names, ...others) => {
     const input = Object.fromEntries(
       names.map((name) => [name.replace(/\.js$/, ""), join(from, name.endsWith(".js") ? name : `${name}.ts`)]),
@@ -142,26 +170,24 @@ async function bundleProgram({ from, to, schemas, libraries = [], remains = () =
       platform: "node",
       tsconfig: false,
       external: (id, importer) => importer !== undefined && !isContained(id, importer),
-      plugins: [
-        ownName(from),
-        ownPlace(from, remains),
-        ...(schemas === undefined ? [] : [packagedSchemas(schemas)]),
-        ...others,
-      ],
+      plugins: [ownName(from), libraryFiles(from, files), ownPlace(from, remains), ...others],
     });
     const { output } = await bundle.generate({
       format: "esm",
       entryFileNames: "[name].js",
-      chunkFileNames: "chunks/[name].js",
+      chunkFileNames: ({ moduleIds }) => `${libraryOf(moduleIds) ?? "chunks/[name]"}.js`,
     });
     await bundle.close();
     writeOutput(output, to);
+    return output.flatMap(({ moduleIds }) => moduleIds);
   };
-  await write([...entries, ...more, ...plugins(from)]);
-  await write([thread], namedBuiltins);
+  return [...(await write([...entries, ...more, ...plugins(from)])), ...(await write([thread], namedBuiltins))];
 }
 
-/** Writes what the engine of the transforms reads: each module as a file of its own, with what it imports. */
+/**
+ * Writes what the engine of the transforms reads: each module as a file of its own, with what it imports. Returns the
+ * files that they are made of.
+ */
 async function bundleGuest({ from, to }) {
   const { rolldown } = await import("rolldown");
   const bundle = await rolldown({
@@ -173,6 +199,7 @@ async function bundleGuest({ from, to }) {
   const { output } = await bundle.generate(options);
   await bundle.close();
   writeOutput(output, to);
+  return output.flatMap(({ moduleIds }) => moduleIds);
 }
 
 function writeOutput(output, to) {

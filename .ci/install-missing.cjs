@@ -28,5 +28,14 @@ if (!complete()) {
   console.log("Installing what package-lock.json names (once, about half a minute) ...");
   // `install`, not `ci`: it adds what is missing, where `ci` would first empty the folder; the lock file holds either
   // way.
-  execSync("npm install --no-audit --no-fund --loglevel=error", { stdio: "inherit" });
+  try {
+    execSync("npm install --no-audit --no-fund --loglevel=error", { stdio: "inherit" });
+  } catch {
+    // npm has printed the cause. A stack of this file would only hide it.
+    console.error(
+      `error: npm could not install the packages in ${root}.\n` +
+        "       Check that this machine reaches the registry of npm, and that you may write into this folder.",
+    );
+    process.exitCode = 1;
+  }
 }

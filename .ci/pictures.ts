@@ -24,7 +24,7 @@ import { definePlugin, Type } from "service-gateway/sdk";
 export default definePlugin({
   id: "workshop",
   version: "1.0.0",
-  host: "^0.1.0",
+  host: "^0.2.0",
   setup(host) {
     host.tool({
       name: "set_light",
