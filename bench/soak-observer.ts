@@ -9,7 +9,7 @@ import { definePlugin, Type } from "service-gateway/sdk";
 export default definePlugin({
   id: "soak-observer",
   version: "1.0.0",
-  host: "^0.1.0",
+  host: "^0.2.0",
   options: Type.Object({ file: Type.String({ description: "Where the lines go." }) }),
   setup(host, { file }) {
     const handle = openSync(file, "a");

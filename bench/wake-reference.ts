@@ -21,22 +21,24 @@ const server = createHttpServer({
   log,
   elapsed: () => performance.now(),
   readiness: () => ({ ready: true, reasons: [] }),
-  metrics: () => "",
+  metrics: async () => "",
   gatewayToken: () => "not used here",
 });
 const table = createTable([], { signedPaths: new Set(), problems: [] });
 registerWebhooks(server.app, {
   config: () => config,
+  isOn: () => true,
   token: () => token,
   accept: async () => ({ eventId: newId(), duplicate: false }),
   first: async () => null,
   body: async () => null,
-  budgetOf: () => undefined,
+  budgetOf: async () => undefined,
   channels: {
     known: () => false,
     available: () => false,
     list: () => [],
     meant: () => undefined,
+    platformProblem: () => undefined,
     hasLastRecipient: async () => false,
   },
   agents: { exists: () => true, defaultId: () => "main" },

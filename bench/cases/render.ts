@@ -4,9 +4,7 @@
  */
 import { createRequire } from "node:module";
 import type { MarkdownIt, MarkdownItOptions } from "markdown-it";
-import { chunkText } from "../../plugins/botchat/text/chunk.ts";
-import { renderHtml } from "../../plugins/botchat/text/html.ts";
-import { parseMarkdown } from "../../plugins/botchat/text/markdown.ts";
+import { renderMarkdown } from "../../core/sdk/markup/render.ts";
 import { ratesByTurns } from "./in-process.ts";
 import { atLeast, type Bench, median, paired, spread } from "./report.ts";
 
@@ -44,7 +42,10 @@ const Markdown = createRequire(import.meta.url)("markdown-it") as new (
 const parser = new Markdown("default", { html: false });
 
 const works = {
-  ours: () => chunkText(parseMarkdown(answer), { limit: 4_000, mode: "length" }).map(renderHtml).join(""),
+  ours: () =>
+    renderMarkdown(answer, { dialect: "html", limit: 4_000 })
+      .map(({ markup }) => markup)
+      .join(""),
   reference: () => parser.render(answer),
 };
 

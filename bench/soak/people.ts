@@ -139,7 +139,15 @@ export function createPeople(options: {
     if (room?.messages.get(message)?.reply_markup === undefined) return;
     const data = random.pick(buttons.data);
     const key = keyOf({ callback_query: { id: platform.act.press(person, person, message, data) } });
-    updates.push({ key, kind: "press", chat: person, whole: key, message, text: `callback_data: ${data}`, waitMs: 0 });
+    updates.push({
+      key,
+      kind: "press",
+      chat: person,
+      whole: key,
+      message,
+      text: `You pressed the button with the value ${data}.`,
+      waitMs: 0,
+    });
   }
 
   platform.on((event) => {

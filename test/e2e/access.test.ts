@@ -37,7 +37,7 @@ afterEach(async () => {
 const repeat = defineEngine({
   id: "scripted",
   version: "1.0.0",
-  host: "^0.1.0",
+  host: "^0.2.0",
   async *run({ inbound }) {
     yield { type: "text", delta: `heard: ${inbound.text}` };
     yield { type: "buttons", buttons: [[{ text: "More", value: "more" }]] };
@@ -48,7 +48,7 @@ const repeat = defineEngine({
 const keys = definePlugin({
   id: "keys",
   version: "1.0.0",
-  host: "^0.1.0",
+  host: "^0.2.0",
   setup(host) {
     host.command({ name: "keys", summary: "Of the house.", role: "owner", run: () => "here they are" });
   },

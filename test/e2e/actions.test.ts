@@ -366,7 +366,9 @@ describe("a program with the gateway token", () => {
         body: { ok: false, code: "invalid_arguments" },
       });
     }
-    expect(await ask({ to: `${workshop}:topic:0` })).toMatchObject({ body: { ok: false, code: "chat_not_found" } });
+    expect((await ask({ to: `${workshop}:topic:0` })).body.error).toBe(
+      'to: the topic must be a whole number from 1 on, not "0".',
+    );
     expect((await ask({ threadId: "abc" })).body.error).toBe('thread must be a whole number from 1 on, not "abc".');
     expect(made()).toBe(before);
   });

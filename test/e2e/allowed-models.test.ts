@@ -76,6 +76,33 @@ test("without a list, every full name is allowed, but no name in another form", 
   expect((await open.post("agent", { message: "x", model: "gpt" })).json?.code).toBe("model_not_allowed");
 });
 
+test("chats and webhooks cannot choose a provider that the configuration does not use", async () => {
+  const agents = { defaults: { engine: "test-engine", heartbeat: { every: "0" } } };
+  const open = await startHookGateway({
+    hooks: { mappings: [{ match: { path: "free" }, model: "{{ model }}", messageTemplate: "x" }] },
+    config: { agents },
+  });
+  // Requests would go to whatever listens there, or be paid with a key that is in the environment for another program.
+  for (const model of ["llamacpp/x", "openai/gpt-5"]) {
+    expect((await open.post("agent", { message: "x", model })).json?.code).toBe("model_not_allowed");
+    expect((await open.post("free", { model })).status).toBe(400);
+    await open.host.say(`/model ${model}`, { from: "guest" });
+    expect(open.host.outbox().at(-1)?.text).toContain("The configuration uses no model of");
+  }
+  const fallbacks = ["openai/gpt-5-mini"];
+  const using = await startHookGateway({
+    hooks: { mappings: [{ match: { path: "set" }, model: "mistral/small", messageTemplate: "x" }] },
+    config: {
+      models: { providers: { llamacpp: {} } },
+      agents: { defaults: { ...agents.defaults, model: { primary: "own/one", fallbacks } } },
+    },
+  });
+  for (const model of ["llamacpp/x", "openai/gpt-5", "mistral/large"])
+    expect((await using.post("agent", { message: "x", model })).status).toBe(202);
+  expect((await using.post("set", {})).status).toBe(202);
+  expect((await using.post("agent", { message: "x", model: "groq/any" })).json?.code).toBe("model_not_allowed");
+});
+
 test("an invalid agents.defaults allows no model either", async () => {
   const broken = await startHookGateway({
     config: { agents: { defaults: 5, list: [{ id: "main", engine: "test-engine" }] } },

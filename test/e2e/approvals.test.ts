@@ -10,7 +10,7 @@ const runs: string[] = [];
 const stove = definePlugin({
   id: "stove",
   version: "1.0.0",
-  host: "^0.1.0",
+  host: "^0.2.0",
   setup(host) {
     host.tool({
       name: "light_stove",

@@ -156,7 +156,7 @@ describe.concurrent("the configuration", () => {
 });
 
 describe.concurrent("a faulty plugin", () => {
-  const declared = (body: string, host = "^0.1.0") =>
+  const declared = (body: string, host = "^0.2.0") =>
     `import { definePlugin } from "service-gateway/sdk";\nexport default definePlugin({ id: "ID", version: ` +
     `"1.0.0", host: "${host}", ${body} });\n`;
   const broken: Readonly<Record<string, { readonly source: string; readonly says: RegExp }>> = {
@@ -170,7 +170,7 @@ describe.concurrent("a faulty plugin", () => {
     },
     future: {
       source: declared("setup() {}", "^9.0.0"),
-      says: /future was written for SDK \^9\.0\.0; this host provides 0\.1/,
+      says: /future was written for SDK \^9\.0\.0; this host provides 0\.2/,
     },
     importer: {
       source: 'throw new Error("no luck at import");\n',

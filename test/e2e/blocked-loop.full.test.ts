@@ -15,7 +15,7 @@ function pluginWith(home: string, { id, tap }: { readonly id: string; readonly t
     `import { definePlugin } from "service-gateway/sdk";
     const loop = (ms: number) => { for (const end = performance.now() + ms; performance.now() < end; ); };
     const sleep = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
-    export default definePlugin({ id: "${id}", version: "1.0.0", host: "^0.1.0", setup(host) { ${tap} } });`,
+    export default definePlugin({ id: "${id}", version: "1.0.0", host: "^0.2.0", setup(host) { ${tap} } });`,
   );
 }
 

@@ -1,5 +1,5 @@
 /** A gateway with a model that counts tokens itself, for tests of long conversations. */
-import { createTestHost } from "service-gateway/testkit";
+import { createTestHost, type TestHostOptions } from "service-gateway/testkit";
 import ai from "../../plugins/ai/index.ts";
 import { temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/command-runner.ts";
@@ -13,6 +13,8 @@ export interface CompactionRoomOptions extends CountingOptions {
   readonly agent?: object;
   readonly config?: object;
   readonly directory?: string;
+  /** Beside the engine. */
+  readonly plugins?: TestHostOptions["plugins"];
 }
 
 const sentence = "the quick brown fox jumps over the lazy dog and says that everything is fine today ";
@@ -23,10 +25,10 @@ export const words = (characters: number): string => sentence.repeat(Math.ceil(c
 export const room5k = { small: { contextTokens: 5_000 } };
 
 export async function openCompactionRoom(options: CompactionRoomOptions) {
-  const { models, agent, config, directory, ...ofServer } = options;
+  const { models, agent, config, directory, plugins = [], ...ofServer } = options;
   const model = await createCountingServer(ofServer);
   const host = await createTestHost({
-    plugins: [ai],
+    plugins: [ai, ...plugins],
     ...(directory !== undefined && { directory }),
     config: {
       agents: { defaults: { model: "local/small", tools: { allow: [] }, ...agent } },

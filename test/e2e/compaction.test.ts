@@ -45,7 +45,7 @@ test.concurrent("/compact summarizes now and reports the gain; a new conversatio
   const { text } = await say("/compact the colours");
   expect(text).toMatch(/^6 messages are summarized now: [\d,]+ of 32,000 tokens are used, \d+ fewer than before\.$/);
   const asked = model.requests.find(({ body }) => isSummaryRequest(body))?.body.messages ?? [];
-  expect(asked[0]?.content).toContain('keep in particular, if it is there: "the colours"');
+  expect(asked[1]?.content).toContain(" what a person asks to keep in particular]\nthe colours\n");
   expect((await shown()).summaries).toMatchObject([{ messages: 6, text: "Summary. FACT-1=red FACT-2=red FACT-3=red" }]);
   expect((await say("What?")).text).toContain("FACT-13=red");
 });

@@ -102,6 +102,15 @@ describe("earlier messages in a group that were not for the bot", () => {
     expect(await ask(place, kitchen)).toContain("forwarded from Eve] from afar");
   });
 
+  test("name the inline bot that wrote them, whose commands are not the sender's", async () => {
+    const place = await converse();
+    await place.start();
+    const inlineBot = { id: 9, is_bot: true, first_name: "Cats", username: "cats_bot" };
+    place.platform.act.send(place.ada, place.ada, { text: "/new", via_bot: inlineBot });
+    await place.asked(1);
+    expect(place.lastAsked()).toMatch(/UTC\] \/new\n\[forwarded from the bot Cats @cats_bot\]$/);
+  });
+
   test("cannot imitate the gateway's own lines", async () => {
     const place = await converse();
     await place.start();

@@ -139,7 +139,7 @@ describe.concurrent("an interrupted answer in a chat with previews", () => {
         {
           id: "notes",
           version: "1.0.0",
-          host: "^0.1.0",
+          host: "^0.2.0",
           setup(host) {
             host.toolSource({
               id: "notes",

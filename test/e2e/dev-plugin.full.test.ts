@@ -21,7 +21,7 @@ const version: string = ${JSON.stringify(words)};
 export default definePlugin({
   id: "parrot",
   version: "1.0.0",
-  host: "^0.1.0",
+  host: "^0.2.0",
   setup(host) {
     let closed = false;
     host.onClose(() => {
@@ -246,7 +246,7 @@ import { Type } from "service-gateway/sdk";
 export default defineChannel({
   id: "harbour",
   version: "1.0.0",
-  host: "^0.1.0",
+  host: "^0.2.0",
   options: Type.Object({}),
   capabilities: { maxChars: 400 },
   open: () => ({ start: async () => {}, parse: () => undefined, render: () => [], send: async () => ({ messageId: "1" }), close: async () => {} }),

@@ -1,14 +1,19 @@
 /**
- * A state directory as an earlier version left it: `test/fixtures/state-before-rooms`, written by commit 3314981 and
- * copied after a kill. In it, Ada and Bela have talked to the bot, Bela after pairing, a webhook was delivered, and two
- * messages of Ada's wait for their reply.
+ * State directories as earlier versions left them.
+ *
+ * `test/fixtures/state-before-rooms` was written by commit 3314981 and copied after a kill. In it, Ada and Bela have
+ * talked to the bot, Bela after pairing, a webhook was delivered, and two messages of Ada's wait for their reply.
+ *
+ * `test/fixtures/state-before-summaries` was written by commit a7b78edc. In it, Ada has sent sixty messages of 1,500
+ * characters, each with a fact such as `FACT-12=blue`; all were answered.
  */
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/command-runner.ts";
+import { createCountingServer, isSummaryRequest } from "../openai-server/counting.ts";
 import {
   answered,
   answers,
@@ -21,17 +26,16 @@ import {
   stop,
 } from "./room.ts";
 
-const fixture = join(import.meta.dirname, "..", "fixtures", "state-before-rooms");
-
 /** A home whose gateway was last run by the earlier version. */
-function earlierHome(): string {
+function earlierHome(fixture: string): string {
   const home = temporaryHome();
   const state = join(home, "state");
   mkdirSync(state, { mode: 0o700 });
-  cpSync(fixture, state, { recursive: true });
-  for (const file of ["state.db", "state.db-wal"]) {
-    writeFileSync(join(state, file), gunzipSync(readFileSync(join(state, `${file}.gz`))), { mode: 0o600 });
-    rmSync(join(state, `${file}.gz`));
+  cpSync(join(import.meta.dirname, "..", "fixtures", fixture), state, { recursive: true });
+  for (const file of readdirSync(state).filter((name) => name.endsWith(".gz"))) {
+    const packed = join(state, file);
+    writeFileSync(packed.slice(0, -".gz".length), gunzipSync(readFileSync(packed)), { mode: 0o600 });
+    rmSync(packed);
   }
   return home;
 }
@@ -44,7 +48,7 @@ test("the state of an earlier version opens without loss, and its waiting messag
   // The chats have to be there. These updates carry numbers that the earlier version has received, so they are
   // repetitions.
   for (const person of [ada, bela]) platform.act.say(person, person, "before");
-  const home = earlierHome();
+  const home = earlierHome("state-before-rooms");
   const mapping = {
     match: { path: "deploy" },
     name: "Deploy",
@@ -88,5 +92,44 @@ test("the state of an earlier version opens without loss, and its waiting messag
   for (let count = 0; count < 12; count += 1) platform.act.say(bela, bela, `old ${count}`);
   platform.act.say(bela, bela, "still paired?");
   await answered(platform, bela, "still paired?");
+  await stop(gateway);
+});
+
+test("a conversation of an earlier version that is too long for its model goes on, and nothing of it is lost", {
+  timeout: 60_000,
+}, async () => {
+  const platform = await openPlatform();
+  const [ada = 0] = people(platform);
+  const model = await createCountingServer({ room: 16_000 });
+  onTestFinished(() => model.close());
+  // The earlier version has received updates with these numbers.
+  for (let count = 0; count < 60; count += 1) platform.act.say(ada, ada, "before");
+  const gateway = await startGatewayProcess(
+    {
+      models: { providers: { local: { api: "openai-compatible", baseUrl: model.url } } },
+      agents: { defaults: { model: "local/small", tools: { allow: [] }, heartbeat: { every: "0" } } },
+      channels: { botchat: openChannel(platform, { streamMode: "off" }) },
+    },
+    { home: earlierHome("state-before-summaries") },
+  );
+  platform.act.say(ada, ada, "Where were we?");
+  await answered(platform, ada, "FACT-60=blue");
+  const shown = async () =>
+    JSON.parse(
+      (await run(["sessions", "show", "last", "--json", "--limit", "0", "--config", gateway.file], gateway)).out,
+    );
+  await expect.poll(async () => (await shown()).summaries.length).toBe(1);
+  platform.act.say(ada, ada, "What do you know?");
+  await answered(platform, ada, "I know 60 facts: FACT-1=blue");
+  expect(answers(platform, ada)).toHaveLength(2);
+  // The earlier version did not know how much the model takes.
+  expect([model.refused.length, model.requests.filter(({ body }) => isSummaryRequest(body)).length > 1]).toEqual([
+    1,
+    true,
+  ]);
+  platform.act.say(ada, ada, "/status");
+  await answered(platform, ada, / of 16,000 tokens, 1 summary/);
+  const { transcript } = (await shown()) as { readonly transcript: readonly { readonly role: string }[] };
+  expect(transcript.filter(({ role }) => role === "user")).toHaveLength(62);
   await stop(gateway);
 });

@@ -4,7 +4,7 @@
  */
 import { execFile, spawn } from "node:child_process";
 import { createHmac } from "node:crypto";
-import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { applyEdits, modify, parse } from "jsonc-parser";
@@ -308,15 +308,14 @@ describe.concurrent("the manual", () => {
       );
     expect(await status("gateway.example.org")).toBe(401);
     expect(await status("evil.example.net")).toBe(421);
+    const target = join(gateway.home, "backup.tar.gz");
+    const commandOf = (...args: readonly string[]) => run(args, { home: gateway.home, env: environment });
+    expect((await commandOf("backup", target, "--config", gateway.file)).code).toBe(0);
     gateway.child.kill("SIGTERM");
     await gateway.finished;
-    const target = join(gateway.home, "backup.tar");
-    await promisify(execFile)("sh", [join(gateway.home, "backup.sh"), gateway.state, target]);
     const other = join(gateway.home, "state");
-    await promisify(execFile)("sh", [
-      "-c",
-      `rm -rf '${other}' && mkdir -m 700 '${other}' && tar -C '${other}' -xf '${target}'`,
-    ]);
+    rmSync(other, { recursive: true, force: true });
+    expect((await commandOf("restore", target, "--to", other)).code).toBe(0);
     expect(existsSync(join(other, "state.db"))).toBe(true);
     await restart({ home: gateway.home, file: gateway.file, env: environment });
   });

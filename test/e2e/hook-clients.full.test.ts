@@ -23,7 +23,7 @@ test("the default deadline is thirty seconds for a request and fifteen for its h
     config: () => hooks.config,
     log: hooks.log,
     readiness: () => ({ ready: true, reasons: [] }),
-    metrics: () => "",
+    metrics: async () => "",
     gatewayToken: () => "x",
     elapsed: () => 0,
   });

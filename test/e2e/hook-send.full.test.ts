@@ -194,6 +194,7 @@ describe("hooks send without --sign", () => {
     expect(code).toBe(1);
     expect(out).toMatch(/^401 from .*, with hook token\n/);
     expect(`${out}${err}`).toContain("add --sign");
+    expect(out).toContain("the reason, and what to change: ");
   });
 
   test("reports that no gateway is running", async () => {

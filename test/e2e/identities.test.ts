@@ -25,7 +25,7 @@ async function start(
   const names = defineChannel({
     id: "names",
     version: "1.0.0",
-    host: "^0.1.0",
+    host: "^0.2.0",
     options: Type.Object({}),
     // A channel of plain text declares its limit and nothing else.
     capabilities: { maxChars: 1_000 },

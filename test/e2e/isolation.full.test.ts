@@ -17,7 +17,7 @@ function neighbour(name: string) {
   const keeper = definePlugin({
     id: "keeper",
     version: "1.0.0",
-    host: "^0.1.0",
+    host: "^0.2.0",
     setup(host) {
       host.command({ name: `only_${name}`, summary: name, role: "anyone", run: async () => `I am ${name}` });
       host.route({

@@ -1,6 +1,6 @@
 /** A model, a token and a key in the environment are a whole configuration: each provider that is known by name. */
 import { createTestHost } from "service-gateway/testkit";
-import { aroundEach, describe, test } from "vitest";
+import { aroundEach, test } from "vitest";
 import { knownProvider, knownProviderIds } from "../../core/config/known-providers.ts";
 import ai from "../../plugins/ai/index.ts";
 import { temporaryHome } from "../core/cli/command.ts";
@@ -8,14 +8,13 @@ import { run } from "../core/cli/command-runner.ts";
 import { expect, inOwnTest, onTestFinished } from "../support/own-test.ts";
 import { anthropic } from "../vendor-servers/anthropic.ts";
 import { chatAt } from "../vendor-servers/chat.ts";
-import { google } from "../vendor-servers/google.ts";
 import { createVendorServer, say } from "../vendor-servers/index.ts";
-import { openai } from "../vendor-servers/openai.ts";
+import { answersByName, interceptProviders } from "./known-model-servers.ts";
 
 aroundEach(inOwnTest);
+interceptProviders();
 
 const key = "sk-of-the-environment-1234567890";
-const own = { anthropic, google, openai };
 
 async function open(config: object, environment: Readonly<Record<string, string>> = {}) {
   const host = await createTestHost({
@@ -32,26 +31,9 @@ async function open(config: object, environment: Readonly<Record<string, string>
 
 const lastText = (host: Awaited<ReturnType<typeof open>>["host"]) => host.outbox().at(-1)?.text;
 
-describe("a model and its key in the environment answer", () => {
-  test.concurrent.each(knownProviderIds)("of %s", async (id) => {
-    const { address = "", keyVariable } = knownProvider(id) ?? {};
-    const protocol = own[id as "google"] ?? chatAt(address, { needsKey: keyVariable !== undefined });
-    const server = await createVendorServer(protocol, { model: "some-model", key });
-    onTestFinished(() => server.close());
-    server.script(say({ text: `I am ${id}.` }));
-    const { host } = await open(
-      {
-        agents: { defaults: { model: `${id}/some-model` } },
-        // The address of the provider, at the port of the test.
-        models: { providers: { [id]: { baseUrl: `${server.url}${new URL(address).pathname}` } } },
-      },
-      keyVariable === undefined ? {} : { [keyVariable]: key },
-    );
-    await host.say("Who are you?");
-    expect(lastText(host)).toBe(`I am ${id}.`);
-    expect(server.requests).toHaveLength(1);
-  });
-});
+test.concurrent.each(knownProviderIds)("a model of %s and its key in the environment answer, also with tools", (id) =>
+  answersByName(id, { byChat: false }),
+);
 
 test.concurrent("without its key, the log, why and doctor name the variable and the setting", async () => {
   const { host, command } = await open({ agents: { defaults: { model: "groq/fast" } } });
@@ -95,5 +77,6 @@ test.concurrent.each(["anthropic", "groq"])("a key that %s refuses and repeats i
   const why = await command("why", "last", "--json");
   const logs = await command("logs", "--json");
   expect(why.out).toContain("model_unauthorized");
+  expect(why.out).toContain(`Check ${keyVariable} in the environment of the gateway`);
   expect(`${JSON.stringify(host.outbox())}${why.out}${logs.out}`).not.toContain(key);
 });

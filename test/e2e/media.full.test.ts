@@ -121,7 +121,7 @@ describe("a file of an accepted message", () => {
       const log = readFileSync(join(gateway.stateDirectory, "logs", "gateway.log"), "utf8");
       expect(log).toMatch(words);
       expect(log + JSON.stringify(place.turns)).not.toContain(botToken.split(":")[1]);
-      const left = readdirSync(join(gateway.stateDirectory, "botchat", "default", "media"));
+      const left = readdirSync(gateway.stateDirectory, { recursive: true, encoding: "utf8" });
       expect(left.filter((name) => name.endsWith(".part"))).toEqual([]);
     },
   );

@@ -142,6 +142,33 @@ test("an outage continues over a restart, with the same six hours and no second 
   expect(await host.settled(id)).toMatchObject({ outcome: "failed", reason: "model_unreachable" });
 });
 
+test("a webhook survives any number of kills while its turn asks a model that is away", async () => {
+  const model = { is: "away" as "away" | "silent" | "here", calls: 0 };
+  await using host = await createTestHost({
+    answer: ({ inbound }) => {
+      model.calls += 1;
+      if (model.is === "away") throw away;
+      return model.is === "here" ? `heard: ${inbound.text}` : Promise.withResolvers<string>().promise;
+    },
+    config: { agents: { defaults: { heartbeat: { every: "0" } } }, hooks: { token: hookToken } },
+  });
+  const response = await postHook(host.url, "agent", { message: "hook", wakeMode: "next-heartbeat", deliver: false });
+  const { eventId } = (await response.json()) as { eventId: string };
+  await expect.poll(() => model.calls).toBe(1);
+  await host.advance(minute);
+  model.is = "silent";
+  for (let kills = 0; kills < 5; kills += 1) {
+    const before = model.calls;
+    await host.restart({ killed: true });
+    await expect.poll(() => model.calls).toBe(before + 1);
+    // Longer than a wait that is not worth a write.
+    await new Promise((resolve) => setTimeout(resolve, 400));
+  }
+  model.is = "here";
+  await host.restart({ killed: true });
+  expect(await host.settled(eventId)).toMatchObject({ outcome: "silent", reason: "not_asked" });
+});
+
 test("a heartbeat also waits with its content, and its wake is answered once", async () => {
   const { host, model } = await open();
   await using _ = host;
@@ -261,6 +288,28 @@ test("a webhook turn that called a tool before the outage resumes with the resul
   expect(ran).toEqual([{ text: "milk" }]);
   expect(model.results).toEqual(model.results.map(() => ({ ok: true, line: 1 })));
   expect(texts(host).filter((text) => text.includes("noted"))).toHaveLength(1);
+});
+
+test("a webhook that only fails itself asks the model less and less often, while others are answered", async () => {
+  let calls = 0;
+  await using host = await createTestHost({
+    answer: ({ inbound }) => {
+      if (!inbound.text.includes("poison")) return "fine";
+      calls += 1;
+      throw new EngineError("model_stalled", { detail: "no token for 120 s", retryable: true });
+    },
+    config: { agents: { defaults: { heartbeat: { every: "0" } } }, hooks: { token: hookToken } },
+  });
+  await postHook(host.url, "agent", { message: "poison", wakeMode: "next-heartbeat", deliver: false });
+  const after: number[] = [];
+  for (let tries = 1; tries <= 60; tries += 1) {
+    expect(await host.say(`hello ${tries}`)).toMatchObject({ outcome: "answered" });
+    await host.advance(minute / 3);
+    if (tries % 15 === 0) after.push(calls);
+  }
+  // Once for each answer of another turn, it would be 120.
+  expect(after.at(-1)).toBeLessThanOrEqual(12);
+  expect((after[3] ?? 0) - (after[2] ?? 0)).toBeLessThanOrEqual(1);
 });
 
 test("patienceHours 0 fails at once, and an error that a retry cannot fix never waits", async () => {

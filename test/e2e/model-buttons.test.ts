@@ -12,7 +12,15 @@ async function* withButton(value: string): AsyncGenerator<TurnEvent> {
   yield { type: "done" };
 }
 
-async function open(channel: object = {}) {
+const usual = {
+  "ollama/small": { alias: "small" },
+  "ollama/large": { alias: "large" },
+  "ollama/third": {},
+  [`ollama/${"x".repeat(60)}`]: {},
+  nonsense: {},
+};
+
+async function open({ channel = {}, models = usual }: { readonly channel?: object; readonly models?: object } = {}) {
   const host = await createTestHost({
     answer: ({ inbound, model }) => (inbound.text === "offer" ? withButton("/model large") : `${model}: heard`),
     config: {
@@ -20,13 +28,7 @@ async function open(channel: object = {}) {
         defaults: {
           engine: "test-engine",
           model: "ollama/small",
-          models: {
-            "ollama/small": { alias: "small" },
-            "ollama/large": { alias: "large" },
-            "ollama/third": {},
-            [`ollama/${"x".repeat(60)}`]: {},
-            nonsense: {},
-          },
+          models,
         },
       },
       channels: { loopback: { dmPolicy: "allowlist", allowFrom: ["ada"], ...channel } },
@@ -67,7 +69,9 @@ test.concurrent("a button of the agent with the same value chooses nothing", asy
 });
 
 test.concurrent("a person who may not use the command chooses nothing in a group", async () => {
-  const { host, last } = await open({ groupPolicy: "allowlist", groupAllowFrom: ["ada"], groups: { "*": {} } });
+  const { host, last } = await open({
+    channel: { groupPolicy: "allowlist", groupAllowFrom: ["ada"], groups: { "*": {} } },
+  });
   const inGroup = { ...ada, group: true, chat: "club", mention: true };
   await host.say("/model", inGroup);
   const before = host.outbox().length;
@@ -76,6 +80,57 @@ test.concurrent("a person who may not use the command chooses nothing in a group
   expect(host.outbox().length).toBe(before);
   await host.say("hello", inGroup);
   expect(last()?.text).toBe("ollama/small: heard");
+});
+
+const labelsOf = (rows: readonly (readonly { readonly text: string }[])[] = []) => rows.flat().map(({ text }) => text);
+
+test.concurrent.each([9, 40])("%i aliases have a button each, up to twelve, and the text has all", async (count) => {
+  const aliases = Array.from({ length: count }, (_, at) => `m${at}`);
+  const { host, last } = await open({
+    // A model without an alias does not take the place of one with an alias.
+    models: { "ollama/plain": {}, ...Object.fromEntries(aliases.map((alias) => [`ollama/${alias}`, { alias }])) },
+  });
+  await host.say("/model", ada);
+  expect(labelsOf(last()?.buttons)).toEqual([...aliases, "ollama/plain"].slice(0, 12));
+  expect(last()?.text).toContain(`\`ollama/${aliases.at(-1)}\` (\`${aliases.at(-1)}\`)`);
+  expect(last()?.text.includes("also one without a button below")).toBe(count > 12);
+  await host.press("m7", ada);
+  expect(last()?.text).toBe("This conversation now uses `ollama/m7`.");
+});
+
+test.concurrent("a button means its own model, also where the alias is that of another one", async () => {
+  const models = {
+    "ollama/small": { alias: "fast" },
+    "ollama/large": { alias: "FAST" },
+    "ollama/third": { alias: "default" },
+    "ollama/fourth": { alias: "the fourth" },
+  };
+  const { host, last } = await open({ models });
+  expect((await host.problems()).map(({ path, message }) => `${path} ${message}`)).toEqual([
+    'agents.defaults.models.ollama/large.alias is "FAST", which means ollama/small',
+    'agents.defaults.models.ollama/third.alias is "default", which means the model of the agent',
+  ]);
+  await host.say("/model", ada);
+  const labels = ["fast", "ollama/large", "ollama/third", "ollama/fourth"];
+  expect(labelsOf(last()?.buttons)).toEqual(labels);
+  for (const [index, label] of labels.entries()) {
+    await host.say("/model", ada);
+    await host.press(label, ada);
+    expect(last()?.text).toBe(`This conversation now uses \`${Object.keys(models)[index]}\`.`);
+  }
+});
+
+test.concurrent("a button of an older message works after a restart, and waits for a running turn", async () => {
+  const { host, last } = await open();
+  await host.say("/model", ada);
+  await host.restart({ killed: true });
+  await host.press("large", ada);
+  expect(last()?.text).toBe("This conversation now uses `ollama/large`.");
+  const running = host.say("wait", ada);
+  const pressed = host.press("small", ada);
+  await Promise.all([running, pressed]);
+  const texts = host.outbox().map(({ text }) => text);
+  expect(texts.slice(-2)).toEqual(["ollama/large: heard", "This conversation now uses `ollama/small`."]);
 });
 
 test.concurrent("one allowed model needs no button", async () => {

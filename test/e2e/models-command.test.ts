@@ -1,10 +1,13 @@
 /** `models list` and `models test`: what is configured, whether it can be asked, and how soon it answers. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { createTestHost } from "service-gateway/testkit";
 import { aroundEach, test } from "vitest";
 import ai from "../../plugins/ai/index.ts";
 import { temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/command-runner.ts";
 import { refuse, say } from "../openai-server/answers.ts";
+import { createCountingServer } from "../openai-server/counting.ts";
 import { createOpenAiServer } from "../openai-server/index.ts";
 import { expect, inOwnTest, onTestFinished } from "../support/own-test.ts";
 
@@ -99,6 +102,38 @@ test.concurrent("models list knows contexts and prices of vendors, and ends with
   expect(code).toBe(0);
 });
 
+test.concurrent("models list says how the context of a model is known, and since when", async () => {
+  const server = await createCountingServer({ room: 4_096 });
+  const local = { api: "openai-compatible", baseUrl: server.url, models: { set: { contextTokens: 8_192 } } };
+  const host = await createTestHost({
+    plugins: [ai],
+    config: {
+      agents: {
+        defaults: { model: "local/small", models: ["local/small", "local/set", "local/new", "openai/gpt-4o-mini"] },
+      },
+      models: { providers: { local } },
+    },
+  });
+  onTestFinished(async () => {
+    await host.close();
+    await server.close();
+  });
+  const list = async (...args: readonly string[]) =>
+    (await run(["models", "list", ...args, "--config", host.configFile], { home: temporaryHome() })).out;
+  expect(await list()).toMatch(/local\/small .* 32,000 assumed /);
+  await host.say("the quick brown fox ".repeat(2_000));
+  expect(server.refused).toHaveLength(1);
+  const { models } = JSON.parse(await list("--json"));
+  const day = new Date(models[0].contextLearnedAt).toISOString().slice(0, 10);
+  expect(models).toMatchObject([
+    { contextTokens: 4_096, contextSource: "learned", contextLearnedAt: expect.any(Number) },
+    { contextTokens: 8_192, contextSource: "stated" },
+    { contextTokens: 32_000, contextSource: "assumed" },
+    { contextTokens: 128_000, contextSource: "catalogue" },
+  ]);
+  expect(await list()).toMatch(new RegExp(`local/small .* 4,096 learned ${day} `));
+});
+
 test.concurrent("models test asks each agent's model or the named one, and times the first word", async () => {
   const { server, command } = await open(
     {},
@@ -141,8 +176,36 @@ test.concurrent("models test says why a model does not answer, without the key, 
   expect((await command("models", "test", "--agent", "nobody")).code).toBe(2);
 });
 
-test.concurrent("models test without a gateway says that it needs one", async () => {
-  const { code, err } = await run(["models", "test"], { home: temporaryHome() });
-  expect(code).toBe(1);
-  expect(err).toContain("No gateway is running");
+test.concurrent("models test needs no gateway: a key is tried before the first start", async () => {
+  const server = await createOpenAiServer({ answer: () => say("OK", { firstDelayMs: 30 }) });
+  onTestFinished(() => server.close());
+  server.requireKey(secret);
+  const home = temporaryHome();
+  mkdirSync(join(home, ".service"));
+  const config = {
+    agents: { defaults: { model: "groq/fast" } },
+    models: { providers: { groq: { baseUrl: server.url } } },
+    channels: { botchat: { botToken: "1:not-to-be-used" } },
+  };
+  writeFileSync(join(home, ".service", "config.jsonc"), JSON.stringify(config));
+  const command = async (key: string, ...args: readonly string[]) =>
+    await run(args, { home, env: { GROQ_API_KEY: key } });
+  const wrong = await command("gsk_wrong_1234567890", "models", "test");
+  expect({ code: wrong.code, err: wrong.err }).toEqual({ code: 1, err: "Asking the model of main ...\n" });
+  expect(wrong.out).toContain("(model_unauthorized). Check GROQ_API_KEY in the environment");
+  expect(`${wrong.out}${wrong.err}`).not.toContain("gsk_wrong");
+  writeFileSync(join(home, ".service", "odd.jsonc"), JSON.stringify({ agents: { defaults: { model: "fast" } } }));
+  const odd = await command("", "models", "test", "--config", join(home, ".service", "odd.jsonc"));
+  expect({ code: odd.code, out: odd.out }).toEqual({
+    code: 1,
+    out: expect.stringContaining("The model fast is not configured (model_unknown). Write it as provider/model"),
+  });
+  const right = await command(secret, "models", "test", "--json");
+  expect({ code: right.code, err: right.err, tests: JSON.parse(right.out).tests }).toMatchObject({
+    ...{ code: 0, err: "" },
+    tests: [{ agent: "main", model: "groq/fast", inputTokens: 11, outputTokens: 7 }],
+  });
+  expect(JSON.parse(right.out).tests[0].firstWordMs).toBeGreaterThanOrEqual(30);
+  const usage = await command(secret, "usage", "--by", "purpose", "--json");
+  expect(JSON.parse(usage.out).usage).toMatchObject([{ purpose: "test", calls: 1 }]);
 });

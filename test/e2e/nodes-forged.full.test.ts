@@ -57,7 +57,7 @@ test("any invalid note is attributed to the node that sent it; 10,000 of them ar
   const heard: unknown[] = [];
   const deaf = { hear: (note: unknown) => void heard.push(note) };
   const log = { info() {}, error() {}, warn: (_fields: object, message: string) => void lines.push(message) };
-  joinNodes({ store, log, runtime: { stops, running: deaf, activation: deaf } } as never);
+  joinNodes({ store, log, runtime: { stops, running: deaf, activation: deaf, deletions: deaf } } as never);
   await feedJunk({
     send(body) {
       for (const topic of ["stop", "stopped"]) watcher?.note({ topic, body: body as never });

@@ -335,7 +335,8 @@ test("with only the address, commands read the shared state from any machine and
   await expect.poll(() => group.ended()).toBeGreaterThan(0);
   const home = temporaryHome();
   const file = join(home, "elsewhere.jsonc");
-  writeFileSync(file, JSON.stringify({ state: { store: "postgres", url: { env: "DATABASE_URL" } } }));
+  const state = { store: "postgres", url: { env: "DATABASE_URL" } };
+  writeFileSync(file, JSON.stringify({ gateway: { port: 0 }, state }));
   const read = async (...args: readonly string[]) =>
     await run([...args, "--config", file], { home, env: { DATABASE_URL: group.url } });
   const status = await read("status");

@@ -294,7 +294,7 @@ describe("doctor checks the platform", () => {
     const platform = await openPlatform();
     const home = temporaryHome();
     const plugin = `export default {
-      id: "postbox", version: "1.0.0", host: "^0.1.0",
+      id: "postbox", version: "1.0.0", host: "^0.2.0",
       setup(host) {
         let full = true;
         host.check({

@@ -21,7 +21,7 @@ const schema = Type.Object({
   key: Type.Optional(secretReference({ description: "Key of the service." })),
 }, { default: {}, description: "The weather." });
 export default definePlugin({
-  id: "weather", version: "1.0.0", host: "^0.1.0",
+  id: "weather", version: "1.0.0", host: "^0.2.0",
   section: { key: "weather", schema,
     check: ({ town, days }) => town === "Atlantis" && days > 1 ? [{ path: ["town"], message: "is no place on land", hint: "Choose another town." }] : [] },
   cli: { name: "weather", summary: "The weather.", commands: [
@@ -210,7 +210,7 @@ test("a plugin that is replaced in a running gateway has the section that it dec
     join(home, ".service", "weather", "index.ts"),
     `import { definePlugin, Type } from "service-gateway/sdk";
     const schema = Type.Object({ stars: Type.Integer({ description: "Stars." }), moons: Type.Integer({ default: 1, description: "Moons." }) });
-    export default definePlugin({ id: "weather", version: "1.0.0", host: "^0.1.0", section: { key: "sky", schema }, setup(host) {
+    export default definePlugin({ id: "weather", version: "1.0.0", host: "^0.2.0", section: { key: "sky", schema }, setup(host) {
       const inSetup = host.section("sky").settings();
       host.route({ method: "GET", path: "/sky", access: "public", handler: () => ({ body: inSetup ?? {} }) });
     } });`,

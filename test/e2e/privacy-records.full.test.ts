@@ -18,7 +18,7 @@ import { answered, answers, openChannel, openPlatform, people } from "./room.ts"
 const guestBook = definePlugin({
   id: "guest-book",
   version: "1.0.0",
-  host: "^0.1.0",
+  host: "^0.2.0",
   setup(host) {
     host.tap(
       "gating",
@@ -158,7 +158,7 @@ test("erasing a person removes the tool calls of their failed turns, but nothing
   const lab = definePlugin({
     id: "lab",
     version: "1.0.0",
-    host: "^0.1.0",
+    host: "^0.2.0",
     setup(plugin) {
       const parameters = Type.Object({ text: Type.String() });
       plugin.tool({

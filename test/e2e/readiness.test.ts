@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { firstAttempts } from "../../core/cli/start/gateway.ts";
 import { createLoopback, repeat, startGateway } from "../support/gateway.ts";
 
 test("an account that never connected makes readyz fail; one that fails later degrades it", async () => {
@@ -48,4 +49,30 @@ test("an account that never connected makes readyz fail; one that fails later de
     .poll(async () => (await detailed())[1])
     .toMatchObject({ reasons: expect.arrayContaining(["loopback:two is connecting"]) });
   expect(await readyz()).toEqual([200, { ok: true }]);
+});
+
+test("the ready line of the gateway waits for the first attempt of each account, but not for long", async () => {
+  const loopback = createLoopback({ connects: false });
+  const channels = { loopback: { accounts: { one: { dmPolicy: "open", allowFrom: ["*"] } } } };
+  const { gateway } = await startGateway({ config: { channels }, plugins: [loopback.plugin, repeat] });
+  onTestFinished(() => gateway.close());
+  const stopping = new AbortController();
+  expect(await firstAttempts(gateway, stopping.signal, 100)).toEqual(["loopback:one is connecting"]);
+
+  let isOver = false;
+  const waiting = firstAttempts(gateway, stopping.signal, 60_000).finally(() => {
+    isOver = true;
+  });
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  expect(isOver).toBe(false);
+  loopback.report({ state: "waiting", detail: "the platform does not answer" });
+  expect(await waiting).toEqual([]);
+});
+
+test("a gateway that is to stop does not wait for its accounts", async () => {
+  const never = { readiness: () => ({ ready: false, reasons: [], tried: false }) };
+  const stopping = new AbortController();
+  const waiting = firstAttempts(never, stopping.signal, 60_000);
+  stopping.abort();
+  expect(await waiting).toEqual([]);
 });

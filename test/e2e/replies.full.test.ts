@@ -144,7 +144,7 @@ test.concurrent("a preview never shows tags, silence tokens or text that a plugi
   const censor = definePlugin({
     id: "censor",
     version: "1.0.0",
-    host: "^0.1.0",
+    host: "^0.2.0",
     setup: (host) => host.tap("formatting", (reply) => ({ ...reply, text: reply.text.replaceAll("secret", "***") })),
   });
   const place = await open({

@@ -28,7 +28,7 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { defineEngine } from "service-gateway/sdk";
 export default defineEngine({
-  id: "patient", version: "1.0.0", host: "^0.1.0",
+  id: "patient", version: "1.0.0", host: "^0.2.0",
   async *run(turn, signal) {
     if (turn.inbound.text.includes("die")) process.kill(process.pid, "SIGKILL");
     for (const word of ("You said: " + turn.inbound.text).split(/(?= )/)) {

@@ -139,8 +139,8 @@ async function openUnreachable(): Promise<{
       refused: "no answer .ECONNREFUSED",
       torn: "no answer .ERR_SSL",
       silent: "no answer .UND_ERR_HEADERS_TIMEOUT",
-      moved: "the answer .status 302. is not the platform's",
-      junk: "the answer .status 200. is not the platform's",
+      moved: "302 the answer is not the platform's",
+      junk: "200 the answer is not the platform's",
     },
   };
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { definePlugin, Type } from "../../core/sdk/contract.ts";
 import ai from "../../plugins/ai/index.ts";
 import { voiceNote } from "../support/voice-notes.ts";
-import { kitchen } from "./conversation.ts";
+import { kitchen, workshop } from "./conversation.ts";
 import { converseAloud } from "./voice-room.ts";
 
 const texts = (messages: readonly { readonly text?: string }[]) => messages.map(({ text }) => text);
@@ -57,6 +57,28 @@ describe("a voice message", () => {
     expect(place.platform.calls.list({ method: "getFile" })).toEqual([]);
   });
 
+  test("whose caption is edited is not paid again, and one in a topic is answered there", async () => {
+    const place = await converseAloud({ channel: { groups: { "*": { requireMention: true } } } });
+    place.speech.script({ text: "What is on the list?" }, { text: "Mark, are you there?" });
+    await place.start();
+    const { act, world } = place.platform;
+    place.speak(place.ada, place.ada, { caption: "please" });
+    await place.ended(1);
+    const room = [...world.rooms.values()].find(({ chat }) => chat.id === place.ada);
+    const [spoken] = [...(room?.messages.values() ?? [])];
+    act.edit(place.ada, place.ada, spoken?.message_id ?? 0, "please, now");
+    await place.ended(2);
+    expect(place.lastAsked()).toMatch(
+      / edited, spoken, transcribed by a machine\] What is on the list\?\nplease, now\n/,
+    );
+    expect(place.speech.requests).toHaveLength(1);
+    const topic = act.createTopic(place.ada, workshop, "Voice");
+    const media = { kind: "voice" as const, bytes: voiceNote("stop"), fileName: "v.ogg", mimeType: "audio/ogg" };
+    act.say(place.ada, workshop, "", { media, thread: topic });
+    const threads = () => place.messages(workshop).map(({ message_thread_id }) => message_thread_id);
+    await expect.poll(threads).toEqual([topic]);
+  });
+
   test("in a group is answered if its words name the bot, and is context for later if they do not", async () => {
     const place = await converseAloud({ channel: { groups: { "*": { requireMention: true } } } });
     place.speech.script({ text: "Nobody likes Mondays." }, { text: "So, Mark, what do you think?" });
@@ -83,6 +105,55 @@ describe("a voice message", () => {
     await place.asked(1);
     expect(place.lastAsked()).toMatch(/\[attached there voice .* saying "The keys are under the mat\."\]/);
   });
+});
+
+test("the words of a song with a caption are those of the song", async () => {
+  const place = await converseAloud({ channel: { groups: { "*": { requireMention: true } } } });
+  place.speech.script({ text: "Mark, stop in the name of love" }, { text: "Stop." });
+  await place.start();
+  const song = { kind: "audio" as const, bytes: voiceNote("friday"), fileName: "song.ogg", mimeType: "audio/ogg" };
+  place.platform.act.say(place.ada, kitchen, "lovely", { media: song });
+  expect(await place.ended(1)).toEqual(["silent mention_required"]);
+  place.platform.act.say(place.ada, kitchen, "Mark, who sings this?", { media: { ...song, bytes: voiceNote("stop") } });
+  await place.asked(1);
+  expect(place.lastAsked()).toMatch(
+    /UTC\] Ada Lind .*: <media:audio>\nMark, who sings this\?\n\[attached audio .* saying/,
+  );
+});
+
+test("a forwarded voice message has the words of another person, and stops nothing", async () => {
+  const novel = Promise.withResolvers<string>();
+  const place = await converseAloud({ answer: (_turn, count) => (count === 1 ? novel.promise : "done") });
+  place.speech.script({ text: "Stop." });
+  await place.start();
+  place.platform.act.say(place.ada, place.ada, "Write a novel.");
+  await place.asked(1);
+  const media = { kind: "voice" as const, bytes: voiceNote("stop"), fileName: "v.ogg", mimeType: "audio/ogg" };
+  const forwardOrigin = { type: "hidden_user", sender_user_name: "Eve", date: 1 };
+  place.platform.act.say(place.ada, place.ada, "", { media, forwardOrigin });
+  await expect.poll(() => place.speech.requests.length).toBe(1);
+  novel.resolve("The end.");
+  await place.asked(2);
+  expect(place.lastAsked()).toMatch(/transcribed by a machine\] \/stop\n\[forwarded from Eve /);
+  expect(await place.ended(2)).toEqual(["answered answered", "answered answered"]);
+});
+
+test("a person sees that something happens while a voice message is transcribed, a group does not", async () => {
+  const place = await converseAloud({ channel: { groups: { "*": { requireMention: true } } } });
+  const words = [Promise.withResolvers<string>(), Promise.withResolvers<string>()] as const;
+  place.speech.script({ text: words[0].promise }, { text: words[1].promise });
+  await place.start();
+  const typing = () => place.platform.calls.list({ method: "sendChatAction" }).length;
+  place.speak(place.ada, kitchen);
+  await expect.poll(() => place.speech.requests.length).toBe(1);
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  expect(typing()).toBe(0);
+  words[0].resolve("Nobody likes Mondays.");
+  place.speak(place.ada, place.ada);
+  await expect.poll(typing).toBe(1);
+  expect(place.turns).toEqual([]);
+  words[1].resolve("Hello.");
+  await place.ended(2);
 });
 
 test("a typed /stop ends a transcription", async () => {
@@ -130,7 +201,7 @@ describe("a spoken command", () => {
     const stove = definePlugin({
       id: "stove",
       version: "1.0.0",
-      host: "^0.1.0",
+      host: "^0.2.0",
       setup(host) {
         host.tool({
           name: "light_stove",

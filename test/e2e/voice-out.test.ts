@@ -94,6 +94,27 @@ test.each([
   expect(why?.detail).toMatch(detail);
 });
 
+test("a person sees that something happens while a reply is spoken", async () => {
+  const place = await open({ out: { ...speaking, timeoutSeconds: 2 }, answer: () => "[[audio_as_voice]]sunny" });
+  place.speech.script({ hang: true });
+  place.platform.act.say(place.ada, place.ada, "tell me");
+  await expect.poll(() => spoken(place).length).toBe(1);
+  await expect.poll(() => place.platform.calls.list({ method: "sendChatAction" }).length).toBeGreaterThan(0);
+  expect(calls(place)).toEqual([]);
+  await place.ended(1);
+  expect(calls(place)).toEqual(["sendMessage"]);
+});
+
+test("a spoken reply that a message replies to is read by its caption, and not transcribed", async () => {
+  const place = await open({ answer: (_turn, count) => (count === 1 ? "[[audio_as_voice]]It is sunny." : "yes") });
+  place.platform.act.say(place.ada, place.ada, "tell me");
+  await place.ended(1);
+  place.platform.act.say(place.ada, place.ada, "really?", { replyTo: place.messages(place.ada)[0]?.message_id });
+  await place.ended(2);
+  expect(place.lastAsked()).toContain("It is sunny.");
+  expect(place.speech.requests).toHaveLength(1);
+});
+
 test("a used-up budget leaves the text", async () => {
   const place = await open({
     answer: () => "[[audio_as_voice]]sunny",

@@ -19,19 +19,21 @@ export interface VoiceOptions extends ConversationOptions {
   /** `models.speech`; default: the server transcribes. */
   readonly settings?: object;
   readonly prices?: object;
+  /** Beside the server that transcribes. */
+  readonly providers?: object;
 }
 
 export const listening = { in: { model: "ears/small" } };
 
 export async function converseAloud(options: VoiceOptions = {}): Promise<SpeakingPlace> {
-  const { config = {}, settings = listening, prices = {}, ...others } = options;
+  const { config = {}, settings = listening, prices = {}, providers = {}, ...others } = options;
   const speech = await createSpeechServer();
   const ears = { api: "openai-compatible", baseUrl: speech.url, apiKey: "sk-ears-0123456789" };
   const place = await converse({
     plugins: [ai],
     ...others,
     config: {
-      models: { providers: { ears }, speech: settings, prices },
+      models: { providers: { ...providers, ears }, speech: settings, prices },
       agents: { list: [{ id: "mark", name: "Mark" }] },
       ...config,
     },

@@ -2,51 +2,21 @@
  * Voice messages over kills, with an engine in a worker, and while what transcribes is away. The notes are made here,
  * by espeak-ng and opusenc, where they are installed.
  */
-import { readFileSync } from "node:fs";
-import { expect, onTestFinished, test } from "vitest";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
 import { openSqliteStore } from "../../core/state/sqlite/index.ts";
+import { ownFlags, start, temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/command-runner.ts";
 import { hang } from "../openai-server/answers.ts";
-import { createOpenAiServer } from "../openai-server/index.ts";
-import { createSpeechServer } from "../support/speech-server.ts";
+import { listsIn, probe } from "../support/loaded-files.ts";
 import { madeHere, voiceNote } from "../support/voice-notes.ts";
-import {
-  answered,
-  answers,
-  kill,
-  openChannel,
-  openPlatform,
-  people,
-  restart,
-  startGatewayProcess,
-  stop,
-} from "./room.ts";
+import { answered, answers, configure, kill, restart, startGatewayProcess, stop } from "./room.ts";
+import { openVoicePlace } from "./voice-processes.ts";
 import { converseAloud } from "./voice-room.ts";
 
-async function place({ isolation, speech: settings = {} }: { isolation?: "worker"; speech?: object } = {}) {
-  const [platform, model, speech] = await Promise.all([openPlatform(), createOpenAiServer(), createSpeechServer()]);
-  onTestFinished(() => model.close());
-  const [ada = 0] = people(platform);
-  const api = "openai-compatible";
-  const config = {
-    models: {
-      providers: { local: { api, baseUrl: model.url }, ears: { api, baseUrl: speech.url } },
-      speech: { in: { model: "ears/small" }, ...settings },
-      prices: { "ears/*": { minute: 0.6 } },
-    },
-    agents: { defaults: { engine: "ai", model: "local/small" } },
-    channels: { botchat: openChannel(platform, { streamMode: "off" }) },
-    ...(isolation === undefined ? {} : { plugins: { entries: { ai: { isolation } } } }),
-  };
-  const speak = (bytes = voiceNote("friday")) => {
-    const media = { kind: "voice" as const, bytes, fileName: "voice.ogg", mimeType: "audio/ogg" };
-    platform.act.say(ada, ada, "", { media });
-  };
-  return { platform, model, speech, ada, config, speak };
-}
-
 test("a process that is killed after a transcription does not pay for it again", async () => {
-  const { platform, model, speech, ada, config, speak } = await place();
+  const { platform, model, speech, ada, config, speak } = await openVoicePlace();
   speech.script({ text: "Buy milk, please." });
   model.script(hang());
   const gateway = await startGatewayProcess(config);
@@ -63,7 +33,7 @@ test("a process that is killed after a transcription does not pay for it again",
 }, 60_000);
 
 test("one that is killed while it transcribes transcribes again, and answers once", async () => {
-  const { platform, speech, ada, config, speak } = await place();
+  const { platform, speech, ada, config, speak } = await openVoicePlace();
   speech.script({ hang: true }, { text: "Buy milk, please." });
   const gateway = await startGatewayProcess(config);
   speak();
@@ -77,7 +47,7 @@ test("one that is killed while it transcribes transcribes again, and answers onc
 }, 60_000);
 
 test("an engine in a worker transcribes and speaks", async () => {
-  const { platform, speech, ada, config, speak } = await place({
+  const { platform, speech, ada, config, speak } = await openVoicePlace({
     isolation: "worker",
     speech: { out: { model: "ears/loud", when: "inbound" } },
   });
@@ -95,6 +65,28 @@ test("an engine in a worker transcribes and speaks", async () => {
   expect(out).toMatch(/"speak"[\s\S]*"transcribe"|"transcribe"[\s\S]*"speak"/);
   await stop(gateway);
 }, 60_000);
+
+test.each([
+  ["without", { in: undefined }, false],
+  ["with", {}, true],
+])(
+  "a gateway %s models.speech.in that is sent a voice message loads nothing that transcribes or speaks, or does",
+  async (_name, settings, loads) => {
+    const { platform, ada, config, speech, speak } = await openVoicePlace({ speech: settings });
+    speech.script({ text: "Buy milk, please." });
+    const home = temporaryHome();
+    const options = { home, nodeArgs: ["--import", probe, ...ownFlags] };
+    const gateway = start(["gateway", "--config", configure(home, config)], options);
+    await gateway.until(/ready at/);
+    speak();
+    await answered(platform, ada, loads ? "Buy milk, please." : "I cannot listen to voice messages yet.");
+    gateway.child.kill("SIGTERM");
+    const files = listsIn((await gateway.finished).err).flat();
+    expect(files.length).toBeGreaterThan(200);
+    expect(files.some((file) => /\/(?:agents|ai)\/speech\//.test(file))).toBe(loads);
+  },
+  60_000,
+);
 
 test("in an outage people are asked to write, and an owner reads two notices", async () => {
   const there = await converseAloud({
@@ -139,12 +131,13 @@ test("a made voice note is transcribed in a group where it names the bot", async
   expect(there.speech.requests[0]?.file?.bytes.equals(note)).toBe(true);
 });
 
-test("what was said is exported, and goes with the person", async () => {
-  const { speech, ada, platform, config, speak } = await place();
+test("what was said is exported, and goes with the person, also the sound of both", async () => {
+  const speaking = { out: { model: "ears/voice", when: "inbound" } };
+  const { speech, ada, config, speak } = await openVoicePlace({ speech: speaking });
   speech.script({ text: "My secret is strawberries." });
   const gateway = await startGatewayProcess(config);
   speak();
-  await answered(platform, ada, "strawberries");
+  await expect.poll(() => speech.requests.length, { timeout: 15_000 }).toBe(2);
   const command = (...args: readonly string[]) => run([...args, "--state", gateway.state], { home: gateway.home });
   const rows = async () => {
     const store = await openSqliteStore({ directory: gateway.state, now: Date.now });
@@ -152,8 +145,11 @@ test("what was said is exported, and goes with the person", async () => {
   };
   await expect.poll(async () => (await command("status")).out, { timeout: 15_000 }).toContain("0 waiting, 0 running");
   expect(await rows()).toHaveLength(1);
+  const sounds = () => readdirSync(join(gateway.state, "botchat", "default", "media"));
+  expect(sounds()).toHaveLength(2);
   expect((await command("privacy", "export", `botchat:${ada}`)).out).toContain("transcripts");
   expect((await command("privacy", "erase", `botchat:${ada}`)).code).toBe(0);
   expect(await rows()).toEqual([]);
+  expect(sounds()).toEqual([]);
   await stop(gateway);
 }, 60_000);

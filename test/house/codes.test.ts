@@ -47,6 +47,8 @@ const composed: Readonly<Record<string, readonly [file: string, from: string]>> 
   topic_disabled: ["core/access/refusals.ts", "}_disabled`"],
   ingress_failed: ["core/path/endings/ending.ts", "}_failed`"],
   routing_failed: ["core/path/endings/ending.ts", "}_failed`"],
+  // For plugins.
+  service_message: ["core/contract/codes/channels.ts", "service_message: {"],
   "service_*": ["plugins/botchat/intake/service-fields.ts", "`service_${"],
 };
 

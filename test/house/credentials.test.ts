@@ -22,6 +22,8 @@ test("no other place compares a secret with received input", () => {
   const allowed: Readonly<Record<string, string>> = {
     "core/http/credentials.ts: if (secret !== current) adopt(secret);": "notices that the configuration changed",
     "core/config/checking/rules.ts: if (gatewayToken !== hookToken) return weak;": "both stand in the configuration",
+    "core/http/browsers/sessions.ts: const isOfToken = ({ token }: Stored) => token === tokenDigest();":
+      "both are of the gateway's own token",
     "core/http/attempts.ts: if (secret === known) return name;": "notices that the configuration changed",
     "core/config/reading/watch.ts: if (signal.aborted || next === digest) return;": "of a file's text",
   };

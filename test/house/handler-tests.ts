@@ -5,9 +5,12 @@
  */
 export const handlerTests: Readonly<Record<string, { readonly events: string; readonly by: string }>> = {
   "core/agents/speech/program.ts": { events: "close data error", by: "core/agents/speech/program.test.ts" },
+  "core/backups/thread.ts": { events: "error exit message", by: "core/backups/thread.test.ts" },
+  "core/cli/init/own-gateway.ts": { events: "close", by: "core/cli/init-questions.full.test.ts" },
   "core/cli/output/questions.ts": { events: "close", by: "core/cli/plugin-call.full.test.ts" },
   "core/cli/output/terminal.ts": { events: "error", by: "core/cli/terminal.test.ts" },
   "core/cli/plugins/check/plugin-check.ts": { events: "exit", by: "core/cli/plugin-check.full.test.ts" },
+  "core/cli/plugins/install/plugin-add.ts": { events: "exit", by: "core/cli/plugin-add.full.test.ts" },
   "core/cli/start/gateway.ts": {
     events: "uncaughtExceptionMonitor unhandledRejection",
     by: "core/cli/gateway-command.full.test.ts",
@@ -25,8 +28,9 @@ export const handlerTests: Readonly<Record<string, { readonly events: string; re
   "core/isolation/worker.ts": { events: "message unhandledRejection", by: "core/listeners/fed-handlers.full.test.ts" },
   "core/media/guarded-fetch.ts": { events: "<event> close error", by: "core/media/guarded-fetch.test.ts" },
   "core/media/public-request.ts": { events: "error", by: "core/media/public-request.test.ts" },
+  "core/media/read-lines.ts": { events: "data", by: "core/sdk/connect-lines.test.ts" },
   "core/sdk/lines/connection.ts": {
-    events: "close connect data error secureConnect",
+    events: "close connect error secureConnect",
     by: "core/sdk/connect-lines.test.ts",
   },
   "core/state/sqlite/thread/queue.ts": { events: "error exit message", by: "core/listeners/fed-handlers.full.test.ts" },
@@ -42,7 +46,10 @@ export const handlerTests: Readonly<Record<string, { readonly events: string; re
     events: "close data error exit message",
     by: "core/listeners/fed-handlers.full.test.ts",
   },
-  "core/transforms/trusted-runner.ts": { events: "disconnect message", by: "core/listeners/fed-handlers.full.test.ts" },
+  "core/transforms/trusted-runner.ts": {
+    events: "close data error message",
+    by: "core/listeners/fed-handlers.full.test.ts",
+  },
   "core/transforms/worker.ts": { events: "message", by: "core/listeners/fed-handlers.full.test.ts" },
   "core/webhooks/endpoint/answers.ts": { events: "finish", by: "e2e/hook-clients.full.test.ts" },
   "core/webhooks/endpoint/receive-delivery.ts": { events: "close", by: "e2e/hook-flood.full.test.ts" },

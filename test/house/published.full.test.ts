@@ -11,6 +11,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { isBuiltin } from "node:module";
 import { dirname, join, relative } from "node:path";
 import { promisify } from "node:util";
 import { aroundEach, beforeAll, describe, test } from "vitest";
@@ -18,27 +19,14 @@ import { pluginKinds } from "../../core/cli/plugins/commands.ts";
 import { inherited, run, start, temporaryHome } from "../core/cli/command.ts";
 import { answered, answers, botToken, openPlatform, people } from "../e2e/room.ts";
 import { createOpenAiServer } from "../openai-server/index.ts";
+import { sizesOfPackage } from "../support/installed-size.ts";
 import { madeOf } from "../support/made.ts";
 import { expect, inOwnTest, onTestFinished } from "../support/own-test.ts";
+import { packageSources, packPackage } from "../support/packed-package.ts";
+import { changedSizes } from "./size-table.ts";
 import { read, root, sources } from "./sources.ts";
 
 aroundEach(inOwnTest);
-
-/** What the package holds beside what the build makes. */
-const beside = [
-  "package.json",
-  "README.md",
-  "ARCHITECTURE.md",
-  "CHANGELOG.md",
-  "CONTRIBUTING.md",
-  "SECURITY.md",
-  "LICENSE",
-  "examples",
-  "plugins",
-  "transforms",
-];
-/** What the build makes its directory of. */
-const ofBuild = ["core", "plugins", ".ci", "tsconfig.json", "tsconfig.build.json", "package.json", "package-lock.json"];
 
 /**
  * The package: built, packed, and unpacked again. Below `node_modules`, so that its libraries are found as in an
@@ -47,22 +35,11 @@ const ofBuild = ["core", "plugins", ".ci", "tsconfig.json", "tsconfig.build.json
 let directory: string;
 
 beforeAll(async () => {
-  directory = await madeOf("published", [...new Set([...ofBuild, ...beside])], (made) => {
-    for (const name of beside) cpSync(join(root, name), join(made, name), { recursive: true });
-    build(join(made, "dist"));
+  directory = await madeOf("published", packageSources, (made) => {
     install(made);
     packWithoutLibraries(made);
   });
 }, 240_000);
-
-/** As `npm run build` does. The types are checked by `npm run check`. */
-function build(target: string): void {
-  const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
-  execFileSync(process.execPath, [tsc, "-p", join(root, "tsconfig.build.json"), "--noCheck", "--outDir", target], {
-    encoding: "utf8",
-  });
-  execFileSync(process.execPath, [join(root, ".ci", "build-program.cjs"), target]);
-}
 
 const binOf = (made: string) => join(made, "prefix", "bin");
 const folderOf = (made: string) => join(made, "prefix", "lib", "node_modules", "service-gateway");
@@ -76,14 +53,7 @@ function install(made: string): void {
   const prefix = join(made, "prefix");
   const [bin, folder] = [binOf(made), folderOf(made)];
   for (const one of [folder, bin]) mkdirSync(one, { recursive: true });
-  const packed = execFileSync("npm", ["pack", "--ignore-scripts", "--json", "--pack-destination", prefix], {
-    cwd: made,
-    encoding: "utf8",
-    stdio: ["ignore", "pipe", "ignore"],
-  });
-  const [tarball = ""] = readdirSync(prefix).filter((name) => name.endsWith(".tgz"));
-  expect(packed).toContain(tarball);
-  execFileSync("tar", ["-xzf", join(prefix, tarball), "-C", folder, "--strip-components=1"]);
+  execFileSync("tar", ["-xzf", packPackage(made, prefix), "-C", folder, "--strip-components=1"]);
   const { bin: names } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as {
     readonly bin: Record<string, string>;
   };
@@ -112,6 +82,12 @@ function packWithoutLibraries(made: string): void {
   execFileSync("tar", ["-cf", leanTarball(made), "-C", dirname(package_), "package"]);
 }
 
+/** The files below a directory whose names end so. */
+const filesOf = (folder: string, ending: string): readonly string[] =>
+  readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith(ending))
+    .map((path) => join(folder, path));
+
 /** The search path of a user who has installed the package. */
 const searchPath = () => [binOf(directory), dirname(process.execPath), "/usr/bin", "/bin"].join(":");
 
@@ -132,27 +108,72 @@ describe.concurrent("the published package", () => {
     expect(pages.filter((path) => !existsSync(join(directory, "dist", path)))).toEqual([]);
   });
 
-  test("loads the schema library as one file with its license", () => {
+  test("loads the schema library as one file", () => {
     const dist = join(directory, "dist");
     const code = readdirSync(dist, { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".js"));
     const asks = (path: string, wanted: RegExp) => wanted.test(readFileSync(join(dist, path), "utf8"));
     expect(code.filter((path) => asks(path, /(?:from |import\()"typebox/))).toEqual([]);
     expect(code.filter((path) => asks(path, /from "[./]+libraries\/typebox\.js"/))).not.toEqual([]);
-    expect(readFileSync(join(dist, "libraries", "typebox.js"), "utf8")).toMatch(
-      /^\/\*\ntypebox\n[\s\S]*Permission is hereby granted/,
+  });
+
+  test("takes on the disk what bench/README.md says", () => {
+    expect(changedSizes(sizesOfPackage(folderOf(directory)))).toEqual([]);
+  });
+
+  test("goes along with the licence text of each library that it contains", () => {
+    const folder = folderOf(directory);
+    const contained = new Set(
+      filesOf(folder, "js").flatMap((path) =>
+        [...readFileSync(path, "utf8").matchAll(/^\/\/ \S*\bnode_modules\/((?:@[^/\s]+\/)?[^/\s]+)\/\S+$/gm)].map(
+          ([, name = ""]) => name,
+        ),
+      ),
     );
+    expect([...contained]).toEqual(
+      expect.arrayContaining(["typebox", "ai", "zod", "@ai-sdk/provider-utils", "entities"]),
+    );
+    const line = `\n${"=".repeat(80)}\n\n`;
+    const [, ...parts] = readFileSync(join(folder, "dist", "THIRD-PARTY-LICENSES"), "utf8").split(line);
+    const texts = new Map(parts.flatMap((title, at) => (at % 2 === 0 ? [[title.trim(), parts[at + 1] ?? ""]] : [])));
+    const listed = [...texts.keys()].map((title) => title.replace(/ \d+\.\d+\.\d+\S* \(.*\)$/, ""));
+    expect(new Set(listed)).toEqual(new Set([...contained, "Apache License 2.0"]));
+    const permits =
+      /Permission is hereby granted|Permission to use, copy|Redistribution and use|Apache License,?\s+(?:Version )?2/i;
+    expect([...texts].filter(([, text]) => !permits.test(text)).map(([title]) => title)).toEqual([]);
+    expect(texts.get("Apache License 2.0")).toContain("TERMS AND CONDITIONS");
+  });
+
+  test("needs no library that npm does not install with it", () => {
+    const folder = folderOf(directory);
+    const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Record<
+      string,
+      object
+    >;
+    const installed = new Set(Object.keys({ ...dependencies, ...peerDependencies }));
+    const imports =
+      /(?:^(?:import|export) .*?from |^import |\bimport\(|\brequire\(|\bcreateRequire\((?:new URL\("[^"]*", )?import\.meta\.url(?:\)\.href)?\)\()"((?:@[^/"]+\/)?[^./"][^/":]*)(?:\/[^":]*)?"/gm;
+    // Browsers find what a page imports by its import map, in the folder `libraries` of the page.
+    const code = filesOf(folder, ".js").filter((path) => !/\/plugins\/[^/]+\/page\//.test(path));
+    const foreign = [...code, ...filesOf(folder, ".d.ts")].flatMap((path) =>
+      [...readFileSync(path, "utf8").matchAll(imports)]
+        .map(([, name = ""]) => name)
+        .filter((name) => !installed.has(name) && !isBuiltin(name) && name !== "service-gateway")
+        .map((name) => `${relative(folder, path)}: ${name}`),
+    );
+    expect(foreign).toEqual([]);
   });
 
   test("contains the program in few files, all of whose imports resolve", () => {
     const dist = join(directory, "dist");
-    const code = readdirSync(dist, { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".js"));
-    const missing = code.flatMap((path) =>
+    const files = readdirSync(dist, { recursive: true, encoding: "utf8" });
+    const code = files.filter((path) => path.endsWith(".js"));
+    const missing = [...code, ...files.filter((path) => path.endsWith(".d.ts"))].flatMap((path) =>
       [...readFileSync(join(dist, path), "utf8").matchAll(/^(?:import|export) .*?"(\.[^"]+)";$/gm)]
-        .map(([, imported = ""]) => join(dist, dirname(path), imported))
+        .map(([, imported = ""]) => join(dist, dirname(path), imported.replace(/\.ts$/, ".d.ts")))
         .filter((file) => !existsSync(file)),
     );
     expect(missing).toEqual([]);
-    expect(code.length).toBeLessThan(320);
+    expect(code.filter((path) => !path.startsWith("libraries")).length).toBeLessThan(405);
     // A thread of the store starts with every gateway.
     expect(readFileSync(join(dist, "core", "state", "sqlite", "writer.js"), "utf8")).not.toMatch(/^import .*"\./m);
   });
@@ -180,22 +201,15 @@ describe.concurrent("the published package", () => {
     const model = await createOpenAiServer();
     onTestFinished(() => model.close());
     const [, section = ""] = read("README.md").split("\n## From the demo to your own bot\n");
-    const [, config = ""] = /```jsonc\n([\s\S]*?)```/.exec(section) ?? [];
-    mkdirSync(join(home, ".service"), { mode: 0o700 });
-    writeFileSync(join(home, ".service", "bot-token"), `${botToken}\n`, { mode: 0o600 });
-    // The platform and the model server are stand-ins; everything else is as printed.
-    const standIns = config
-      .replace('"dmPolicy"', `"apiRoot": "${platform.url}", "dmPolicy"`)
-      .replace(
-        "{",
-        `{ "gateway": { "port": 0 }, "models": { "providers": { "ollama": { "baseUrl": "${model.url}" } } },`,
-      );
-    writeFileSync(join(home, ".service", "config.jsonc"), standIns);
-
-    const commands = [...section.matchAll(/^ *service-gateway (.+)$/gm)].map(([, args = ""]) => args.split(" "));
-    expect(commands).toEqual([["config", "validate"], ["gateway"]]);
+    const commands = [...section.matchAll(/^ *service-gateway (.+)$/gm)].map(([, args]) => args);
+    expect(commands).toEqual(["init", "gateway"]);
     const options = { home, env: { PATH: path }, main: join(binOf(directory), "service-gateway") };
-    expect(await run(["config", "validate"], options)).toMatchObject({ code: 0 });
+    writeFileSync(join(home, "token"), `${botToken}\n`);
+    // The platform and the model server are stand-ins, and the answers are options, as without a terminal.
+    const standIns = ["--platform-address", platform.url, "--model-address", model.url];
+    const init = ["init", "--yes", "--token-file", join(home, "token"), "--model", "ollama/llama3.2", ...standIns];
+    expect(await run(init, options)).toMatchObject({ code: 0 });
+    expect(await run(["config", "set", "gateway.port", "0"], options)).toMatchObject({ code: 0 });
     const gateway = start(["gateway"], options);
     await gateway.until(/ready at/);
 
@@ -210,7 +224,7 @@ describe.concurrent("the published package", () => {
     await answered(platform, ada, "Hello, bot!", 30_000);
     platform.act.say(ada, ada, "What is bread?");
     await answered(platform, ada, "What is bread?", 30_000);
-    expect(model.requests.map(({ body }) => body.model)).toEqual(["llama3.2", "llama3.2"]);
+    expect(model.requests.map(({ body }) => body.model)).toEqual(["llama3.2", "llama3.2", "llama3.2"]);
     expect(performance.now() - began).toBeLessThan(120_000);
     gateway.child.kill("SIGTERM");
     expect((await gateway.finished).code).toBe(0);

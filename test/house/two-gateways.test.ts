@@ -48,7 +48,7 @@ function counter(): {
   const plugin = definePlugin({
     id: "counter",
     version: "1.0.0",
-    host: "^0.1.0",
+    host: "^0.2.0",
     setup(host) {
       host.tap("settled", async (record) => {
         seen.push({ host, event: record.eventId });
@@ -84,7 +84,7 @@ test("two gateways in one process share no tokens, hooks, state or log; one can 
 
   await one.gateway.close();
   expect(await two.wake("token-of-two")).toBe(200);
-  expect(two.gateway.readiness()).toEqual({ ready: true, reasons: [] });
+  expect(two.gateway.readiness()).toEqual({ ready: true, reasons: [], tried: true });
   while (seen.length < 3) await wait(20);
   await two.gateway.close();
 

@@ -14,6 +14,11 @@ export interface CountingServer {
   close(): Promise<void>;
 }
 
+/** The model calls a tool that takes no arguments. */
+export interface CalledTool {
+  readonly tool: string;
+}
+
 export interface CountingOptions {
   /** Tokens of a request and its reply. */
   readonly room: number;
@@ -21,7 +26,7 @@ export interface CountingOptions {
   readonly names?: boolean;
   /** Called before a summary is sent. */
   readonly beforeSummary?: () => Promise<void> | void;
-  readonly reply?: (request: ChatRequest["body"], facts: readonly string[]) => string | Answer;
+  readonly reply?: (request: ChatRequest["body"], facts: readonly string[]) => string | CalledTool | Answer;
   readonly port?: number;
 }
 
@@ -49,15 +54,18 @@ const factsIn = (text: string): readonly string[] => [...new Set(text.match(/FAC
 const allText = ({ messages }: ChatRequest["body"]): string =>
   messages.map(({ content }) => textOf(content)).join("\n");
 
-function send({ body, response }: Exchange, text: string, promptTokens: number): void {
+function send({ body, response }: Exchange, made: string | CalledTool, promptTokens: number): void {
   response.writeHead(200, { "content-type": "text/event-stream" });
   const chunk = (more: object) =>
     response.write(
       `data: ${JSON.stringify({ id: "1", object: "chat.completion.chunk", created: 1, model: body.model, ...more })}\n\n`,
     );
-  chunk({ choices: [{ index: 0, delta: { content: text }, finish_reason: null }] });
-  chunk({ choices: [{ index: 0, delta: {}, finish_reason: "stop" }] });
-  const completion = tokensIn(text);
+  const isText = typeof made === "string";
+  const called = (name: string) => ({ index: 0, id: "1", type: "function", function: { name, arguments: "{}" } });
+  const delta = isText ? { content: made } : { tool_calls: [called(made.tool)] };
+  chunk({ choices: [{ index: 0, delta, finish_reason: null }] });
+  chunk({ choices: [{ index: 0, delta: {}, finish_reason: isText ? "stop" : "tool_calls" }] });
+  const completion = tokensIn(JSON.stringify(made));
   const usage = { prompt_tokens: promptTokens, completion_tokens: completion, total_tokens: promptTokens + completion };
   chunk({ choices: [], usage });
   response.end("data: [DONE]\n\n");
@@ -94,8 +102,8 @@ export async function createCountingServer({
       return;
     }
     const made = reply(body, facts);
-    if (typeof made === "string") send(exchange, made, tokens);
-    else await made(exchange);
+    if (typeof made === "function") await made(exchange);
+    else send(exchange, made, tokens);
   };
   const server = await createOpenAiServer({ answer, port });
   return { ...{ answered, refused }, url: server.url, requests: server.requests, close: () => server.close() };

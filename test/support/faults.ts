@@ -44,7 +44,7 @@ export function platformAnswers(call: () => void): void {
 }
 
 export const plugin = (id: string, setup: (host: PluginHost) => void | Promise<void>): PluginDefinition =>
-  definePlugin({ id, version: "1.0.0", host: "^0.1.0", setup });
+  definePlugin({ id, version: "1.0.0", host: "^0.2.0", setup });
 
 export interface Desk {
   readonly plugin: PluginDefinition;
@@ -99,7 +99,7 @@ export function createDesk(
       host.channel({
         id: "desk",
         version: "1.0.0",
-        host: "^0.1.0",
+        host: "^0.2.0",
         options: Type.Object({
           label: Type.String({ default: "first" }),
           token: Type.Optional(Type.String()),

@@ -91,7 +91,7 @@ export function createLoopback(
     plugin: defineChannel({
       id,
       version: "1.0.0",
-      host: "^0.1.0",
+      host: "^0.2.0",
       options: Type.Object({}),
       capabilities: {
         maxChars,

@@ -28,15 +28,18 @@ const moved: ReadonlySet<string> = new Set([
 const separate = ["@jitl/quickjs-ng-wasmfile-release-sync", "jiti", "jsonc-parser", "quickjs-emscripten-core"];
 
 /**
- * The libraries in the bundle: a fifth of each start is finding their files. The build leaves them where npm puts them,
- * and so does `TEST_LIBRARIES=installed`, with which `.ci/run` runs all tests on its second Node.
+ * The libraries in the bundle: a fifth of each start is finding their files. The build leaves most of them where npm
+ * puts them, and so does `TEST_LIBRARIES=installed`, with which `.ci/run` runs all tests on its second Node.
  */
 function libraries(): readonly string[] {
-  if (process.env.TEST_LIBRARIES === "installed") return [];
+  const { containedLibraries } = require("../../.ci/contained-libraries.cjs") as {
+    readonly containedLibraries: readonly string[];
+  };
+  if (process.env.TEST_LIBRARIES === "installed") return [...containedLibraries, "typebox"];
   const { dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
     readonly dependencies: object;
   };
-  return Object.keys(dependencies).filter((name) => !separate.includes(name));
+  return [...containedLibraries, ...Object.keys(dependencies).filter((name) => !separate.includes(name))];
 }
 
 /** Programs beside those of the build. */
@@ -70,7 +73,7 @@ export default async function setup(): Promise<void> {
     if (!readFileSync(join(root, `${name}.ts`), "utf8").includes("import.meta."))
       throw new Error(`${name}.ts no longer looks for files: correct the list in test/support/program.ts`);
   const contained = libraries();
-  const name = contained.length === 0 ? "program-installed" : "program";
+  const name = process.env.TEST_LIBRARIES === "installed" ? "program-installed" : "program";
   const directory = await madeOf(name, sources, async (made) => {
     const { bundleProgram } = require("../../.ci/bundle-program.cjs") as Bundler;
     const { copyAssets } = require("../../.ci/copy-assets.cjs") as Assets;

@@ -319,7 +319,7 @@ export const senders: readonly Sender[] = [
     }),
     {
       stamp: "header",
-      secrets: ["00ff10".repeat(8), "00ff11".repeat(8)],
+      secrets: ["00ff1a".repeat(8), "00ff1b".repeat(8)],
       settings: {
         header: "Authorization",
         prefix: "HMAC ",

@@ -23,7 +23,7 @@ export interface SpeechRequest {
 }
 
 export type SpeechAnswer =
-  | { readonly text: string }
+  | { readonly text: string | Promise<string> }
   | { readonly status: number; readonly body?: string }
   | { readonly hang: true }
   | { readonly bytes: Buffer };
@@ -117,7 +117,7 @@ export async function createSpeechServer({ port = 0 } = {}): Promise<SpeechServe
   const requests: SpeechRequest[] = [];
   const answers: SpeechAnswer[] = [];
 
-  function answer(response: ServerResponse, kind: "transcriptions" | "speech"): void {
+  async function answer(response: ServerResponse, kind: "transcriptions" | "speech"): Promise<void> {
     const next = answers.shift() ?? (kind === "speech" ? { bytes: voiceNote("friday") } : { text: "" });
     if ("hang" in next) return;
     if ("status" in next) {
@@ -128,7 +128,7 @@ export async function createSpeechServer({ port = 0 } = {}): Promise<SpeechServe
       response.end(next.bytes);
     } else {
       response.writeHead(200, { "content-type": "application/json" });
-      response.end(JSON.stringify(next));
+      response.end(JSON.stringify({ text: await next.text }));
     }
   }
 
@@ -141,7 +141,7 @@ export async function createSpeechServer({ port = 0 } = {}): Promise<SpeechServe
       if (path !== "/v1/audio/transcriptions" && path !== "/v1/audio/speech") refuse(`unknown path ${path}`);
       const isForm = path.endsWith("transcriptions");
       requests.push({ path, key, ...(isForm ? readForm(body, contentType) : readSpeech(body, contentType)) });
-      answer(response, isForm ? "transcriptions" : "speech");
+      await answer(response, isForm ? "transcriptions" : "speech");
     } catch (error) {
       response.writeHead(400, { "content-type": "application/json" });
       response.end(JSON.stringify({ error: { message: error instanceof Error ? error.message : "?" } }));

@@ -1,5 +1,5 @@
 /** Anthropic's Messages API: https://docs.anthropic.com/en/api/messages. */
-import { type Content, unknownKey, type VendorProtocol, type VendorRequest } from "./index.ts";
+import { type Content, isObject, unknownKey, type VendorProtocol, type VendorRequest } from "./index.ts";
 
 const signature = "signature-of-the-thought";
 const fields = ["model", "max_tokens", "system", "messages", "tools", "tool_choice", "stream", "thinking"];
@@ -8,6 +8,7 @@ const blocks = ["text", "image", "document", "thinking", "redacted_thinking", "t
 interface Block {
   readonly type: string;
   readonly id?: string;
+  readonly input?: unknown;
   readonly tool_use_id?: string;
   readonly signature?: string;
   readonly cache_control?: unknown;
@@ -26,6 +27,10 @@ function messagesFault(messages: readonly Message[], thinks: boolean): string | 
     const calls = content.filter(({ type }) => type === "tool_use");
     if (thinks && calls.length > 0 && content[0]?.type !== "thinking")
       return `messages.${index}.content.0.type: Expected \`thinking\`, but found \`${content[0]?.type}\``;
+    if (calls.some(({ input }) => !isObject(input)))
+      return `messages.${index}.content.0.tool_use.input: Input should be a valid dictionary`;
+    if (calls.some(({ id = "" }) => !/^[\w-]+$/.test(id)))
+      return `messages.${index}.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'`;
     if (content.some((block) => block.type === "thinking" && block.signature !== signature))
       return `messages.${index}: Invalid \`signature\` in \`thinking\` block`;
     const results = new Set((messages[index + 1]?.content ?? []).map(({ tool_use_id: id }) => id));

@@ -1,12 +1,12 @@
 /** Google's Gemini API: https://ai.google.dev/api/generate-content. */
-import { type Content, unknownKey, type VendorProtocol, type VendorRequest } from "./index.ts";
+import { type Content, isObject, unknownKey, type VendorProtocol, type VendorRequest } from "./index.ts";
 
 const signature = "c2lnbmF0dXJl";
 const fields = ["contents", "systemInstruction", "generationConfig", "tools", "toolConfig", "safetySettings"];
 const parts = ["text", "thought", "thoughtSignature", "inlineData", "functionCall", "functionResponse"];
 
 interface Part {
-  readonly functionCall?: { readonly name: string };
+  readonly functionCall?: { readonly name: string; readonly args?: unknown };
   readonly functionResponse?: { readonly name: string };
   readonly thoughtSignature?: string;
 }
@@ -24,6 +24,8 @@ function contentsFault(contents: readonly Turn[]): string | undefined {
       if (odd !== undefined) return `Unknown name "${odd}" at 'contents[${index}].parts[0]': Cannot find field.`;
     }
     const calls = content.parts.filter(({ functionCall }) => functionCall !== undefined);
+    if (calls.some(({ functionCall }) => !isObject(functionCall?.args ?? {})))
+      return `Invalid value at 'contents[${index}].parts[0].function_call.args' (type.googleapis.com/google.protobuf.Struct)`;
     if (calls.length > 0 && calls[0]?.thoughtSignature !== signature)
       return "Function call is missing a thought_signature in functionCall parts.";
     const results = contents[index + 1]?.parts.filter(({ functionResponse }) => functionResponse !== undefined) ?? [];

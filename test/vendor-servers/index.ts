@@ -25,8 +25,11 @@ export interface Content {
 export type VendorAnswer =
   | ({ readonly kind: "say" } & Content)
   | { readonly kind: "refuse"; readonly status: number; readonly body: object; readonly headers?: object }
-  /** The answer without its end: the connection breaks, or the stream ends. */
-  | ({ readonly kind: "cut"; readonly how: "destroy" | "end" } & Content)
+  /**
+   * The answer without its end: the connection breaks, or the stream ends. `leave`: so many events are missing before
+   * that, of which the first is sent by half.
+   */
+  | ({ readonly kind: "cut"; readonly how: "destroy" | "end"; readonly leave?: number } & Content)
   /** An error behind the content. */
   | ({ readonly kind: "fail"; readonly event: object } & Content);
 
@@ -67,9 +70,9 @@ function refuse(response: ServerResponse, status: number, body: object, headers:
 }
 
 /** Anthropic's events have names. */
-function write(response: ServerResponse, event: object): void {
+function written(event: object): string {
   const { type } = event as { readonly type?: string };
-  response.write(`${type === undefined ? "" : `event: ${type}\n`}data: ${JSON.stringify(event)}\n\n`);
+  return `${type === undefined ? "" : `event: ${type}\n`}data: ${JSON.stringify(event)}\n\n`;
 }
 
 export async function createVendorServer(
@@ -84,10 +87,14 @@ export async function createVendorServer(
     const next = answers.shift() ?? say({ text: "Hello." });
     if (next.kind === "refuse") return refuse(response, next.status, next.body, next.headers);
     response.writeHead(200, { "content-type": "text/event-stream" });
+    response.flushHeaders();
     const { begin, end } = protocol.events(next);
-    for (const event of begin) write(response, event);
-    if (next.kind === "say") for (const event of end) write(response, event);
-    if (next.kind === "fail") write(response, next.event);
+    const sent = next.kind === "cut" ? Math.max(0, begin.length - (next.leave ?? 0)) : begin.length;
+    for (const event of begin.slice(0, sent)) response.write(written(event));
+    const half = sent === 0 ? undefined : begin[sent];
+    if (half !== undefined) response.write(written(half).slice(0, -20));
+    if (next.kind === "say") for (const event of end) response.write(written(event));
+    if (next.kind === "fail") response.write(written(next.event));
     await delay(next.kind === "say" ? 0 : 10);
     if (next.kind === "cut" && next.how === "destroy") response.destroy();
     else response.end();
@@ -120,6 +127,9 @@ export async function createVendorServer(
     },
   };
 }
+
+export const isObject = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** The first key of an object that is not among the known ones. */
 export function unknownKey(object: object, known: readonly string[]): string | undefined {

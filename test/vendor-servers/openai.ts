@@ -76,10 +76,13 @@ function events({ thought, text, calls = [], cache }: Content) {
   }
   for (const [at, { name, args }] of calls.entries()) {
     const call = { type: "function_call", id: `fc_${at}`, call_id: `call_${at}`, name };
-    item(
-      { ...call, arguments: "" },
-      { ...call, arguments: typeof args === "string" ? args : JSON.stringify(args), status: "completed" },
-    );
+    const json = typeof args === "string" ? args : JSON.stringify(args);
+    const place = { item_id: call.id, output_index: index };
+    const pieces = [json.slice(0, 3), json.slice(3)].map((delta) => ({
+      ...{ type: "response.function_call_arguments.delta", ...place, delta },
+    }));
+    const done = { type: "response.function_call_arguments.done", ...place, arguments: json };
+    item({ ...call, arguments: "" }, { ...call, arguments: json, status: "completed" }, ...pieces, done);
   }
   const usage = {
     input_tokens: 5 + (cache?.read ?? 0),

@@ -47,7 +47,7 @@ const otherPerson = 900;
 const engine = defineEngine({
   id: "scripted",
   version: "1.0.0",
-  host: "^0.1.0",
+  host: "^0.2.0",
   async *run({ inbound }) {
     yield { type: "text", delta: `answer to ${inbound.text.trim()}` };
     yield { type: "done" };

@@ -25,6 +25,6 @@ async function* run(asked: string, signal: AbortSignal): AsyncGenerator<TurnEven
 export default defineEngine({
   id: "crash-scripted",
   version: "1.0.0",
-  host: "^0.1.0",
+  host: "^0.2.0",
   run: ({ inbound }, signal) => run(inbound.text.trim(), signal),
 });

@@ -89,10 +89,10 @@ export async function answer(room: Room, text: string, previews: readonly string
     const ended = pace.sending(to.chat);
     return sender.send(part, to, signal).finally(ended);
   });
-  const connection = {
-    render: (reply: Reply) => renderReply(reply, settings, address),
-  } as unknown as ChannelConnection;
-  const sayings = await renderSayings(replyOf(text), address, { connection, previews, inPlace: true });
+  const rendering = {
+    connection: { render: (reply: Reply) => renderReply(reply, settings, address) },
+  } as unknown as LiveAccount;
+  const sayings = await renderSayings(replyOf(text), address, { account: rendering, previews, inPlace: true });
   const rows = sayings.map(
     (saying, index): OutboxRow => ({
       ...saying,
@@ -113,8 +113,11 @@ export async function answer(room: Room, text: string, previews: readonly string
       });
   };
   const admit: ChannelConnection["admit"] = (part, to, signal) =>
-    shown.has(part, to) ? undefined : pace.admit(to.chat, part.replaces === undefined ? 1 : 0, signal);
-  const account = () => ({ connection: { remove, admit }, options: settings }) as unknown as LiveAccount;
+    shown.has(part, to)
+      ? undefined
+      : pace.admit(to.chat, { messages: part.replaces === undefined ? 1 : 0, joins: false }, signal);
+  const capabilities = { maxChars: 4_096 };
+  const account = () => ({ connection: { remove, admit }, capabilities, options: settings }) as unknown as LiveAccount;
   const signal = new AbortController().signal;
   const probe = async () => ({ ok: true, detail: "" });
   const contact = createContacts({

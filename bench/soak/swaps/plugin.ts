@@ -70,7 +70,7 @@ function open(account: ChannelAccount<object>) {
 export default definePlugin({
   id: "swapped",
   version: `1.0.${version}`,
-  host: "^0.1.0",
+  host: "^0.2.0",
   setup(host) {
     outside.instances += 1;
     outside.watch(host);

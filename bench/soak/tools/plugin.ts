@@ -8,7 +8,7 @@ const parameters = Type.Object({ word: Type.String(), text: Type.String() });
 export default definePlugin({
   id: "soak-tools",
   version: "1.0.0",
-  host: "^0.1.0",
+  host: "^0.2.0",
   options: Type.Object({ journal: Type.String() }),
   setup(host, { journal }) {
     for (const name of ["stamp", "danger"])

@@ -7,7 +7,7 @@ const secret = "SeCrEt-hook-token-123456";
 const notes = definePlugin({
   id: "notes",
   version: "1.0.0",
-  host: "^0.1.0",
+  host: "^0.2.0",
   options: Type.Object({
     lines: Type.Integer({ minimum: 1, default: 3 }),
     ids: Type.Array(Type.String(), { default: [], chatWritable: true }),

@@ -68,7 +68,7 @@ function setup(
         log: { warn() {} },
       }),
       contexts: { of: () => Promise.reject(new Error("no context")) },
-      compactions: { now: async () => undefined },
+      compactions: { now: async () => "nothing" as const },
       turns: {
         stop({ to }) {
           state.stopped.push(to);
@@ -76,7 +76,7 @@ function setup(
         },
         tools: async () => ({ list: async () => [], notes: [] }),
       },
-      isOwner: (inbound) => inbound.sender.id === "1",
+      isOwner: async (inbound) => inbound.sender.id === "1",
       stopElsewhere: async () => state.elsewhere,
       runningNow: createRunningOnNodes({
         store: {},

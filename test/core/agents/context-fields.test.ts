@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { fieldsOf, renderPrompt, renderShown } from "../../../core/agents/conversation/context-fields.ts";
 import { renderInstructions } from "../../../core/agents/turn/prompt.ts";
 import type { Inbound } from "../../../core/contract/types.ts";
-import { parseMarkdown } from "../../../plugins/botchat/text/markdown.ts";
+import { parseMarkdown } from "../../support/rich-text.ts";
 import { message, route } from "./inbound.ts";
 
 const sticker: Inbound["media"][number] = {

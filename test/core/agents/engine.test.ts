@@ -37,8 +37,8 @@ function recorder(id: string, needsModel = false) {
 /** No limits, and no ledger. */
 const withoutBudget: Spending = {
   meter: () => ({ spending: { begin: async () => ({ id: "call" }), end: async () => {} }, reported() {} }),
-  admit: () => undefined,
-  usedUp: () => undefined,
+  admit: async () => {},
+  usedUp: async () => undefined,
   tell: async () => undefined,
   balances: async () => [],
   today: async () => ({ tokens: 0, usd: 0 }),

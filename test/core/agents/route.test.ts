@@ -24,7 +24,7 @@ function open() {
     resolve: async (target) => target,
     admits: async () => true,
     isKnown: () => true,
-    threads: () => false,
+    topics: () => ({}),
     now: Date.now,
   });
   const write = async (id: string) =>

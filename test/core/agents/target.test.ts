@@ -2,6 +2,8 @@ import { expect, test } from "vitest";
 import { parseTarget } from "../../../core/agents/target.ts";
 
 const threads = { threads: true };
+/** A platform whose topics are numbers. */
+const numbered = { ...threads, messageIds: { pattern: "[1-9]\\d*", description: "a whole number from 1 on" } };
 
 test.each([
   ["42", { chat: "42" }],
@@ -22,6 +24,17 @@ test.each([
   ["-1001:topic:x", { chat: "-1001:topic:x" }],
   ["+49 170 1", { chat: "+49 170 1" }],
 ])("the recipient %s is parsed as %o", (text, target) => {
+  expect(parseTarget(text, numbered)).toEqual(target);
+});
+
+test.each([
+  ["C0TOWN:topic:1759999999.000100", { chat: "C0TOWN", thread: "1759999999.000100" }],
+  ["town:topic:4yrd5kwtbbnwxrk8xkymb6shrc", { chat: "town", thread: "4yrd5kwtbbnwxrk8xkymb6shrc" }],
+  ["!room:host.example:topic:$abc:host.example", { chat: "!room:host.example", thread: "$abc:host.example" }],
+  ["-1001:topic:007", { chat: "-1001", thread: "007" }],
+  ["-1001:topic:0", { chat: "-1001:topic:0" }],
+  ["-1001:topic:", { chat: "-1001:topic:" }],
+])("where a topic can be any text, the recipient %s is parsed as %o", (text, target) => {
   expect(parseTarget(text, threads)).toEqual(target);
 });
 

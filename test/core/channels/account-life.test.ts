@@ -39,7 +39,7 @@ function createDesk(): Desk {
     plugin: defineChannel({
       id: "desk",
       version: "1.0.0",
-      host: "^0.1.0",
+      host: "^0.2.0",
       options: Type.Object({ label: Type.String({ default: "first" }) }),
       capabilities: {
         maxChars: 4_000,
@@ -93,8 +93,8 @@ function createDesk(): Desk {
 
 const config = (options: object = {}) => ({ channels: { desk: { dmPolicy: "open", allowFrom: ["*"], ...options } } });
 
-async function start(desk: Desk, engine: PluginDefinition): Promise<TestGateway> {
-  const started = await startGateway({ config: config(), plugins: [desk.plugin, engine] });
+async function start(desk: Desk, engine: PluginDefinition, options: object = {}): Promise<TestGateway> {
+  const started = await startGateway({ config: config(options), plugins: [desk.plugin, engine] });
   running.push(started);
   return started;
 }
@@ -136,7 +136,7 @@ test("an edited message with a command's text waits in its lane as an ordinary t
     order.push(`ends ${inbound.text}`);
     return inbound.text;
   });
-  const { settled } = await start(desk, engine);
+  const { settled } = await start(desk, engine, { editedMessages: "answer" });
   const events = [await desk.say("question"), await desk.say("/whoami", "edit")];
   for (const event of events) await settled(event);
   expect(order).toEqual(["begins question", "ends question", "begins /whoami", "ends /whoami"]);
@@ -169,7 +169,7 @@ test("only connection options restart an account; other changes apply to it with
   const plugin = defineChannel({
     id: "desk",
     version: "1.0.0",
-    host: "^0.1.0",
+    host: "^0.2.0",
     options: Type.Object({ server: Type.String({ default: "a" }), tone: Type.String({ default: "plain" }) }),
     connectionOptions: ["server"],
     capabilities: {

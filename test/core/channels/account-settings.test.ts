@@ -83,6 +83,22 @@ test("an invalid token and a webhook without a secret are reported with their pa
   expect(JSON.stringify(found)).not.toContain("not-a-real");
 });
 
+test.each([
+  ["http://bots.example.org", true],
+  ["http://93.184.216.34:8081", true],
+  ["https://bots.example.org", false],
+  ["http://127.0.0.1:8081", false],
+  ["http://192.168.1.9:8081", false],
+  ["http://bot-api:8081", false],
+])("with apiRoot %s, a warning that the token travels without encryption: %s", async (apiRoot, isWarned) => {
+  const found = await problemsOf({ botToken: "7:x", apiRoot });
+  expect(found.map(({ severity, path, message }) => `${severity} ${path}: ${message}`)).toEqual(
+    isWarned
+      ? ["warning channels.botchat.apiRoot: sends the token of the bot without encryption to another network"]
+      : [],
+  );
+});
+
 const listening = async (accounts: object, root: object = {}) =>
   (
     await problemsOf({ webhookUrl: "https://example.org/hook", webhookSecret: "secret-of-the-test", ...root, accounts })
@@ -128,6 +144,23 @@ test("accounts may share a configuration if they poll, differ in ports, or one i
   expect(await listening({ a, b: { botToken: "2:b", webhookHost: "127.0.0.2" } })).toEqual([]);
   expect(await listening({ a, b: { botToken: "2:b" } }, { webhookPort: 0 })).toEqual([]);
   expect(await listening({ a: { ...a, enabled: false }, b: { botToken: "2:b" } })).toEqual([]);
+});
+
+test("of several credentials, the sentence names the one that two accounts share", async () => {
+  const channel = {
+    ...botchat.channel,
+    ...plain,
+    id: "plaza",
+    credentials: ["token", "signingSecret"],
+    options: Type.Object({ token: Type.String(), signingSecret: Type.String() }),
+    connectionOptions: undefined,
+  } as unknown as CalledChannel;
+  const from = { secrets: createSecrets({ env: {}, directory: "/" }), environment: {} };
+  const accounts = { acme: { token: "1", signingSecret: "x" }, beta: { token: "2", signingSecret: "x" } };
+  const problems = (await readAccounts(channel, { accounts }, from)).flatMap((account) => account.problems);
+  expect(problems.map(({ path, message }) => `${path}: ${message}`)).toEqual([
+    "channels.plaza.accounts.beta.signingSecret: is the same as channels.plaza.accounts.acme.signingSecret",
+  ]);
 });
 
 test("a channel whose own check fails disables only its account, with the reason", async () => {

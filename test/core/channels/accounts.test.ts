@@ -24,7 +24,7 @@ async function optionsOf(channel: object, environment: Record<string, string> = 
   const probe = defineChannel({
     id: "probe",
     version: "1.0.0",
-    host: "^0.1.0",
+    host: "^0.2.0",
     options: Type.Object({
       token: Type.Optional(Type.String()),
       tokenFile: Type.Optional(Type.String()),

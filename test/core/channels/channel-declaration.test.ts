@@ -25,7 +25,7 @@ const capabilities = {
 const irc = {
   id: "irc",
   version: "1.0.0",
-  host: "^0.1.0",
+  host: "^0.2.0",
   options: Type.Object({}),
   capabilities,
   open: () => connection,

@@ -49,7 +49,7 @@ async function open({
   const definition = defineChannel({
     id: "plain",
     version: "1.0.0",
-    host: "^0.1.0",
+    host: "^0.2.0",
     options,
     capabilities: { maxChars: 400 },
     codes: { door_shut: { meaning: "The door of the platform is shut.", hint: "Knock." } },
@@ -140,7 +140,7 @@ test("an unreadable secret fails the account and is reported with its path", asy
       defineChannel({
         id: "plain",
         version: "1.0.0",
-        host: "^0.1.0",
+        host: "^0.2.0",
         options,
         capabilities: { maxChars: 1 },
         open: () => ({}) as never,
@@ -180,7 +180,7 @@ const shutOut = `
 import { Type } from "service-gateway/sdk";
 import { defineChannel } from "service-gateway/sdk/channel";
 export default defineChannel({
-  id: "plain", version: "1.0.0", host: "^0.1.0", options: Type.Object({}), capabilities: { maxChars: 400 },
+  id: "plain", version: "1.0.0", host: "^0.2.0", options: Type.Object({}), capabilities: { maxChars: 400 },
   codes: { door_shut: { meaning: "The door of the platform is shut.", hint: "Knock." } },
   open: (account) => ({
     async start() {

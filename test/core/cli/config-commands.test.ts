@@ -134,7 +134,7 @@ describe("config", () => {
     [
       '{ "channels": { "matrix": { "botToken": "1:a" } } }',
       "warning",
-      /channels\.matrix: no enabled plugin provides this channel\. Load its plugin with plugins\.load\. Available channels: botchat\./,
+      /channels\.matrix: no enabled plugin provides this channel\. Add its plugin with `.+ plugins add NAME`, or name it in plugins\.load\. Available channels: botchat\./,
     ],
     [
       '{ "channels": { "botchta": {} } }',
@@ -157,6 +157,11 @@ describe("config", () => {
         "} }",
       "warning",
       /list\[0\]\.model\.fallbacks\[0\]: is "far\/y", and models\.providers has no "far"\. Add models\.providers\.far [\s\S]*models\.providers\.local\.apiKey: the secret cannot be read: the environment variable NOT_SET is not set\./,
+    ],
+    [
+      '{ "agents": { "defaults": { "model": "ollama/llama3.2" } }, "budget": { "perMonthUsd": 5 } }',
+      "warning",
+      /budget\.perMonthUsd: a limit in US dollars needs a price, and that of ollama\/llama3\.2 is unknown, so this model is not called\. If it costs nothing, set models\.prices\["ollama\/\*"\] to \{ "input": 0, "output": 0 \}\./,
     ],
     [
       '{ "gateway": { "auth": { "token": { "env": "NOT_SET" } } } }',
@@ -210,13 +215,17 @@ describe("config", () => {
     },
   );
 
-  test("validate reports nothing for a disabled channel or a model given by its alias", async () => {
+  test("validate reports nothing for a disabled channel, or for a model with an alias and a price", async () => {
     const models = { "local/large-one": { alias: "big" } };
     const { home, file } = homeWith(
       JSON.stringify({
         channels: { irc: { enabled: false } },
         agents: { defaults: { model: "Big", models } },
-        models: { providers: { local: { baseUrl: "http://127.0.0.1:9/v1" } } },
+        budget: { perDayUsd: 1 },
+        models: {
+          providers: { local: { baseUrl: "http://127.0.0.1:9/v1" } },
+          prices: { "local/*": { input: 0, output: 0 } },
+        },
       }),
     );
     expect(await run(["config", "validate"], { home })).toMatchObject({ code: 0, out: `${file} is valid.\n` });
@@ -254,7 +263,7 @@ describe("config", () => {
   test("two plugins with the same id are reported before a gateway leaves out the second", async () => {
     const { home } = homeWith(JSON.stringify({ plugins: { load: ["./second"] } }));
     mkdirSync(join(home, ".service", "second"));
-    const source = 'export default { id: "echo", version: "1.0.0", host: "^0.1.0", setup() {} };';
+    const source = 'export default { id: "echo", version: "1.0.0", host: "^0.2.0", setup() {} };';
     writeFileSync(join(home, ".service", "second", "index.js"), source);
     const { code, out } = await run(["config", "validate"], { home });
     expect(code).toBe(1);

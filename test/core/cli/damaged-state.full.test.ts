@@ -305,6 +305,16 @@ describe.concurrent("a running gateway that loses its state", () => {
     );
   });
 
+  test("exits when state.db is emptied", async () => {
+    const { home, file } = await copyOfKilled();
+    const gateway = startGateway(["gateway"], { home });
+    await gateway.until(ready);
+    truncateSync(file("state.db"), 0);
+    const { code, err } = await gateway.finished;
+    expect(code).toBe(1);
+    expect(err).toMatch(/error: The gateway has lost its state directory \S+: state\.db was emptied while it ran\./);
+  });
+
   const accepted = async (url: string, count: number) => {
     for (let n = 0; n < count; n += 1) expect((await wake(url, `later ${n}`)).status).toBe(200);
   };
@@ -350,6 +360,21 @@ describe.concurrent("a running gateway that loses its state", () => {
     expect(err).toMatch(/error: The gateway has lost its state directory \S+: state\.db-wal was cut while it ran\./);
     const again = await run(["gateway"], { home });
     expect(again).toMatchObject({ code: 1, err: expect.stringMatching(/commits are missing/) });
+  });
+
+  test("does not start on a state whose log was emptied while nothing was written", async () => {
+    const { home, file } = await copyOfKilled();
+    const gateway = start(["gateway"], { home });
+    const url = ready.exec(await gateway.until(ready))?.[1] ?? "";
+    await accepted(url, 4);
+    truncateSync(file("state.db-wal"), 0);
+    await setTimeout(3_000);
+    gateway.child.kill("SIGKILL");
+    await gateway.finished;
+    expect(await run(["gateway"], { home })).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/of \d+ commits are missing/),
+    });
   });
 
   test("detects a log truncated right after a commit and a kill, at every later start too", async () => {

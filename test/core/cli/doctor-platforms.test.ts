@@ -28,6 +28,23 @@ test("two accounts without an identity in their options are found to be one bot 
   ]);
 });
 
+test("an account whose platform loses what people write meanwhile says so, and others do not", () => {
+  const probes = [report("a", "1"), report("b", "2"), report("c", "3")];
+  const keeps = [false, { hours: 24 }, undefined];
+  const accounts = probes.map((one, index) => ({
+    ...one,
+    settings: { capabilities: { maxChars: 9, keepsWhileAway: keeps[index] } },
+  }));
+  expect(checkPlatforms({ probes, accounts } as unknown as CheckInput)).toMatchObject([
+    {
+      verdict: "ok",
+      reason:
+        "chat:a is it is 1, and what people write while the gateway is down is lost; chat:b is it is 2; " +
+        "chat:c is it is 3",
+    },
+  ]);
+});
+
 test("a fix is one or two sentences, each with one full stop", () => {
   const details = ["it is away: check the network", "it is away: Check the network. It is tried again."];
   const probes = details.map((detail, index) => ({

@@ -43,6 +43,14 @@ test("without settings it is silent, unless people have sent voice messages", as
   ]);
 });
 
+test("a program that may not be run is not called missing", async () => {
+  const file = join(temporaryHome(), "listen");
+  writeFileSync(file, "#!/bin/sh\n", { mode: 0o644 });
+  expect(await voice({ models: { speech: { in: { command: [file, "{file}"] } } } })).toEqual([
+    `fail models.speech.in.command: the program ${file} may not be run by this user`,
+  ]);
+});
+
 test("a missing program, a price that is needed, and what does not answer are named", async () => {
   const speech = {
     in: [{ model: "ears/small" }, { command: ["no-such-program", "{file}"] }, { command: ["node", "{file}"] }],

@@ -54,6 +54,7 @@ describe("doctor", () => {
       "tokens ok",
       "state ok",
       "disk ok",
+      "backup ok",
       "gateway ok",
       "reach ok",
       "plugins ok",
@@ -236,6 +237,29 @@ describe("doctor", () => {
     ]);
   });
 
+  test("names servers of models that get their key without encryption, except in the own network", async () => {
+    const key = { api: "openai-compatible", apiKey: "sk-0123456789abcdef" };
+    const { home } = homeWith({
+      ...basics,
+      models: {
+        providers: {
+          far: { ...key, baseUrl: "http://models.example.org/v1" },
+          header: { api: "openai-compatible", baseUrl: "http://93.184.216.34/v1", headers: { "x-key": "0123456789" } },
+          safe: { ...key, baseUrl: "https://models.example.org/v1" },
+          open: { api: "openai-compatible", baseUrl: "http://models.example.org/v1" },
+          near: { ...key, baseUrl: "http://192.168.1.5:11434/v1" },
+          here: { ...key, baseUrl: "http://localhost:11434/v1" },
+        },
+      },
+    });
+    expect(
+      of(await doctor(home), "models").map(({ verdict, path, reason }) => `${verdict} ${path}: ${reason}`),
+    ).toEqual([
+      "warn models.providers.far.baseUrl: far gets its key without encryption, at http://models.example.org",
+      "warn models.providers.header.baseUrl: header gets its key without encryption, at http://93.184.216.34",
+    ]);
+  });
+
   test("names the file and the fix, as stop does, if the running gateway's token is not in the file now", async () => {
     const server = createHttpServer((_, response) => {
       response
@@ -312,7 +336,7 @@ describe("doctor", () => {
     );
     const rows = [...page.matchAll(/^\| `([a-z ]+)` \|/gm)].map(([, name]) => name);
     // These say nothing while there is nothing to look at.
-    const quiet = ["configuration file", "old state", "transforms", "tools", "budgets", "voice"];
+    const quiet = ["configuration file", "old state", "transforms", "tools", "models", "budgets", "voice", "owners"];
     expect(rows.filter((name) => !quiet.includes(String(name)))).toEqual(
       (await doctor(home)).findings.map(({ check }) => check),
     );
@@ -334,5 +358,42 @@ describe("doctor", () => {
     expect((await run(["doctor", "--nonsense"], { home })).code).toBe(2);
     expect((await run(["doctor", "--help"], { home })).out).toContain(`${programCommand} doctor --fix --dry-run`);
     expect(readdirSync(home)).toEqual([]);
+  });
+});
+
+describe("owners", () => {
+  const botchat = (more: object) => ({
+    ...basics,
+    agents: { defaults: { engine: "echo" } },
+    channels: { botchat: { apiRoot: "http://127.0.0.1:1", dmPolicy: "open", allowFrom: ["*"], ...more } },
+  });
+  const accounts = { home: { botToken: "5001:home-token-AbCdEf" }, work: { botToken: "5002:work-token-AbCdEf" } };
+  const withState = async (config: object) => {
+    const { home, state } = homeWith(config);
+    const store = await openSqliteStore({ directory: state, now: Date.now });
+    return { home, store };
+  };
+
+  test("an owner with whom no account has written is a warning, until there is a chat", async () => {
+    const { home, store } = await withState({ ...botchat({ accounts }), commands: { ownerAllowFrom: [1001] } });
+    await store.close();
+    expect(of(await doctor(home), "owners")).toMatchObject([
+      { verdict: "warn", path: "commands.ownerAllowFrom", reason: expect.stringContaining("go to botchat:home") },
+    ]);
+    const again = await openSqliteStore({ directory: join(home, "state"), now: Date.now });
+    await again.set("owner-chats", "botchat:1001", { account: "work", chat: "1001" });
+    await again.close();
+    expect(of(await doctor(home), "owners")).toMatchObject([{ verdict: "ok" }]);
+  });
+
+  test("a bot without an owner is a warning, unless the first approved person becomes one", async () => {
+    const { home, store } = await withState(botchat({ botToken: accounts.home.botToken }));
+    await store.close();
+    expect(of(await doctor(home), "owners")).toMatchObject([
+      { verdict: "warn", reason: expect.stringContaining("the bot has no owner") },
+    ]);
+    const pairing = botchat({ botToken: accounts.home.botToken, dmPolicy: "pairing", allowFrom: undefined });
+    writeFileSync(join(home, "config.jsonc"), JSON.stringify(pairing));
+    expect(of(await doctor(home), "owners")).toEqual([]);
   });
 });

@@ -89,7 +89,7 @@ describe.concurrent("dev", () => {
     dev.child.kill("SIGINT");
     expect((await dev.finished).code).toBe(0);
 
-    const again = startGateway(["dev"], { home });
+    const again = startGateway(["dev", "--port", "0", "--page-port", "0"], { home });
     const restarted = await again.until(/Page +\S+[\s\S]*channel connected/);
     const hook = /curl -X POST (\S+\/hooks\/agent)/.exec(restarted)?.[1] ?? "";
     expect((await fetch(hook, { method: "POST", headers, body })).status).toBe(202);
@@ -106,6 +106,37 @@ describe.concurrent("dev", () => {
     expect(readFileSync(join(state, "hook-token"), "utf8")).toBe("mine\n");
     expect(statSync(join(state, "config.jsonc")).mode & 0o777).toBe(0o600);
     expect(readFileSync(join(state, "config.jsonc"), "utf8")).toContain("// Webhooks.");
+  });
+
+  test("ports of the command line hold for that start, also after an edit, and are not written down", async () => {
+    const home = temporaryHome();
+    const file = join(home, ".service", "dev", "config.jsonc");
+    const dev = startGateway(["dev", "--port", "0", "--page-port", "0"], { home });
+    const said = await dev.until(/Page +\S+[\s\S]*Ctrl\+C/);
+    const page = /Page +(\S+)\//.exec(said)?.[1] ?? "";
+    expect(page).not.toContain(":18790");
+    expect(said).not.toContain("http://127.0.0.1:18789");
+    const written = readFileSync(file, "utf8");
+    expect(written).toContain('"gateway": { "port": 18789 }');
+    expect(written).toContain('"apiRoot": "http://127.0.0.1:18790"');
+    expect(written).toContain('"port": 18790');
+    writeFileSync(file, written.replace('"dmPolicy": "pairing"', '"dmPolicy": "open", "allowFrom": ["*"]'));
+    const printed = await dev.until(/the configuration was reloaded/);
+    expect(printed).not.toContain("after a restart");
+    const { say, told } = chatAt(page);
+    await say("Good morning.");
+    await told(/Good morning\./);
+  });
+
+  test("beside a configuration of the user's own, the printed commands name the state of dev", async () => {
+    const home = temporaryHome();
+    mkdirSync(join(home, ".service"));
+    writeFileSync(join(home, ".service", "config.jsonc"), "{}");
+    const dev = startGateway(["dev", "--port", "0", "--page-port", "0"], { home });
+    const said = await dev.until(/Ctrl\+C/);
+    const flag = `--state ${join(home, ".service", "dev")}`;
+    expect(said).toContain(`pairing approve botchat CODE ${flag}`);
+    expect(said).toContain(`why last ${flag}`);
   });
 
   test("a second one on the same state is refused, and changes no port of the first", async () => {
@@ -184,9 +215,12 @@ describe.concurrent("gateway", () => {
     mkdirSync(state, { recursive: true });
     writeFileSync(join(state, "config.jsonc"), JSON.stringify({ gateway: { port: 0 } }));
     const gateway = startGateway(["gateway"], { home });
-    const said = await gateway.until(/config validate checks it/);
+    const said = await gateway.until(/the manual is /);
     expect(said).toContain(`No channel and no webhook is enabled in ${join(state, "config.jsonc")}`);
+    expect(said).toContain(`For your own bot: ${programCommand} init`);
     expect(said).toContain(`${programCommand} dev`);
+    const page = /the manual is ([^)]+)/.exec(said)?.[1] ?? "";
+    expect(existsSync(page)).toBe(true);
     writeFileSync(
       join(state, "config.jsonc"),
       JSON.stringify({ gateway: { port: 0 }, hooks: { enabled: true, token: "a-token-0123456789abcdef" } }),
@@ -226,7 +260,7 @@ describe.concurrent("gateway", () => {
     writeFileSync(
       join(folder, "index.ts"),
       `import { definePlugin } from "service-gateway/sdk";
-      export default definePlugin({ id: "stray", version: "1.0.0", host: "^0.1.0", setup(host) {
+      export default definePlugin({ id: "stray", version: "1.0.0", host: "^0.2.0", setup(host) {
         host.onReady(() => {
           void Promise.reject(new Error("forgotten"));
           setTimeout(() => { throw new Error("thrown from a timer"); }, 300);

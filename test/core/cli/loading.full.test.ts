@@ -8,20 +8,12 @@ import { bundledPlugins } from "../../../core/host/find.ts";
 import { readOutline } from "../../../core/host/outline.ts";
 import type { PluginDefinition } from "../../../core/sdk/contract.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
+import { listsIn, probe } from "../../support/loaded-files.ts";
 import { expect, inOwnTest } from "../../support/own-test.ts";
 import { type Finished, ownFlags, run, start, temporaryHome } from "./command.ts";
 import { run as runShared } from "./command-runner.ts";
 
 aroundEach(inOwnTest);
-
-/** Writes each module that is loaded to the standard error output at the end, as one line of JSON. */
-const probe = `data:text/javascript,${encodeURIComponent(`
-  import { registerHooks } from "node:module";
-  import { writeSync } from "node:fs";
-  const loaded = [];
-  registerHooks({ load: (url, context, next) => { loaded.push(url); return next(url, context); } });
-  process.on("exit", () => writeSync(2, "\\nloaded: " + JSON.stringify(loaded.filter((url) => url.startsWith("file:"))) + "\\n"));
-`)}`;
 
 async function loadedBy(
   args: readonly string[],
@@ -30,10 +22,6 @@ async function loadedBy(
   const finished = await run(args, { home, nodeArgs: ["--import", probe] });
   return { ...finished, files: listsIn(finished.err).flat() };
 }
-
-/** The thread that writes to the database has a list of its own. */
-const listsIn = (err: string) =>
-  [...err.matchAll(/\nloaded: (.*)\n/g)].map(([, list = "[]"]) => JSON.parse(list) as readonly string[]);
 
 /** Names of the libraries, and the plugins. */
 const partsOf = (files: readonly string[]): readonly string[] => [
@@ -97,7 +85,7 @@ describe.concurrent("plugin commands", () => {
         `import { definePlugin } from "service-gateway/sdk";
         import { appendFileSync } from "node:fs";
         appendFileSync(${JSON.stringify(join(home, "ran"))}, "${id} ");
-        export default definePlugin({ id: "${id}", version: "1.0.0", host: "^0.1.0", setup() {},
+        export default definePlugin({ id: "${id}", version: "1.0.0", host: "^0.2.0", setup() {},
           cli: { name: "${id}", summary: "Says ${id}.", commands: [
             { name: "say", summary: "Say it.", example: "say", run: async () => ({ lines: ["${id} said"], data: null }) }] } });`,
       );
@@ -123,9 +111,9 @@ describe.concurrent("a command loads only what it needs", () => {
   // Two files of each are the guard of handlers, which import nothing: no fault of a reader of the output ends a
   // command.
   test.each([
-    ["--version", ["commander"], 29],
-    ["--help", ["commander", "jsonc-parser"], 61],
-    ["gateway --help", ["commander"], 29],
+    ["--version", ["commander"], 32],
+    ["--help", ["commander", "jsonc-parser"], 65],
+    ["gateway --help", ["commander"], 32],
   ])("%s", async (line, parts, most) => {
     const home = homeWith({ gateway: { port: 0 } });
     const { code, files } = await loadedBy(line.split(" "), home);
@@ -150,7 +138,7 @@ describe.concurrent("a command loads only what it needs", () => {
   });
 });
 
-test.concurrent("a gateway with the embedded store loads no other store, and of MCP only what it needs", async () => {
+test.concurrent("a gateway loads no other store and no backup, and little of MCP and the console", async () => {
   const home = homeWith({ gateway: { port: 0 } });
   const gateway = start(["gateway"], { home, nodeArgs: ["--import", probe, ...ownFlags] });
   await gateway.until(/ready at/);
@@ -163,4 +151,24 @@ test.concurrent("a gateway with the embedded store loads no other store, and of 
     ["cli", "codes", "index", "routes", "section", "settings"].map((name) => `plugins/mcp/${name}.ts`),
   );
   expect(files.filter((file) => /\/plugins\/store-|\/stores\/plugin-store|\/node_modules\/pg/.test(file))).toEqual([]);
+  // No backup is configured, and no browser has opened the console.
+  expect(
+    files.filter((file) => /\/modern-tar\/|\/backups\/create|\/node_modules\/(?:preact|htm)\//.test(file)),
+  ).toEqual([]);
+});
+
+test.concurrent("a gateway starts without the data of time zones, which takes 6 MB for good", async () => {
+  const home = homeWith({ gateway: { port: 0 } });
+  const watching = `
+    const { DateTimeFormat } = Intl;
+    Intl.DateTimeFormat = new Proxy(DateTimeFormat, {
+      apply: (...call) => (console.error("a time zone is looked up"), Reflect.apply(...call)),
+      construct: (...call) => (console.error("a time zone is looked up"), Reflect.construct(...call)),
+    });`;
+  const nodeArgs = ["--import", `data:text/javascript,${encodeURIComponent(watching)}`, ...ownFlags];
+  const gateway = start(["gateway"], { home, nodeArgs });
+  await gateway.until(/ready at/);
+  gateway.child.kill("SIGTERM");
+  const { code, err } = await gateway.finished;
+  expect([code, err]).toEqual([0, expect.not.stringContaining("a time zone is looked up")]);
 });

@@ -44,6 +44,25 @@ const messages = (): readonly Message[] => [
   ...([...platform.world.rooms.values()].find((room) => room.chat.id === ada)?.messages.values() ?? []),
 ];
 
+test("fields of the platform are sent, and one that the channel does not have is refused", async () => {
+  const send = (platform: string) =>
+    message("send", "--target", String(ada), "--message", "Do not share", "--platform", platform);
+  const before = messages().length;
+  expect(await send('{ "botchat": { "protect_contents": true } }')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining("platform.botchat.protect_contents is not known. Did you mean protect_content?"),
+  });
+  expect(await send("{ botchat }")).toMatchObject({
+    code: 2,
+    err: expect.stringContaining(
+      '--platform is not JSON: service expects fields by channel such as { "botchat": { ... } }',
+    ),
+  });
+  expect(messages().length).toBe(before);
+  expect(await send('{ "botchat": { "protect_content": true }, "other": { "any": 1 } }')).toMatchObject({ code: 0 });
+  expect(messages().at(-1)).toMatchObject({ text: "Do not share", has_protected_content: true });
+});
+
 test("the running gateway sends, edits, reacts to and deletes a message", async () => {
   const buttons = JSON.stringify([[{ text: "Yes", callback_data: "y" }]]);
   const sent = await message(

@@ -17,7 +17,7 @@ function homeWith(commands: string, config: string = '{ "plugins": { "load": [".
     `import { definePlugin } from "service-gateway/sdk";
     const say = (lines: unknown, data: unknown = null) => ({ lines, data });
     const command = (name: string, run: unknown, more: object = {}) => ({ name, summary: "Does it.", example: name, run, ...more });
-    export default definePlugin({ id: "notes", version: "1.0.0", host: "^0.1.0", setup() {},
+    export default definePlugin({ id: "notes", version: "1.0.0", host: "^0.2.0", setup() {},
       presets: [{ id: "notes", path: "notes", mappings: [{ messageTemplate: "{{ text }}", sessionKey: "hook:notes:{{ id }}" }] }],
       cli: { name: "notes", summary: "Look at notes.", groups: { box: "Boxes of notes." }, commands: [${commands}] } } as never);`,
   );

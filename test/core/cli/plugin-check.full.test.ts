@@ -13,7 +13,7 @@ function pluginThat(does: string, more = ""): { readonly home: string; readonly 
   writeFileSync(
     join(folder, "index.ts"),
     `import { definePlugin, Type } from "service-gateway/sdk";
-export default definePlugin({ id: "guest", version: "1.2.0", host: "^0.1.0", ${more} setup(host, options) { ${does} } });\n`,
+export default definePlugin({ id: "guest", version: "1.2.0", host: "^0.2.0", ${more} setup(host, options) { ${does} } });\n`,
   );
   return { home, folder };
 }
@@ -194,7 +194,7 @@ describe("the package of a plugin", () => {
 
   test("gets a finding for each broken contract rule, in the words of the contract", async () => {
     const { check } = await packageWith("channel", {
-      "src/parse.ts": (text) => text.replace("if (from === bot) return null;", ""),
+      "src/parse.ts": (text) => text.replace('if (from === bot) return { silent: "own_message" };', ""),
     });
     const { code, out } = await check("--json");
     expect(code).toBe(1);

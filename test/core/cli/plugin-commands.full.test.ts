@@ -16,7 +16,7 @@ test("a hanging command is ended with its plugin's name, even with open handles;
     const command = (name: string, more: object) => ({ name, summary: "Waits.", example: name, ...more });
     const hang = () => new Promise<never>(() => void setInterval(() => {}, 1_000));
     const wait = () => new Promise((resolve) => setTimeout(() => resolve({ lines: ["done"], data: null }), 1_500));
-    export default definePlugin({ id: "slow", version: "1.0.0", host: "^0.1.0", setup() {}, cli: { name: "slow", summary: "Waits.", commands: [
+    export default definePlugin({ id: "slow", version: "1.0.0", host: "^0.2.0", setup() {}, cli: { name: "slow", summary: "Waits.", commands: [
       command("hang", { timeoutSeconds: 1, run: hang }),
       command("wait", { timeoutSeconds: 0, run: wait }),
     ] } } as never);`,
@@ -50,7 +50,7 @@ describe("a plugin in JavaScript", () => {
     return (...args: readonly string[]) => runShared([...args, "--config", join(home, "config.jsonc")], { home });
   }
   const withCommands = (id: string, commands: string) =>
-    `export default { id: "${id}", version: "1.0.0", host: "^0.1.0", setup() {}, cli: { name: "${id}", ` +
+    `export default { id: "${id}", version: "1.0.0", host: "^0.2.0", setup() {}, cli: { name: "${id}", ` +
     `commands: ${commands} } };`;
 
   test("with an invalid declaration does not hide other plugins' commands; an unknown command names it", async () => {

@@ -15,7 +15,7 @@ async function findings(
   const text = `import { definePlugin, secretReference, Type } from "service-gateway/sdk";
 const map = Type.Object({ days: Type.Integer({ default: 3, description: "Days." }) }, { default: {}, description: "A section." });
 const empty = [{ messageTemplate: "x" }];
-export default definePlugin({ id: "guest", version: "1.2.0", host: "^0.1.0", ${members}
+export default definePlugin({ id: "guest", version: "1.2.0", host: "^0.2.0", ${members}
   ${setup} } as never);\n`;
   writeFileSync(join(folder, "index.ts"), text);
   const { out, code } = await run(["plugins", "check", folder, "--json"], { home });
@@ -110,7 +110,7 @@ test("a section has its members checked, its keys described, and its secrets dec
 });
 
 test("what a channel says of options that it does not have fails", async () => {
-  const channel = `channel: { id: "guest", version: "1.0.0", host: "^0.1.0", options: Type.Object({ a: Type.Optional(Type.String({ description: "A." })) }),
+  const channel = `channel: { id: "guest", version: "1.0.0", host: "^0.2.0", options: Type.Object({ a: Type.Optional(Type.String({ description: "A." })) }),
     secrets: ["tokn"], capabilities: { maxChars: 9, colours: true }, open: () => ({}) },`;
   const found = await findings(channel);
   expect(found).toEqual(

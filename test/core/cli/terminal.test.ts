@@ -1,7 +1,8 @@
 import { styleText } from "node:util";
 import { expect, test } from "vitest";
-import { columnsOf, createTerminal } from "../../../core/cli/output/terminal.ts";
+import { createTerminal } from "../../../core/cli/output/terminal.ts";
 import { visible, visibleJson, visibleLine } from "../../../core/log/visible.ts";
+import { columnsOf } from "../../../core/reports/text-page.ts";
 import { linesMatching, read, sources, withoutComments } from "../../house/sources.ts";
 
 test.each([

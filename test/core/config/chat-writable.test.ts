@@ -17,7 +17,7 @@ agents.defaults.model agents.defaults.systemPrompt agents.defaults.thinking
 agents.list[].groupChat.mentionPatterns agents.list[].heartbeat.ackMaxChars agents.list[].heartbeat.activeHours agents.list[].heartbeat.every
 agents.list[].heartbeat.prompt agents.list[].identity agents.list[].model agents.list[].name agents.list[].systemPrompt agents.list[].thinking
 channels.botchat.ackReaction channels.botchat.blockStreaming channels.botchat.chunkMode channels.botchat.customCommands
-channels.botchat.dmHistoryLimit channels.botchat.dms channels.botchat.draftChunk channels.botchat.groups.*.requireMention
+channels.botchat.dmHistoryLimit channels.botchat.dms channels.botchat.draftChunk channels.botchat.editedMessages channels.botchat.groups.*.requireMention
 channels.botchat.groups.*.skills channels.botchat.groups.*.systemPrompt channels.botchat.groups.*.topics.*.requireMention
 channels.botchat.groups.*.topics.*.skills channels.botchat.groups.*.topics.*.systemPrompt channels.botchat.historyLimit
 channels.botchat.linkPreview channels.botchat.reactionLevel channels.botchat.reactionNotifications channels.botchat.replyToMode

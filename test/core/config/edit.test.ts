@@ -130,7 +130,7 @@ describe("checks", () => {
 
   test("an error found by an additional check also prevents the change", async () => {
     const file = writeConfig({});
-    const check = ({ config }: { readonly config: { readonly channels: object } }) =>
+    const check = async ({ config }: { readonly config: { readonly channels: object } }) =>
       "chat" in config.channels
         ? [{ severity: "error" as const, path: "channels.chat.server", message: "is missing" }]
         : [];
@@ -212,7 +212,7 @@ describe("the file", () => {
   test("a change by another program between reading and writing is not lost", async () => {
     const file = writeConfig({ gateway: { port: 1 } });
     let once = true;
-    const check = () => {
+    const check = async () => {
       if (once) writeFileSync(file, JSON.stringify({ gateway: { port: 2 }, log: { level: "warn" } }));
       once = false;
       return [];
@@ -268,7 +268,7 @@ test("a file that cannot be written is reported as such, not as unreadable", asy
 test("a file that other programs keep changing is not reported as a disk problem", async () => {
   const file = join(temporary(), "config.jsonc");
   let writes = 0;
-  const check = () => {
+  const check = async () => {
     writes += 1;
     writeFileSync(file, `{} // ${writes}`);
     return [];

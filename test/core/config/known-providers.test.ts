@@ -3,30 +3,32 @@ import { knownProvider, knownProviderIds } from "../../../core/config/known-prov
 import { providerSettings } from "../../../core/config/model-providers.ts";
 import { errorsOf, load } from "./fixture.ts";
 
-const local = ["ollama", "lmstudio", "llamacpp", "vllm"];
-
 test("the providers known by name are those of the manual", () => {
   const vendors = ["anthropic", "openai", "google", "openrouter", "mistral", "groq", "deepseek", "xai", "together"];
-  expect(knownProviderIds).toEqual([...vendors, "fireworks", "cerebras", ...local]);
+  expect(knownProviderIds).toEqual([...vendors, "fireworks", "cerebras", "ollama", "lmstudio", "llamacpp", "vllm"]);
   expect(knownProvider("constructor")).toBeUndefined();
 });
 
-test.each(knownProviderIds)("%s has a usual address, and a variable for its key unless it is on this machine", (id) => {
-  const { address = "", keyVariable } = knownProvider(id) ?? {};
-  const { protocol, hostname, pathname, port } = new URL(address);
-  expect(`${pathname}/`).toMatch(/\/v1(?:beta)?\/$/);
-  if (local.includes(id)) {
-    expect({ protocol, hostname, keyVariable }).toEqual({
-      protocol: "http:",
-      hostname: "127.0.0.1",
-      keyVariable: undefined,
-    });
-    expect(Number(port)).toBeGreaterThan(1_000);
-  } else {
-    expect({ protocol, port }).toEqual({ protocol: "https:", port: "" });
-    expect(hostname).toMatch(/^(?:[a-z]+\.)+[a-z]+$/);
-    expect(keyVariable).toMatch(/^[A-Z]+_API_KEY$/);
-  }
+/** As the makers' own pages name them; copied by hand, so that a slip in the table is noticed. */
+test.each([
+  ["anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY"],
+  ["openai", "https://api.openai.com/v1", "OPENAI_API_KEY"],
+  ["google", "https://generativelanguage.googleapis.com/v1beta", "GEMINI_API_KEY"],
+  ["openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"],
+  ["mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY"],
+  ["groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY"],
+  ["deepseek", "https://api.deepseek.com", "DEEPSEEK_API_KEY"],
+  ["xai", "https://api.x.ai/v1", "XAI_API_KEY"],
+  ["together", "https://api.together.ai/v1", "TOGETHER_API_KEY"],
+  ["fireworks", "https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY"],
+  ["cerebras", "https://api.cerebras.ai/v1", "CEREBRAS_API_KEY"],
+  ["ollama", "http://127.0.0.1:11434/v1", undefined],
+  ["lmstudio", "http://127.0.0.1:1234/v1", undefined],
+  ["llamacpp", "http://127.0.0.1:8080/v1", undefined],
+  ["vllm", "http://127.0.0.1:8000/v1", undefined],
+])("%s is at %s, with the key in %s", (id, address, keyVariable) => {
+  expect(knownProvider(id)).toMatchObject({ address, ...(keyVariable === undefined ? {} : { keyVariable }) });
+  expect(knownProvider(id)?.keyVariable).toBe(keyVariable);
 });
 
 describe("the settings of a provider", () => {

@@ -19,7 +19,7 @@ const quick = { debounceMs: 20, pollMs: 60 };
 async function watched(file: string, options: object = quick) {
   const changes: ConfigChange[] = [];
   const { digest } = await loadConfig({ file, env: {} });
-  watchConfig(file, (change) => void changes.push(change), { signal: stop.signal, env: {}, digest, ...options });
+  watchConfig(file, async (change) => void changes.push(change), { signal: stop.signal, env: {}, digest, ...options });
   await wait(120);
   const next = async (count: number) => {
     for (let tries = 0; tries < 1_000 && changes.length < count; tries += 1) await wait(20);
@@ -93,7 +93,7 @@ test("a gateway that started with an empty file can reload an empty file", async
   writeFileSync(file, "// Nothing yet.\n");
   const { digest, isEmpty } = await loadConfig({ file, env: {} });
   const changes: ConfigChange[] = [];
-  const look = watchConfig(file, (change) => void changes.push(change), {
+  const look = watchConfig(file, async (change) => void changes.push(change), {
     signal: stop.signal,
     env: {},
     digest,
@@ -157,7 +157,7 @@ test("watching does not keep the process alive", async () => {
   const module = new URL("../../../core/config/reading/watch.ts", import.meta.url).href;
   const code =
     `const { watchConfig } = await import(${JSON.stringify(module)}); ` +
-    `watchConfig(${JSON.stringify(file)}, () => {}, { signal: new AbortController().signal, env: ` +
+    `watchConfig(${JSON.stringify(file)}, async () => {}, { signal: new AbortController().signal, env: ` +
     "{} });";
   await promisify(execFile)(process.execPath, ["--input-type=module", "-e", code], { timeout: 50_000 });
 });

@@ -99,6 +99,35 @@ test("a gateway does not start if its generated token was replaced by a short on
   });
 });
 
+test.each(["aaaaaaaaaaaaaaaaaaaaaaaa", "abababababababababababab"])(
+  "a hook token of a few repeated characters keeps the hook server disabled: %s",
+  async (token) => {
+    await using host = await createTestHost({ config: { hooks: { token } }, allowErrors: [/hooks\.token/] });
+    expect(await post(host, token)).toBe(404);
+    expect(await host.problems()).toMatchObject([
+      { severity: "error", message: expect.stringContaining("has fewer than 4 different characters") },
+    ]);
+  },
+);
+
+test.each([
+  ["base64 after whsec_", { scheme: "standard-webhooks", secret: "whsec_NDgyMQ==" }],
+  ["hexadecimal", { scheme: "hmac", header: "x-hub-signature-256", secret: "34383231343832", secretEncoding: "hex" }],
+  ["base64", { scheme: "hmac", header: "x-hub-signature-256", secret: "NDgyMTQ4Mg==", secretEncoding: "base64" }],
+])(
+  "a mapping whose key has fewer than eight bytes in %s is disabled, however long its text is",
+  async (_, signature) => {
+    const mappings = [{ match: { path: "signed" }, messageTemplate: "x", deliver: false, signature }];
+    await using host = await createTestHost({
+      config: { hooks: { token: "the-hook-token-of-the-test", mappings } },
+      allowErrors: [/signature/],
+    });
+    expect(await host.problems()).toContainEqual(
+      expect.objectContaining({ severity: "error", message: expect.stringContaining("fewer than 8 bytes") }),
+    );
+  },
+);
+
 /** What a sender proves itself with at a mapping. Each secret is one that such a server could have. */
 const signatures: readonly (readonly [string, object])[] = [
   ["github", { scheme: "github", secret: "4821" }],

@@ -13,7 +13,7 @@ function listenerChannel(): { readonly plugin: PluginDefinition; readonly port: 
   const plugin = defineChannel({
     id: "listener",
     version: "1.0.0",
-    host: "^0.1.0",
+    host: "^0.2.0",
     options: Type.Object({}),
     capabilities: {
       maxChars: 1_000,

@@ -10,7 +10,7 @@ async function ask(
   const plugin = definePlugin({
     id: "postbox",
     version: "1.0.0",
-    host: "^0.1.0",
+    host: "^0.2.0",
     setup(host) {
       for (const check of checks) host.check(check);
     },

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { checkDeclaration } from "../../../core/host/declare.ts";
 
 const plugin = (id: string, setup: (host: PluginHost) => void): PluginDefinition =>
-  definePlugin({ id, version: "1.0.0", host: "^0.1.0", setup });
+  definePlugin({ id, version: "1.0.0", host: "^0.2.0", setup });
 
 test("a token opens the management routes if one plugin accepts it; a failing plugin accepts none", async () => {
   let late: PluginHost | undefined;
@@ -29,7 +29,7 @@ test("a token opens the management routes if one plugin accepts it; a failing pl
 
 describe("a plugin's commands for the command line", () => {
   const declare = (cli: object) =>
-    checkDeclaration("mine", { id: "mine", version: "1.0.0", host: "^0.1.0", setup() {}, cli });
+    checkDeclaration("mine", { id: "mine", version: "1.0.0", host: "^0.2.0", setup() {}, cli });
   const run = () => ({ lines: [], data: null });
 
   test("are accepted as declared", () => {

@@ -8,7 +8,7 @@ function createPostman(setup: (host: PluginHost) => void = () => {}) {
   const plugin: PluginDefinition = definePlugin({
     id: "postman",
     version: "1.0.0",
-    host: "^0.1.0",
+    host: "^0.2.0",
     presets: [
       { id: "letter", path: "letter", mappings: [{ name: "Letter", messageTemplate: "{{ text }}", deliver: false }] },
     ],

@@ -55,11 +55,23 @@ test("the model rolls the number of dice that it asks for", async () => {
 });
 `,
   ],
+  [
+    "markup/render.test.ts",
+    `import { expect, test } from "vitest";
+import { render } from "./render.js";
+
+test("a reply becomes the platform's markup, and names in it notify no one", () => {
+  expect(render({ text: "# Hello\\n**you**", media: [], buttons: [] })).toMatchObject([
+    { kind: "text", body: { content: "**Hello**\\n\\n**you**", allowed_mentions: { parse: [] } } },
+  ]);
+});
+`,
+  ],
 ];
 const examples = new Map([...shown.map(([, path = "", code = ""]) => [path, code] as const), ...added]);
 
 /** The folders of examples with tests. */
-const tested = ["tally", "lines", "parrot", "manners", "dice"];
+const tested = ["tally", "lines", "plaza", "parrot", "manners", "dice", "markup"];
 const isTested = (path: string) => tested.some((folder) => path.startsWith(`${folder}/`));
 /** One run has the tests of all of them, because most of the work of a run is its start. */
 let runs: ReadonlyMap<string, TestRun>;
@@ -139,9 +151,9 @@ describe("the examples of the manual for authors", () => {
     expect(runs.get("tally")).toEqual({ passed: 3, failures: [] });
   });
 
-  test("the channel passes the contract in a separate folder, without a skipped test", () => {
-    expect(runs.get("lines")).toEqual({ passed: expect.any(Number), failures: [] });
-    expect(runs.get("lines")?.passed).toBeGreaterThan(40);
+  test.each(["lines", "plaza"])("the channel %s passes the contract in a separate folder, without a skip", (name) => {
+    expect(runs.get(name)).toEqual({ passed: expect.any(Number), failures: [] });
+    expect(runs.get(name)?.passed).toBeGreaterThan(40);
   });
 
   test("the engine passes the contract in a separate folder, without a skipped test", () => {

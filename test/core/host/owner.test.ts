@@ -8,7 +8,7 @@ test("a notice for the owner never goes to a guest who wrote last, and without a
   const watchman = definePlugin({
     id: "watchman",
     version: "1.0.0",
-    host: "^0.1.0",
+    host: "^0.2.0",
     setup(host) {
       plugin = host;
     },

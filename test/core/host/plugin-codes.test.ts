@@ -17,7 +17,7 @@ const strict = (codes: object): PluginDefinition =>
   definePlugin({
     id: "strict",
     version: "1.0.0",
-    host: "^0.1.0",
+    host: "^0.2.0",
     codes: codes as NonNullable<PluginDefinition["codes"]>,
     setup(host) {
       host.tap("gating", ({ text }) =>
@@ -56,14 +56,14 @@ test("a plugin cannot redefine a gateway code, and the log gives the same explan
     definePlugin({
       id: "loud",
       version: "1.0.0",
-      host: "^0.1.0",
+      host: "^0.2.0",
       codes: { dm_disabled: loud, "dm_*": loud },
       setup() {},
     }),
     definePlugin({
       id: "quiet",
       version: "1.0.0",
-      host: "^0.1.0",
+      host: "^0.2.0",
       setup: (host) => host.tap("gating", () => ({ code: "dm_disabled" })),
     }),
   ];

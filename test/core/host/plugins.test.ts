@@ -86,7 +86,7 @@ type UntypedStore = Readonly<Record<"set" | "update" | "list", (...args: unknown
 const plugin = (id: string, change: Partial<PluginDefinition> = {}): PluginDefinition => ({
   id,
   version: "1.0.0",
-  host: "^0.1.0",
+  host: "^0.2.0",
   setup() {},
   ...change,
 });
@@ -96,7 +96,7 @@ describe("a declaration is checked before any code runs", () => {
     [
       "a range that this host does not serve",
       { host: "^2.0.0" },
-      "was written for SDK ^2.0.0; this host provides 0.1.0",
+      "was written for SDK ^2.0.0; this host provides 0.2.0",
     ],
     ["an invalid range", { host: "newest" }, "semantic version range"],
     ["an invalid version", { version: "one" }, "semantic version"],
@@ -120,7 +120,7 @@ describe("a declaration is checked before any code runs", () => {
     const guest = definePlugin({
       id: "guest",
       version: "1.0.0",
-      host: "^0.1.0",
+      host: "^0.2.0",
       options: Type.Object({ size: Type.Integer({ minimum: 1, default: 3 }) }),
       setup() {},
     });
@@ -135,7 +135,7 @@ describe("a declaration is checked before any code runs", () => {
     const guest = definePlugin({
       id: "guest",
       version: "1.0.0",
-      host: "^0.1.0",
+      host: "^0.2.0",
       options: Type.Object({ size: Type.Integer({ default: 3 }) }),
       setup(_host, options) {
         size = options.size;
@@ -148,7 +148,7 @@ describe("a declaration is checked before any code runs", () => {
   test("a second plugin with the same id is reported with both paths, and the first runs", async () => {
     for (const folder of ["guest", "copy"]) {
       mkdirSync(join(directory, "node_modules", folder), { recursive: true });
-      const text = 'export default { id: "guest", version: "1.0.0", host: "^0.1.0", setup() {} };';
+      const text = 'export default { id: "guest", version: "1.0.0", host: "^0.2.0", setup() {} };';
       writeFileSync(join(directory, "node_modules", folder, "index.js"), text);
     }
     // The second is named like the id, which must not hide its failure behind the first.
@@ -317,7 +317,7 @@ describe("loading", () => {
       `import { definePlugin, sdkVersion } from "service-gateway/sdk";
        import { ChannelError } from "service-gateway/sdk/channel";
        enum Colour { Red = "red" }
-       export default definePlugin({ id: "greeter", version: "1.2.3", host: "^0.1.0", setup(host) {
+       export default definePlugin({ id: "greeter", version: "1.2.3", host: "^0.2.0", setup(host) {
          host.command({ name: "greet", summary: sdkVersion, role: "anyone", run: () => { throw new ChannelError(Colour.Red); } });
        } });`,
     );

@@ -8,7 +8,7 @@ import { definePreset, type PresetMapping } from "../../../core/sdk/contract.ts"
 const uptime = definePreset({
   id: "uptime",
   version: "1.0.0",
-  host: "^0.1.0",
+  host: "^0.2.0",
   path: "uptime",
   mappings: [
     {
@@ -144,7 +144,7 @@ describe("a plugin's preset", () => {
     const wrong = definePreset({
       id: "wrong",
       version: "1.0.0",
-      host: "^0.1.0",
+      host: "^0.2.0",
       path: "wrong",
       mappings: [mapping as PresetMapping],
     });
@@ -152,7 +152,7 @@ describe("a plugin's preset", () => {
   });
 
   test("without mappings, a path or a valid id is rejected", () => {
-    const base = { id: "p", version: "1.0.0", host: "^0.1.0", setup() {} };
+    const base = { id: "p", version: "1.0.0", host: "^0.2.0", setup() {} };
     for (const presets of [
       {},
       [{}],

@@ -58,7 +58,7 @@ export async function startServer(
     config: () => test.config,
     log,
     readiness: () => ({ ready: true, reasons: [] }),
-    metrics: () => "",
+    metrics: async () => "",
     gatewayToken: () => gatewayToken,
     elapsed: () => 1_000_000,
     closeTimeoutMs: 500,
@@ -119,6 +119,7 @@ export async function startHooks(
       available: (id) => id.startsWith("chat-"),
       list: () => ["chat-a", "chat-b"],
       meant: () => undefined,
+      platformProblem: () => undefined,
       hasLastRecipient: async (id) => id === "chat-b",
     },
     agents: { exists: (id) => ["main", "ops"].includes(id), defaultId: () => "main" },
@@ -160,7 +161,8 @@ export async function startHooks(
     (server, current) => {
       registerWebhooks(server.app, {
         config: () => current.config,
-        token: () => (current.config.hooks.enabled ? state.token : undefined),
+        isOn: () => current.config.hooks.enabled,
+        token: () => state.token,
         clientAddress: server.clientAddress,
         accept,
         async first(key) {
@@ -172,7 +174,7 @@ export async function startHooks(
           };
         },
         body: async (eventId) => events[Number(eventId.slice("event-".length)) - 1]?.event.body ?? null,
-        budgetOf: () => undefined,
+        budgetOf: async () => undefined,
         ...policies,
         mappings: table,
         transform: async () => undefined,

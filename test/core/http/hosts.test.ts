@@ -135,7 +135,7 @@ test("hooks, platform webhooks and healthz accept any host name; other plugin ro
     registerWebhooks(server.app, {
       ...({} as Parameters<typeof registerWebhooks>[1]),
       config: () => test.config,
-      token: () => undefined,
+      isOn: () => false,
     });
   });
   expect(await ask("/plugins/demo/platform", "x.example", { method: "POST" })).toEqual([200, "here"]);

@@ -51,7 +51,7 @@ describe("health", () => {
     const metrics = createMetrics();
     metrics.counter({ name: "events_total", help: "Events." }).add();
     http = await startServer({
-      metrics: () => metrics.render(),
+      metrics: async () => metrics.render(),
       deviceToken: async (token) => token === "of-a-device",
     });
     const refused = await get("/metrics");

@@ -52,7 +52,7 @@ test("commands, taps, the store, routes, checks and reports work in a worker", a
       all: `
       import { createRequire } from "node:module";
       let ended = 0;
-      export default definePlugin({ id: "all", version: "1.0.0", host: "^0.1.0", setup(host) {
+      export default definePlugin({ id: "all", version: "1.0.0", host: "^0.2.0", setup(host) {
         host.command({ name: "count", summary: "Counts.", role: "anyone",
           run: async ({ args }) => "counted " + await host.store.update("n", (n) => Number(n ?? 0) + Number(args)) });
         host.command({ name: "duty", summary: "Takes a duty.", role: "anyone", run: async () => "taken: " + await host.takeDuty("count") });
@@ -94,7 +94,7 @@ test("an engine streams its turn, and if its thread ends it apologizes, with the
   const host = await startWith(
     {
       words: `
-      export default defineEngine({ id: "words", version: "1.0.0", host: "^0.1.0",
+      export default defineEngine({ id: "words", version: "1.0.0", host: "^0.2.0",
         needsModel: true,
         skipped: ({ model, fallbacks }) => [{ model, reason: "model_quota", detail: "too many words before " + fallbacks }],
         async *run(turn) {
@@ -125,7 +125,7 @@ test("an engine requests the budget before each call, and its calls are in the l
   const host = await startWith(
     {
       payer: `
-      export default defineEngine({ id: "payer", version: "1.0.0", host: "^0.1.0",
+      export default defineEngine({ id: "payer", version: "1.0.0", host: "^0.2.0",
         async *run(turn) {
           const { id } = await turn.spending.begin({ model: "acme/large", inputTokens: 10, outputTokens: 5 });
           await turn.spending.end(id, { inputTokens: 12, outputTokens: 4, cacheRead: 3 });
@@ -149,7 +149,7 @@ test("device tokens, callers of a channel's own listener, and an engine's tools 
     {
       door: `
         import { createServer } from "node:http";
-        const door = defineChannel({ id: "door", version: "1.0.0", host: "^0.1.0",
+        const door = defineChannel({ id: "door", version: "1.0.0", host: "^0.2.0",
           options: Type.Object({ port: Type.Integer() }), capabilities: { maxChars: 9 },
           open(account) {
             const server = createServer((request, response) => {
@@ -169,7 +169,7 @@ test("device tokens, callers of a channel's own listener, and an engine's tools 
           host.route({ method: "GET", path: "/inside", access: "device", handler: () => ({ status: 204 }) });
         } });`,
       tooled: `
-        export default defineEngine({ id: "tooled", version: "1.0.0", host: "^0.1.0",
+        export default defineEngine({ id: "tooled", version: "1.0.0", host: "^0.2.0",
           async *run(turn, signal) {
             const tool = turn.tools.find(({ name }) => name === "send");
             yield { type: "text", delta: JSON.stringify(await tool.run(JSON.parse(turn.inbound.text), signal)) };
@@ -211,8 +211,9 @@ test("a channel's functions never run on the main thread and give the same resul
           return value;
         };
         run("the module");
-        export default defineChannel({ id: "names", version: "1.0.0", host: "^0.1.0",
-          options: Type.Object({ nick: Type.String() }), capabilities: { maxChars: 9 },
+        export default defineChannel({ id: "names", version: "1.0.0", host: "^0.2.0",
+          options: Type.Object({ nick: Type.String() }),
+          capabilities: ({ nick }) => run("capabilities", nick === "dumb" ? new Error("no words") : { maxChars: 9, typing: nick === "E" }),
           identity: { fold: (id) => run("fold", id === "Odd" ? new Error("no form") : id.toLowerCase()), weak: (id) => run("weak", id.startsWith("~")) },
           signsInAs: ({ nick }) => run("signsInAs", nick === "unknown" ? new Error("not known") : nick.toLowerCase()),
           check: ({ nick }, { before }) => run("check", nick === "broken" ? new Error("no idea")
@@ -234,6 +235,7 @@ test("a channel's functions never run on the main thread and give the same resul
               d: { nick: "unknown" },
               e: { nick: "E" },
               f: { nick: "F" },
+              g: { nick: "dumb" },
             },
           },
         },
@@ -255,14 +257,15 @@ test("a channel's functions never run on the main thread and give the same resul
     d: "connected",
     e: "connected",
     f: expect.stringContaining("is one too many"),
+    g: expect.stringContaining("no words"),
   });
   expect(existsSync(join(host.directory, "names", "on-main"))).toBe(false);
 });
 
 const channel = (more: string) =>
-  `const channel = { id: "odd", version: "1.0.0", host: "^0.1.0", options: { type: "object", properties: {} },
+  `const channel = { id: "odd", version: "1.0.0", host: "^0.2.0", options: { type: "object", properties: {} },
      open: () => { throw new Error("not opened"); }, ${more} };
-   export default { id: "odd", version: "1.0.0", host: "^0.1.0", channel, setup: (host) => host.channel(channel) };`;
+   export default { id: "odd", version: "1.0.0", host: "^0.2.0", channel, setup: (host) => host.channel(channel) };`;
 
 test.each([
   [
@@ -272,7 +275,7 @@ test.each([
   ],
   [
     "a tap of turn",
-    `export default { id: "odd", version: "1.0.0", host: "^0.1.0", setup: (host) => host.tap("turn", () => null) };`,
+    `export default { id: "odd", version: "1.0.0", host: "^0.2.0", setup: (host) => host.tap("turn", () => null) };`,
     "a tap of the station turn returns a stream",
   ],
 ])("%s cannot be transferred to a worker: the plugin is left out with the reason", async (_, body, reason) => {
@@ -281,7 +284,7 @@ test.each([
 
 test("an invalid preset leaves its plugin out with the reason", async () => {
   const preset = `{ id: "odd", path: "odd", mappings: [{ agentId: "main" }] }`;
-  const body = `export default { id: "odd", version: "1.0.0", host: "^0.1.0", presets: [${preset}], setup() {} };`;
+  const body = `export default { id: "odd", version: "1.0.0", host: "^0.2.0", presets: [${preset}], setup() {} };`;
   await expect(startWith({ odd: body })).rejects.toThrow(
     "the preset odd, mappings[0].agentId: only a user can set that",
   );
@@ -316,7 +319,7 @@ function createTestHostWithTools(): Promise<TestHost> {
   return startWith(
     {
       lab: `
-      export default definePlugin({ id: "lab", version: "1.0.0", host: "^0.1.0", setup(host) {
+      export default definePlugin({ id: "lab", version: "1.0.0", host: "^0.2.0", setup(host) {
         host.tool({ name: "roll", description: "Rolls dice.", parameters: Type.Object({ count: Type.Integer() }),
           run: ({ args, turn }) => ({ rolled: args.count, agent: turn.agentId }) });
         host.toolSource({ id: "house", offer: async () => ({ tools: [
@@ -334,3 +337,33 @@ function createTestHostWithTools(): Promise<TestHost> {
     },
   );
 }
+
+test("an account in a worker answers at its own address and at the shared one, and judges each caller", async () => {
+  const host = await startWith(
+    {
+      plaza: `
+        export default defineChannel({ id: "plaza", version: "1.0.0", host: "^0.2.0",
+          options: Type.Object({ team: Type.String() }), credentials: ["team"], capabilities: { maxChars: 9 },
+          route: { path: "events", accountOf: ({ body }, accounts) => accounts.find(({ options }) => options.team === body.toString())?.id },
+          open(account) {
+            const right = ({ headers, judge }) => judge(() => headers["x-secret"] === account.options.team);
+            account.route({ path: "events", maxBytes: 10, handler: (request) => right(request)
+              ?? { type: "image/png", body: Buffer.from([...request.body, account.id.length]) } });
+            account.route({ path: "head", refuse: right, handler: () => ({ body: { ok: true } }) });
+            return { start: async () => account.status({ state: "connected" }), parse: () => null, render: () => [],
+              send: async () => ({ messageId: "1" }), close: async () => {} };
+          } });`,
+    },
+    { config: { channels: { plaza: { accounts: { north: { team: "T1" }, s: { team: "T2" } } } } } },
+  );
+  const post = (path: string, body: string, secret = "") =>
+    host.fetch(`/channels/plaza/${path}`, { method: "POST", body, headers: { "x-secret": secret } });
+  await expect.poll(async () => (await post("north/head", "x", "T1")).status).toBe(200);
+  expect((await post("north/head", "x")).status).toBe(401);
+  const own = await post("north/events", "T1", "T1");
+  expect([own.headers.get("content-type"), await own.text()]).toEqual(["image/png", "T1\u0005"]);
+  expect(await (await post("events", "T2", "T2")).text()).toBe("T2\u0001");
+  expect((await post("events", "T2", "T1")).status).toBe(401);
+  expect((await post("events", "T3", "T3")).status).toBe(404);
+  expect((await post("north/events", "x".repeat(11), "T1")).status).toBe(413);
+});

@@ -12,7 +12,7 @@ const source = `
     password: Type.Optional(secretReference({ description: "Its password." })),
   });
   const read = (fn) => { try { return fn(); } catch (error) { return error.message; } };
-  export default definePlugin({ id: "post", version: "1.0.0", host: "^0.1.0",
+  export default definePlugin({ id: "post", version: "1.0.0", host: "^0.2.0",
     presets: [{ id: "letter", path: "letter", mappings: [{ messageTemplate: "{{ text }}" }], settings }],
     setup(host) {
       const letter = host.preset("letter");

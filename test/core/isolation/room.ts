@@ -52,7 +52,7 @@ import { isMainThread } from "node:worker_threads";
 const still = new Int32Array(new SharedArrayBuffer(4));
 
 const channel = {
-  id: "${id}", version: "1.0.0", host: "^0.1.0",
+  id: "${id}", version: "1.0.0", host: "^0.2.0",
   options: { type: "object", required: ["port"], properties: { port: { type: "integer" } } },
   capabilities: { maxChars: 400 },
   open(account) {
@@ -93,7 +93,7 @@ const channel = {
     };
   },
 };
-export default { id: "${id}", version: "1.0.0", host: "^0.1.0", channel, setup: (host) => host.channel(channel) };`;
+export default { id: "${id}", version: "1.0.0", host: "^0.2.0", channel, setup: (host) => host.channel(channel) };`;
 }
 
 export interface Room {

@@ -1,6 +1,7 @@
 /** Real sources that send what is no message of theirs: only that source fails, with a sentence. */
-import { fork } from "node:child_process";
+import { spawn } from "node:child_process";
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MessageChannel, Worker } from "node:worker_threads";
@@ -26,33 +27,39 @@ function temporary(): string {
   return directory;
 }
 
+/** Modules have no function for it: this writes lines into the pipe between the gateway and the process. */
+const writing =
+  'import { writeSync } from "node:fs"; const write = (line) => { for (let text = line; text !== ""; ) ' +
+  "{ try { text = text.slice(writeSync(3, text)); } catch {} } };";
+
 describe("a trusted transform", () => {
-  test.each(cases)(
-    "that sends %s over the channel of its process fails only that call, and is named",
-    async (_, value) => {
-      // `process.send` is not there for modules; this is what is below it.
-      const shop = openWorkshop(
-        {
-          "a.mjs": `export const odd = async () => { process._send(${JSON.stringify(value)}); await new Promise((r) => setTimeout(r, 5_000)); };
+  test.each<readonly [string, string]>([
+    ...cases.map(([name, value]) => [name, JSON.stringify(value)] as const),
+    ["a line that is no JSON", "garbage"],
+    ["an empty line", ""],
+    ["a message of Node's own", '{"cmd":"NODE_HANDLE","type":"net.Socket"}'],
+  ])("that sends %s over the channel of its process fails only that call, and is named", async (_, line) => {
+    const shop = openWorkshop(
+      {
+        "a.mjs": `${writing} export const odd = async () => { write(${JSON.stringify(`${line}\n`)}); await new Promise((r) => setTimeout(r, 5_000)); };
         export default async () => { await new Promise((r) => setTimeout(r, 100)); return { message: "fine" }; };`,
-        },
-        { runtime: "trusted", timeoutSeconds: 20 },
-      );
-      onTestFinished(() => shop.close());
-      const beside = shop.run("a.mjs");
-      const fault = await shop.fault("a.mjs", {}, "odd");
-      expect(fault).toMatchObject({
-        kind: "exit",
-        message: expect.stringMatching(/^Its process sent .*, which is not a valid message$/),
-      });
-      expect(await beside).toEqual({ message: "fine" });
-    },
-  );
+      },
+      { runtime: "trusted", timeoutSeconds: 20 },
+    );
+    onTestFinished(() => shop.close());
+    const beside = shop.run("a.mjs");
+    const fault = await shop.fault("a.mjs", {}, "odd");
+    expect(fault).toMatchObject({
+      kind: "exit",
+      message: expect.stringMatching(/^Its process sent .*, which is not a valid message$/),
+    });
+    expect(await beside).toEqual({ message: "fine" });
+  });
 
   test("that sends junk 10,000 times, on its channel and output, fails one call, and the next one runs", async () => {
     const shop = openWorkshop(
       {
-        "a.mjs": `export const odd = async () => { ${allJunk("process._send(value)")} await new Promise((r) => setTimeout(r, 5_000)); };
+        "a.mjs": `${writing} export const odd = async () => { ${allJunk("write(JSON.stringify(value) + '\\n')")} await new Promise((r) => setTimeout(r, 5_000)); };
         export const prints = () => { ${allJunk(
           "process.stdout.write(JSON.stringify(value) + '\\n'), " +
             "process.stderr.write(JSON.stringify(value) + '\\n')",
@@ -73,18 +80,19 @@ describe("a trusted transform", () => {
   test("is protected from junk sent to its process: the process warns and still responds", async () => {
     const directory = temporary();
     writeFileSync(join(directory, "a.mjs"), 'export default () => ({ message: "fine" });');
-    const child = fork(source("transforms/trusted-runner.ts"), [join(directory, "a.mjs")], {
-      execArgv: ["--no-warnings"],
-      silent: true,
+    const runner = source("transforms/trusted-runner.ts").pathname;
+    const child = spawn(process.execPath, [...process.execArgv, "--no-warnings", runner, join(directory, "a.mjs")], {
+      stdio: ["ignore", "ignore", "ignore", "pipe"],
     });
     onTestFinished(() => void child.kill("SIGKILL"));
-    const heard: unknown[] = [];
-    child.on("message", (message) => heard.push(message));
+    const pipe = child.stdio[3] as Socket;
+    let heard = "";
+    pipe.setEncoding("utf8").on("data", (text) => (heard += text));
     // A child of this test: what it sends is the gateway's own.
-    for (const [, value] of cases) if (value !== null) child.send(value as object);
-    for (let count = 0; count < burst; count += 1) child.send(5);
-    child.send({ id: 77, context: "{}" });
-    await expect.poll(() => heard).toContainEqual({ id: 77, json: '{"message":"fine"}' });
+    for (const [, value] of cases) pipe.write(`${JSON.stringify(value)}\n`);
+    pipe.write("5\n".repeat(burst));
+    pipe.write(`${JSON.stringify({ id: 77, context: "{}" })}\n`);
+    await expect.poll(() => heard, { timeout: 10_000 }).toContain('{"id":77,"json":"{\\"message\\":\\"fine\\"}"}');
     expect(child.exitCode).toBeNull();
   });
 

@@ -4,11 +4,12 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createContacts } from "../../../core/channels/connection/contact.ts";
 import type { LiveAccount } from "../../../core/channels/live-account.ts";
 import { ChannelError } from "../../../core/contract/plugin-errors.ts";
-import type { Address, Part } from "../../../core/contract/types.ts";
+import type { Address, Decision, Part } from "../../../core/contract/types.ts";
 import type { Log } from "../../../core/log/log.ts";
 import { admission } from "../../../core/path/admission.ts";
 import { deliver } from "../../../core/path/delivery.ts";
 import { Trace } from "../../../core/path/endings/ending.ts";
+import type { ChannelCapabilities } from "../../../core/sdk/contract.ts";
 import type { OutboxRow } from "../../../core/state/outbox-row.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import type { Store } from "../../../core/state/store.ts";
@@ -136,27 +137,40 @@ describe("an outbox row", () => {
 
   /** The station with a channel of one function, and a store that notes what it is asked for. */
   function station(
-    send: () => string,
-    options: { readonly retry?: object; readonly admit?: () => Promise<void> | undefined } = {},
+    send: (part: Part) => string,
+    options: {
+      readonly retry?: object;
+      readonly admit?: () => Promise<void> | undefined;
+      readonly repeats?: ChannelCapabilities["repeats"];
+    } = {},
   ) {
     const now = () => Date.now() - 1_000_000;
     const notes: string[] = [];
+    const stored: Decision[] = [];
     const note = (what: string) => async (row: unknown) => void notes.push(`${what} ${row}`);
     const store = {
       sending: note("sending"),
       notSent: note("not sent"),
       unsendable: note("unsendable"),
+      async doubted(row: unknown, { decisions }: { readonly decisions: readonly Decision[] }) {
+        notes.push(`doubted ${row}`);
+        stored.push(...decisions);
+      },
       decide: async () => {},
     };
     const sent = async (row: number, _receipt: unknown, { next }: { readonly next?: number }) =>
       void notes.push(`sent ${row}${next === undefined ? "" : `, sending ${next}`}`);
     const hooks = createHooks({ onObserverError: () => {} });
-    hooks.tap("test", "delivery", async () => {
+    hooks.tap("test", "delivery", async (part) => {
       notes.push(`try at ${Math.round(now())}`);
-      return { messageId: send() };
+      return { messageId: send(part) };
     });
     const account = () =>
-      ({ connection: { admit: options.admit }, options: { retry: options.retry } }) as unknown as LiveAccount;
+      ({
+        connection: { admit: options.admit },
+        capabilities: { maxChars: 100, ...(options.repeats !== undefined && { repeats: options.repeats }) },
+        options: { retry: options.retry },
+      }) as unknown as LiveAccount;
     const closing = new AbortController();
     const trace = new Trace(now, (text) => text);
     const log = { info() {}, warn() {}, child: () => log } as unknown as Log;
@@ -164,7 +178,7 @@ describe("an outbox row", () => {
     const deps = { hooks, now, random: () => 0.5, signal: closing.signal, account, contact, away: () => undefined };
     const rowOf = (id: number): OutboxRow => ({
       id,
-      unitId: "u",
+      unitId: "0mihw1k2ab5x8y2n4q7c1d",
       index: id - 1,
       address: addressOf("7"),
       operation: "send",
@@ -178,7 +192,8 @@ describe("an outbox row", () => {
       closing,
       trace,
       rowOf,
-      deliver(given: number | readonly OutboxRow[]) {
+      codes: () => [...stored, ...trace.take()].map(({ code }) => code),
+      deliver(given: number | readonly OutboxRow[], more: { readonly resumed?: true } = {}) {
         const rows = typeof given === "number" ? Array.from({ length: given }, (_, index) => rowOf(index + 1)) : given;
         const first = admission(rowOf(1), deps);
         return deliver(rows, {
@@ -187,6 +202,7 @@ describe("an outbox row", () => {
           trace,
           resumed: false,
           admission: first,
+          ...more,
         });
       },
     };
@@ -291,5 +307,88 @@ describe("an outbox row", () => {
     await vi.advanceTimersByTimeAsync(49 * 3_600_000);
     expect(await done).toMatchObject({ failure: "flood_wait" });
     expect(notes.filter((note) => note.startsWith("try")).length).toBeLessThanOrEqual(3);
+  });
+
+  describe("on a platform that recognises a repetition by its key", () => {
+    /** A platform that loses the answers to its first sends. */
+    const cutting = (cuts: number, repeats: ChannelCapabilities["repeats"], more: object = {}) => {
+      const keys: (string | undefined)[] = [];
+      const made = station(
+        ({ key }) => {
+          keys.push(key);
+          if (keys.length <= cuts) throw new ChannelError("network", { fate: "unknown", retryable: true });
+          return "m";
+        },
+        { retry: { attempts: 3, minDelayMs: 1_000, maxDelayMs: 8_000 }, ...more, repeats },
+      );
+      return { ...made, keys };
+    };
+
+    test("is repeated at once with the same key, and nothing is in doubt", async () => {
+      const { keys, notes, codes, rowOf, deliver } = cutting(1, "ever");
+      expect(await deliver([rowOf(1), rowOf(2)])).toMatchObject({ last: { rowId: 2 } });
+      expect(notes).toEqual(["try at 0", "sending 1", "try at 0", "sent 1, sending 2", "try at 0"]);
+      expect(codes()).toEqual(["repeated_by_key", "sent", "sent"]);
+      const [first, again, other] = keys;
+      expect(first).toMatch(/^[a-z0-9]{20}$/);
+      expect(again).toBe(first);
+      expect(other).not.toBe(first);
+    });
+
+    test("is repeated for as long as the platform takes to answer, with one entry in the trace", async () => {
+      const { keys, notes, codes, deliver } = cutting(4, "ever");
+      const done = deliver(1);
+      await vi.advanceTimersByTimeAsync(60_000);
+      expect(await done).toMatchObject({ last: { rowId: 1 } });
+      expect(notes.filter((note) => note.startsWith("try"))).toHaveLength(5);
+      expect(new Set(keys).size).toBe(1);
+      expect(codes().filter((code) => code === "repeated_by_key")).toHaveLength(1);
+    });
+
+    test("is in doubt like any other once the platform may have forgotten the key", async () => {
+      const { notes, codes, deliver } = cutting(20, { withinSeconds: 5 });
+      const done = deliver(1);
+      await vi.advanceTimersByTimeAsync(300_000);
+      expect(await done).toMatchObject({ failure: "send_fate_unknown" });
+      // At 0 twice, after 1, 2 and 4 s; what follows is the one repetition that anything in doubt has.
+      expect(notes.filter((note) => note === "doubted 1")).toHaveLength(1);
+      expect(codes().filter((code) => code === "possibly_repeated")).toHaveLength(1);
+    });
+
+    test("is in doubt if the platform was away for longer than it remembers the key", async () => {
+      let tries = 0;
+      const { notes, deliver, codes } = station(
+        () => {
+          tries += 1;
+          if (tries === 1) throw new ChannelError("network", { fate: "unknown", retryable: true });
+          if (tries < 9) throw new ChannelError("network", { retryable: true });
+          return "m";
+        },
+        { retry: { attempts: 3, minDelayMs: 2_000, maxDelayMs: 2_000 }, repeats: { withinSeconds: 5 } },
+      );
+      const done = deliver(1);
+      await vi.advanceTimersByTimeAsync(600_000);
+      expect(await done).toMatchObject({ last: { rowId: 1 } });
+      expect(codes()).toContain("possibly_repeated");
+      // It may have arrived at the first attempt, so no later one makes it a row that has not been sent.
+      expect(notes).not.toContain("not sent 1");
+    });
+
+    test("that an earlier process was sending is repeated by its key while the platform remembers it", async () => {
+      const codesOf = async (sendingForMs: number | undefined, repeats: ChannelCapabilities["repeats"]) => {
+        const { deliver, rowOf, codes } = cutting(0, repeats);
+        const left = { ...rowOf(1), state: "sending" as const, ...(sendingForMs !== undefined && { sendingForMs }) };
+        const done = deliver([left], { resumed: true });
+        await vi.advanceTimersByTimeAsync(100_000);
+        await done;
+        return codes();
+      };
+      expect(await codesOf(4_000, { withinSeconds: 5 })).toEqual(["repeated_by_key", "sent"]);
+      expect(await codesOf(6_000, { withinSeconds: 5 })).toContain("possibly_repeated");
+      expect(await codesOf(9_000_000, "ever")).toEqual(["repeated_by_key", "sent"]);
+      // Set back clocks, and rows of a version that sent without keys.
+      expect(await codesOf(-1, { withinSeconds: 5 })).toContain("possibly_repeated");
+      expect(await codesOf(undefined, "ever")).toContain("possibly_repeated");
+    });
   });
 });

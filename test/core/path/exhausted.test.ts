@@ -169,7 +169,7 @@ test.each(changes)("the leftover preview of a killed process is removed when %s"
   const guest = definePlugin({
     id: "guest",
     version: "1.0.0",
-    host: "^0.1.0",
+    host: "^0.2.0",
     setup: (host) => host.tap(hook, tap as never, { order: "early" }),
   });
   running = await startGateway({ directory, config, plugins: [loopback.plugin, repeat, guest] });

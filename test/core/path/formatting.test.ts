@@ -24,6 +24,8 @@ function connectionOf(parts: readonly Part[]) {
   return { triggers, connection: { render } as ChannelConnection };
 }
 
+const accountOf = (parts: readonly Part[]) => ({ connection: connectionOf(parts).connection }) as LiveAccount;
+
 /** `edit 1` for a part that becomes message 1, `send`, `remove 1`. */
 const steps = (sayings: readonly Saying[]) =>
   sayings.map(({ operation, part }) =>
@@ -38,13 +40,13 @@ test.each([
   ["files do not", [text(), text({ kind: "photo" })], ["1"], ["send", "send", "remove 1"]],
   ["a reply that shows nothing leaves nothing", [], ["1"], ["remove 1"]],
 ] as const)("%s", async (_, parts, previews, expected) => {
-  expect(steps(await renderSayings(said, address, { ...connectionOf(parts), previews, inPlace: true }))).toEqual(
+  expect(steps(await renderSayings(said, address, { account: accountOf(parts), previews, inPlace: true }))).toEqual(
     expected,
   );
 });
 
 test("a message beside the reply is sent anew with its notification, and the preview is removed", async () => {
-  expect(steps(await renderSayings(said, address, { ...connectionOf([text()]), previews: ["1"] }))).toEqual([
+  expect(steps(await renderSayings(said, address, { account: accountOf([text()]), previews: ["1"] }))).toEqual([
     "send",
     "remove 1",
   ]);

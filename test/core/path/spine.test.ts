@@ -157,7 +157,7 @@ describe("the path of a message", () => {
 
 describe("plugin taps", () => {
   const plugin = (setup: Parameters<typeof definePlugin>[0]["setup"]) =>
-    definePlugin({ id: "guest", version: "1.0.0", host: "^0.1.0", setup });
+    definePlugin({ id: "guest", version: "1.0.0", host: "^0.2.0", setup });
 
   test("the first refusal ends the event, with its path and hint", async () => {
     const guest = plugin((host) =>

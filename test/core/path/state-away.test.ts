@@ -23,7 +23,7 @@ function createAway() {
   const plugin = definePlugin({
     id: "away",
     version: "1.0.0",
-    host: "^0.1.0",
+    host: "^0.2.0",
     setup(host) {
       host.tap("ingress", (event) => meet("ingress", JSON.stringify(event.body)), { order: "early" });
       host.tap("gating", ({ text }) => meet("gating", text));

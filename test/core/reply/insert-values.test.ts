@@ -3,8 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { compileInsertion, escapeMarkdown, type Piece } from "../../../core/reply/index.ts";
 import { plainText } from "../../../core/sdk/channel.ts";
-import { renderHtml } from "../../../plugins/botchat/text/html.ts";
-import { parseMarkdown } from "../../../plugins/botchat/text/markdown.ts";
+import { parseMarkdown, renderHtml } from "../../support/rich-text.ts";
 
 /** `{}` is the place of a value, `{!}` that of one that is Markdown itself. */
 function insert(template: string, ...values: readonly string[]): string {

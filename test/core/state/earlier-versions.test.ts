@@ -28,6 +28,7 @@ test("a version 1 database is upgraded with the tables of a new one", () => {
 /** Undoes what the last migrations did: the state as a version before them kept it. */
 const asBefore = `
 DROP TABLE summaries;
+ALTER TABLE outbox DROP COLUMN sending_since;
 DROP TABLE model_calls;
 DROP TABLE messages;
 DROP TABLE transcripts;
@@ -98,6 +99,7 @@ test("after an upgrade, any next turn of a session reads the events that were wa
   // beside them.
   db.exec(`
     DROP TABLE summaries;
+    ALTER TABLE outbox DROP COLUMN sending_since;
     DROP TABLE model_calls;
     INSERT INTO inbox (id, state, attempts, unit, accepted_at, due, source, kind, lane, authority, gather_key,
       extend, body) VALUES
@@ -131,6 +133,7 @@ test("a conversation of a version without summaries goes on, and can be summariz
   const db = new DatabaseSync(join(directory, "state.db"));
   db.exec(`
     DROP TABLE summaries;
+    ALTER TABLE outbox DROP COLUMN sending_since;
     INSERT INTO messages (id, previous, unit_id, role, at, content) VALUES
       (1, NULL, 'u1', 'user', 1, '"first"'), (2, 1, 'u1', 'assistant', 2, '"answer"'), (3, 2, 'u2', 'user', 3, '"next"');
     INSERT INTO transcripts (session_key, generation, newest, messages) VALUES ('a', 0, 3, 3);

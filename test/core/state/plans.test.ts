@@ -93,7 +93,7 @@ function useEverything(sql: Statements): void {
   claim();
   operations.sent({ sent: packSent(1, { messageId: "m" }, 1), next: 2 });
   operations.notSent({ rowId: 2 });
-  operations.sending({ rowId: 2 });
+  operations.sending({ rowId: 2, at: 1 });
   operations.doubted({ rowId: 2, decisions: "[]" });
   operations.unsendable({ rowId: 2, at: 1, reason: "r" });
   operations.settle(

@@ -12,7 +12,7 @@ import { startGateway } from "../../support/gateway.ts";
 
 const url = "files://ada:letmein@here/data";
 const declared = (id: string, store: string) =>
-  `export default definePlugin({ id: "${id}", version: "1.0.0", host: "^0.1.0", setup() {}, ${store} });`;
+  `export default definePlugin({ id: "${id}", version: "1.0.0", host: "^0.2.0", setup() {}, ${store} });`;
 
 /** Starts a gateway on the store `files`, beside plugins with the given modules. */
 async function startWith(
@@ -104,7 +104,7 @@ describe("the gateway does not start", () => {
   test.each([
     [
       "that was written for another host",
-      openFails("").replace("^0.1.0", "^9.0.0"),
+      openFails("").replace("^0.2.0", "^9.0.0"),
       "plugin_range",
       /was written for SDK \^9\.0\.0/,
     ],
@@ -151,7 +151,7 @@ function handedIn(directory: string, opened: StoreOpening[] = []) {
   return definePlugin({
     id: "store-files",
     version: "1.0.0",
-    host: "^0.1.0",
+    host: "^0.2.0",
     store: defineStore({
       id: "files",
       description: "Files",

@@ -152,7 +152,7 @@ describe("a gateway on a third-party store", () => {
     const place = placeWith();
     const plugin = join(place.home, "quiet");
     mkdirSync(plugin);
-    const declaration = `definePlugin({ id: "quiet", version: "1.0.0", host: "^0.1.0", setup() {} })`;
+    const declaration = `definePlugin({ id: "quiet", version: "1.0.0", host: "^0.2.0", setup() {} })`;
     writeFileSync(
       join(plugin, "index.ts"),
       `import { definePlugin } from "service-gateway/sdk"; export default ${declaration};`,

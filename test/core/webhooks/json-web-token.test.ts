@@ -205,6 +205,10 @@ test("the times of a token are optional, and one that is present must be right",
   ] as const)
     expect(at(claims), JSON.stringify(claims)).toBe(ok);
   expect(at({ iat: second - 302 }, { ...hs256, toleranceSeconds: 400 })).toBe(true);
+  // Without it, a token could be sent again once its repetition is no longer known.
+  const aged = { ...hs256, toleranceSeconds: 300 };
+  expect([at({}), at({ exp: second + 1_000 })]).toEqual([true, true]);
+  expect([at({}, aged), at({ exp: second + 1_000 }, aged), at({ iat: second }, aged)]).toEqual([false, false, true]);
   expect(faultOf(tokenOf(claimsOf({ exp: second - 100 })))).toBe("old: the token has expired 101 s ago");
 });
 

@@ -259,7 +259,10 @@ describe("a transform", () => {
       json: { mode: "next-heartbeat" },
     });
     expect(last()?.event).toMatchObject({ kind: "wake", gather: { due: null } });
-    expect(code(await hooks.post("a", { name: "says nothing" }))).toEqual([400, "invalid_payload"]);
+    expect(await hooks.post("a", { name: "says nothing" })).toMatchObject({
+      status: 400,
+      json: { code: "invalid_payload", error: "The transform t.ts returned no message." },
+    });
     // No template says it either, so the transform is the place to look.
     expect(last()?.settled?.decisions).toMatchObject([
       {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createTestHost, type TestHost } from "service-gateway/testkit";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { plainText } from "../../../core/sdk/channel.ts";
-import { parseMarkdown } from "../../../plugins/botchat/text/markdown.ts";
+import { parseMarkdown } from "../../support/rich-text.ts";
 
 /**
  * A gateway whose agent repeats what it reads. The owner wrote before, so that `last` is a place, unless nothing was

@@ -28,6 +28,7 @@ function compile(hooks: object): MappingTable {
       available: (id) => id === "chat",
       list: () => ["chat"],
       meant: () => undefined,
+      platformProblem: () => undefined,
     },
     secret(value, path) {
       if (typeof value === "string") return value;

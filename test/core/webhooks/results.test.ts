@@ -118,7 +118,7 @@ describe("the result of a run", () => {
     const redactor = definePlugin({
       id: "redactor",
       version: "1.0.0",
-      host: "^0.1.0",
+      host: "^0.2.0",
       setup(host) {
         host.tap("formatting", () => {
           throw new Error("the redactor is broken");

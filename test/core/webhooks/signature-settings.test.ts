@@ -37,7 +37,7 @@ describe("secrets of a signature", () => {
     const cases: readonly (readonly [SignatureSettings, string, string])[] = [
       [{ scheme: "standard-webhooks" }, "not base64!", `secret is not base64 after whsec_; ${asText}`],
       [{ scheme: "standard-webhooks" }, "whsec_", `secret is not base64 after whsec_; ${asText}`],
-      [{ scheme: "standard-webhooks" }, "whsec_abc", "taken"],
+      [{ scheme: "standard-webhooks" }, "whsec_abc", "secret is a key of fewer than 8 bytes, so it is not used"],
       [{ scheme: "standard-webhooks" }, "whsec_abcde", `secret is not base64 after whsec_; ${asText}`],
       [{ scheme: "standard-webhooks" }, "whpk_abcd", "secret is not a public key of 32 bytes in base64"],
       [

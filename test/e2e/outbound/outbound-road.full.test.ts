@@ -55,7 +55,7 @@ beforeAll(async () => {
   const witness = definePlugin({
     id: "witness",
     version: "1.0.0",
-    host: "^0.1.0",
+    host: "^0.2.0",
     setup: (host) =>
       host.tap("settled", ({ lane }) => {
         for (const tell of whenEnded) tell(lane);

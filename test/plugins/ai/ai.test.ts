@@ -434,7 +434,7 @@ describe("a failure has a clear sentence, a code and a hint", () => {
     ],
     ["garbage in the stream", garble(), "model_garbled", 3],
     ["a page instead of a stream", page(), "model_cut_off", 3],
-    ["an error in the stream", errorInStream("the GPU is on fire"), "model_failed", 3],
+    ["an error in the stream", errorInStream("the GPU is on fire"), "model_unavailable", 3],
     ["a busy server, after its retries", refuse(429, "slow down"), "model_busy", 3],
     ["a broken server, after its retries", refuse(500, "oops"), "model_unavailable", 3],
   ];
@@ -450,7 +450,7 @@ describe("a failure has a clear sentence, a code and a hint", () => {
 
   test.each<[string, object]>([
     ["a text", { error: "the GPU is on fire" }],
-    ["an object of its own", { object: "error", message: "the GPU is on fire", code: 500 }],
+    ["an object of its own", { object: "error", message: "the GPU is on fire" }],
   ])("for an error in the stream that is %s, with its reason", async (_, error) => {
     server.script(
       errorInStream("", { error }),
@@ -462,6 +462,18 @@ describe("a failure has a clear sentence, a code and a hint", () => {
     const failed = await collect(engine.run(turnOf("hi", { providers }), never));
     expect(expectFailure(failed.error, "model_failed").message).toContain("the GPU is on fire");
   });
+
+  test.each(["error", "network_error", "insufficient_system_resource"])(
+    "for an answer that the server ends with the reason %s, and the next attempt is shown whole",
+    async (finishReason) => {
+      const broken = say("Half of", { finishReason });
+      server.script(broken, say("All of it."), ...Array(3).fill(broken));
+      const { engine } = openEngine();
+      expect((await collect(engine.run(turnOf("hi", { providers }), never))).text).toBe("All of it.");
+      const failed = await collect(engine.run(turnOf("hi", { providers }), never));
+      expect(expectFailure(failed.error, "model_cut_off").message).toContain(`ended its reply early (${finishReason})`);
+    },
+  );
 
   test("for an error with status 200 instead of a stream, with its reason, and the next model is asked", async () => {
     const unknownPath = whole({

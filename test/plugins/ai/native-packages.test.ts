@@ -1,16 +1,20 @@
 import { registerHooks } from "node:module";
 import { expect, onTestFinished, test, vi } from "vitest";
+import manifest from "../../../package.json" with { type: "json" };
 import { explainProtocols } from "../../../plugins/ai/native/explain.ts";
-import { createNatives, vendorOf } from "../../../plugins/ai/native/packages.ts";
+import { createNatives, neededMajor, vendorOf } from "../../../plugins/ai/native/packages.ts";
 import { say } from "../../openai-server/answers.ts";
 import { createOpenAiServer } from "../../openai-server/index.ts";
 import { collect, openEngine, turnOf } from "./engine.ts";
 
-const absent = Object.assign(new Error("Cannot find package '@ai-sdk/google'"), { code: "ERR_MODULE_NOT_FOUND" });
+const absent = Object.assign(new Error("Cannot find package '@ai-sdk/google' imported from /here/packages.js"), {
+  code: "ERR_MODULE_NOT_FOUND",
+});
+const create = () => {};
 
 function open() {
   const load = {
-    anthropic: vi.fn(async () => "anthropic"),
+    anthropic: vi.fn(async () => ({ create, version: "4.0.1" })),
     google: vi.fn(async () => Promise.reject(absent)),
     openai: vi.fn(async () => Promise.reject(new SyntaxError("not a module"))),
   };
@@ -21,7 +25,7 @@ function open() {
 test("a package is loaded when a model of its vendor is asked, once, and no other", async () => {
   const { load, natives } = open();
   const providers = [{ api: "anthropic" }, { api: "openai-compatible", baseUrl: "http://127.0.0.1:1/v1" }] as const;
-  expect(await natives.of(providers)).toEqual({ anthropic: "anthropic" });
+  expect(await natives.of(providers)).toEqual({ anthropic: create });
   await natives.of(providers);
   expect([load.anthropic, load.google, load.openai].map(({ mock }) => mock.calls.length)).toEqual([1, 0, 0]);
   expect(await explainProtocols(natives.missing())).toMatchObject({ verdict: "ok" });
@@ -34,13 +38,36 @@ test("doctor names what a missing package adds, and the command that installs it
   const { verdict, reason } = await explainProtocols(natives.missing());
   expect(verdict).toBe("ok");
   expect(reason).toContain("google is asked through chat completions, and its own protocol keeps thoughts");
-  expect(reason).toContain("`npm install @ai-sdk/google`");
+  expect(reason).toContain("`npm install @ai-sdk/google@4`");
 });
 
-test("a package that cannot be used is reported, and chat completions are used", async () => {
-  const { natives, onBroken } = open();
+test("the command installs the major version that this program is tested with", () => {
+  for (const vendor of ["anthropic", "google", "openai"] as const)
+    expect(manifest.peerDependencies[`@ai-sdk/${vendor}`]).toMatch(new RegExp(`^\\^${neededMajor}\\.`));
+});
+
+const lacksAnother = Object.assign(new Error("Cannot find package '@ai-sdk/provider' imported from /there/index.js"), {
+  code: "ERR_MODULE_NOT_FOUND",
+});
+
+test.each<[string, () => Promise<{ create: unknown; version: unknown }>, string]>([
+  ["is no module", () => Promise.reject(new SyntaxError("not a module\nat line 3")), "not a module"],
+  ["lacks another package", () => Promise.reject(lacksAnother), "Cannot find package '@ai-sdk/provider'"],
+  ["is too old", async () => ({ create, version: "3.1.4" }), "its version is 3.1.4, and version 4 is needed"],
+  ["is too new", async () => ({ create, version: "5.0.0-beta.1" }), "its version is 5.0.0-beta.1, and version 4"],
+  ["is of unknown age", async () => ({ create: undefined, version: undefined }), "its version is unknown"],
+])("a package that %s is a warning with the remedy, and chat completions are used", async (_, load, fault) => {
+  const onBroken = vi.fn();
+  const natives = createNatives({ load: { ...open().load, openai: load }, onBroken });
   expect(await natives.of([{ api: "openai" }, { api: "openai" }])).toEqual({});
-  expect(onBroken).toHaveBeenCalledExactlyOnceWith("openai", expect.any(SyntaxError));
+  expect(onBroken).toHaveBeenCalledExactlyOnceWith("openai", expect.stringContaining(fault));
+  const { verdict, reason, fix } = await explainProtocols(natives.missing());
+  expect({ verdict, reason }).toEqual({
+    verdict: "warn",
+    reason: expect.stringContaining(`@ai-sdk/openai is installed and cannot be used (${fault}`),
+  });
+  expect(reason).not.toContain("\n");
+  expect(fix).toContain("`npm install @ai-sdk/openai@4`");
 });
 
 test.each([

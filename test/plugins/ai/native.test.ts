@@ -2,13 +2,14 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { EngineError, type EngineProvider, type EngineTool } from "service-gateway/sdk";
+import { EngineError, type EngineProvider, type EngineTool, type Inbound } from "service-gateway/sdk";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { voiceNote } from "../../support/voice-notes.ts";
 import { anthropic } from "../../vendor-servers/anthropic.ts";
 import { google } from "../../vendor-servers/google.ts";
 import { createVendorServer, say, type VendorAnswer, type VendorServer } from "../../vendor-servers/index.ts";
 import { openai } from "../../vendor-servers/openai.ts";
-import { collect, openEngine, turnOf } from "./engine.ts";
+import { collect, openEngine, openRooms, turnOf } from "./engine.ts";
 
 const never = new AbortController().signal;
 const key = "sk-right-key-1234567890";
@@ -80,6 +81,40 @@ describe.each(vendors)("$api in its own protocol", ({ api, protocol, model, base
     expect(server.requests).toHaveLength(1);
   });
 
+  test("reads as much of a result of 2 MB as its context has room for", async () => {
+    const call = { name: "dump", args: {} };
+    server.script(say({ calls: [call] }), say({ calls: [call] }), say({ text: "Seen." }));
+    const dump: EngineTool = {
+      name: "dump",
+      description: "Returns everything.",
+      parameters: { type: "object" },
+      run: async () => `BEGIN ${"the quick brown fox ".repeat(100_000)} END`,
+    };
+    const rooms = openRooms();
+    const known = { vendor: { ...providers.vendor, models: { [model]: { contextTokens: 16_000 } } } };
+    const room = await rooms.of(known, named);
+    const { text, error } = await ask({ providers: known, room, tools: [dump] });
+    expect({ text, error }).toEqual({ text: "Seen.", error: undefined });
+    const [, second, third] = server.requests.map(({ raw }) => raw);
+    // Four characters are at least a token.
+    for (const raw of [second, third]) expect(raw?.length).toBeLessThan(16_000 * 5);
+    expect(second).toMatch(/BEGIN the quick[\s\S]*characters are left out here[\s\S]* END/);
+    expect(third?.match(/characters are left out here/g)).toHaveLength(2);
+  });
+
+  test("is not asked with a message that alone is too long, and the error has both numbers", async () => {
+    const known = { vendor: { ...providers.vendor, models: { [model]: { contextTokens: 16_000 } } } };
+    const room = await openRooms().of(known, named);
+    const inbound = { authority: "channel", text: "the quick brown fox ".repeat(10_000) } as Inbound;
+    const messages = [{ role: "user" as const, text: inbound.text }];
+    const { error } = await ask({ providers: known, room, inbound, messages });
+    const { message = 0, room: most = 0 } =
+      (error as { readonly numbers?: Readonly<Record<string, number>> }).numbers ?? {};
+    expect(error).toMatchObject({ reason: "message_too_long" });
+    expect([message > 40_000, most > 10_000 && most < 16_000]).toEqual([true, true]);
+    expect(server.requests).toEqual([]);
+  });
+
   test("is asked to think, shows the thought apart, and reads it again with the result of a tool", async () => {
     const call = { name: "look_up", args: { what: "the key" } };
     server.script(say({ thought: "They want the key.", calls: [call] }), say({ text: "I found a key." }));
@@ -149,6 +184,22 @@ describe.each(vendors)("$api in its own protocol", ({ api, protocol, model, base
     const found = [png, pdf, wav].map((bytes) => sent.includes(bytes.toString("base64")));
     expect(found).toEqual([true, true, api === "google"]);
     expect(sent.includes("[a file of the type audio/wav that you cannot see]")).toBe(api !== "google");
+  });
+
+  test.skipIf(api !== "google")("is sent voice messages as they are, if it listens", async () => {
+    const path = join(directory, "voice.ogg");
+    const note = voiceNote("stop");
+    await writeFile(path, note);
+    const media = [{ kind: "voice" as const, ref: "", path, mimeType: "audio/ogg" }];
+    const { error } = await ask({
+      messages: [{ role: "user", text: "spoken words", media }],
+      providers: {
+        vendor: { api, baseUrl: `${server.url}${base}`, apiKey: key, models: { [model]: { audio: true } } },
+      },
+    });
+    expect(error).toBeUndefined();
+    const sent = JSON.stringify(server.requests[0]?.body);
+    expect(sent).toContain(`{"mimeType":"audio/ogg","data":"${note.toString("base64")}"}`);
   });
 
   test.each([

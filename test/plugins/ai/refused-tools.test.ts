@@ -155,7 +155,15 @@ function refusing(words: string, isBad: (parameters: string) => boolean): Answer
 describe("a server that reports only a faulty schema", () => {
   const words = 'JSON schema conversion failed:\nUnrecognized schema: {"type":"any"}';
 
-  test("is asked with fewer tools until the faulty one is found, in few requests", async () => {
+  test.each([
+    ["llama.cpp", words],
+    [
+      "Ollama",
+      "json: cannot unmarshal array into Go struct field ChatRequest.tools.function.parameters.properties.type of " +
+        "type string",
+    ],
+    ["a server that names the field", "messages or function.parameters could not be read"],
+  ])("is asked with fewer tools until the faulty one is found, in few requests: %s", async (_, words) => {
     server.script(...Array.from({ length: 20 }, () => refusing(words, (text) => text.includes("any"))));
     const { engine } = openEngine();
     const { text, events } = await collect(engine.run(turnOf("hi", { providers, tools: fifteen }), never));

@@ -45,7 +45,7 @@ const breaks: readonly [string, (text: string) => Answer, string][] = [
   ["a connection that is cut", cut, "model_cut_off"],
   ["an end without a reason", endEarly, "model_cut_off"],
   ["garbage", garble, "model_garbled"],
-  ["an error object", (text) => errorInStream("overloaded", { text }), "model_failed"],
+  ["an error object", (text) => errorInStream("overloaded", { text }), "model_unavailable"],
 ];
 
 describe.each(breaks)("%s in the middle of an answer", (_, answer, reason) => {

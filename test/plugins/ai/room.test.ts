@@ -1,4 +1,7 @@
 /** Requests that fit into the context of the model, and what refusals of longer ones teach. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { EngineMessage, EngineTool, EngineTurn, Inbound } from "service-gateway/sdk";
 import { expect, onTestFinished, test } from "vitest";
 import { isQuoted, namedRoom } from "../../../plugins/ai/room/too-long.ts";
@@ -86,6 +89,44 @@ test("a context that is set larger than it is, is learned as well", async () => 
   const { server, ask } = await open({ room: 4_000, contextTokens: 32_000 });
   for (let turn = 0; turn < 4; turn += 1) await ask([...conversation(60), { role: "user", text: "and now?" }]);
   expect(server.refused).toHaveLength(1);
+});
+
+test("what is never left out is cut for a model with a smaller context than its author's", async () => {
+  const { ask, sent, server } = await open({ room: 2_000, contextTokens: 2_000 });
+  const summary: EngineMessage = { role: "user", text: `SUMMARY ${words(8_000)} END`, lasting: true };
+  const { text, error } = await ask([summary, ...conversation(4), { role: "user", text: "and now?" }]);
+  expect({ text, error, refused: server.refused }).toEqual({ text: "Yes.", error: undefined, refused: [] });
+  expect(sent(0)[1]?.content).toMatch(/^SUMMARY [\s\S]* characters are left out here\][\s\S]* END\n\n/);
+});
+
+test("messages that were not answered are left out one by one, and are not part of the current one", async () => {
+  const { ask, sent, server } = await open({ room: 4_000, contextTokens: 4_000 });
+  const unanswered = Array.from({ length: 20 }, (_, n) => ({ role: "user" as const, text: `${n}: ${words(2_000)}` }));
+  const { text, error } = await ask([...unanswered, { role: "user", text: "and now?" }]);
+  expect({ text, error, refused: server.refused }).toEqual({ text: "Yes.", error: undefined, refused: [] });
+  // As one message, because the templates of many local models accept no two in a row.
+  expect(sent(0)).toHaveLength(2);
+  expect(sent(0)[1]?.content).toMatch(/^\[1\d earlier messages are left out here\]\n\n1\d: [\s\S]*\n\nand now\?$/);
+  const { error: tooLong } = await ask([...unanswered, { role: "user", text: words(40_000) }]);
+  const { message = 0 } = (tooLong as { readonly numbers?: { readonly message?: number } }).numbers ?? {};
+  expect([message > 8_000, message < 16_000]).toEqual([true, true]);
+});
+
+test("a file that is too large for the model is left out, and says nothing about requests without it", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "files-"));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  const path = join(directory, "long.pdf");
+  writeFileSync(path, "%PDF-1.4");
+  const refusal = "prompt is too long: 210000 tokens > 200000 maximum";
+  const { rooms, ask, server } = await open({
+    room: 200_000,
+    reply: ({ messages }) => (JSON.stringify(messages).includes("cannot see") ? "Yes." : refuse(400, refusal)),
+  });
+  const media = [{ kind: "document" as const, ref: "1", path, mimeType: "application/pdf", fileName: "long.pdf" }];
+  for (let turn = 0; turn < 5; turn += 1)
+    expect((await ask([{ role: "user", text: "What is in it?", media }])).text).toBe("Yes.");
+  expect(server.requests).toHaveLength(10);
+  expect([...rooms.stored.values()].filter((value) => JSON.stringify(value).includes("refused"))).toEqual([]);
 });
 
 test("results of tools are cut to what fits, the earlier ones first, and each request once", async () => {

@@ -58,7 +58,8 @@ test("a text is spoken by the named voice, else by a usual one", async () => {
 
 test.each([
   [{ status: 401 }, "model_unauthorized"],
-  [{ status: 404 }, "model_unknown"],
+  [{ status: 404, body: '{"error":{"message":"The model `small` does not exist"}}' }, "model_unknown"],
+  [{ status: 404, body: "File Not Found (/v1/audio/transcriptions)" }, "model_refused"],
   [{ status: 429 }, "model_busy"],
   [{ status: 503 }, "model_unavailable"],
   [{ status: 400 }, "model_refused"],
@@ -73,6 +74,18 @@ test.each([
   const asked = engine.transcribe?.(note(), by, never);
   await expect(asked).rejects.toMatchObject({ name: "EngineError", reason });
   await expect(asked).rejects.not.toThrow("sk-secret-key");
+});
+
+test("a server without the endpoint is said to have none", async () => {
+  const server = await createSpeechServer();
+  server.script({ status: 404, body: "File Not Found (/v1/audio/transcriptions)" }, { status: 405 });
+  const by = { model: "ears/small", providers: providers(server) };
+  const missing = (status: number) => ({
+    message: `ears offers nothing at /audio/transcriptions below its baseUrl (${status})`,
+    hint: expect.stringContaining("models.providers.ears.baseUrl"),
+  });
+  await expect(engine.transcribe?.(note(), by, never)).rejects.toMatchObject(missing(404));
+  await expect(engine.transcribe?.(note(), by, never)).rejects.toMatchObject(missing(405));
 });
 
 test("a server that cannot be reached, or a model that is not configured, is named", async () => {

@@ -53,6 +53,30 @@ const separated: readonly [string, string, string, string][] = [
     "It is <|x|> 42.",
   ],
   ["harmony without an answer", "<|channel|>analysis<|message|>Hm.", "Hm.", ""],
+  ["marks in other letters", "<THINK>Hm.</Think>\n\nIt is 42.", "Hm.", "It is 42."],
+  ["a closing mark alone in other letters", "I should greet.</THINK>Hello!", "I should greet.", "Hello!"],
+  ["Reka's marks", "<reasoning>Hm.</reasoning>\nIt is 42.", "Hm.", "It is 42."],
+  [
+    "Cohere's marks, around the answer too",
+    "<|START_THINKING|>Hm.<|END_THINKING|><|START_RESPONSE|>It is 42.<|END_RESPONSE|>",
+    "Hm.",
+    "It is 42.",
+  ],
+  ["an answer in marks", "<think>Hm.</think>\n<answer>\nIt is 42. </answ\n</answer>\n", "Hm.", "It is 42. </answ"],
+  ["an answer whose mark is not closed", "<think>Hm.</think><answer>It is 42.", "Hm.", "It is 42."],
+  [
+    "marks of OpenThinker",
+    "<|begin_of_thought|>Hm.<|end_of_thought|>\n\n<|begin_of_solution|>It is 42.<|end_of_solution|>",
+    "Hm.",
+    "It is 42.",
+  ],
+  ["harmony without its tokens", "analysisWe need 42.assistantfinalIt is 42.", "We need 42.", "It is 42."],
+  ["a scratchpad", "<scratchpad>\nHm.\n</scratchpad>\n\nIt is 42.", "\nHm.\n", "It is 42."],
+  ["a scratchpad and a response", "<Scratchpad>Hm.</Scratchpad><response>It is 42.</response>", "Hm.", "It is 42."],
+  ["an inner monologue", "<inner_monologue>Hm.</inner_monologue>It is 42.", "Hm.", "It is 42."],
+  ["an analysis", "<analysis>\nThey seem annoyed.\n</analysis>\n\nIt is 42.", "\nThey seem annoyed.\n", "It is 42."],
+  ["an analysis that is cut off", "<analysis>\nThey seem annoyed, so", "\nThey seem annoyed, so", ""],
+  ["an analysis behind a thought", "<think>Hm.</think><analysis>So.</analysis>It is 42.", "Hm.So.", "It is 42."],
   ["two thoughts", "<think>one</think> <think>two</think> Three.", "onetwo", "Three."],
   [
     "a closing mark in the answer behind a thought",
@@ -74,9 +98,16 @@ const whole: readonly [string, string][] = [
   ["a mark that begins a sentence", "Two tags.\n</think> ends the reasoning."],
   ["a long text about marks", `${long}${"The mark </think> ends it. ".repeat(40)}`],
   ["less than a mark", "<thin"],
+  ["a word that may begin harmony", "analysisResult is the name of the variable."],
+  ["the same word alone", "analysis"],
+  ["an answer in marks without reasoning", "<answer>It is 42.</answer>"],
   ["another mark", "<thinker> is no mark"],
   ["harmony in the middle", "It writes <|channel|>analysis<|message|> first."],
   ["leading blanks", "  \n indented"],
+  ["an analysis that is the answer", "<analysis>Sales are up.</analysis>"],
+  ["the same with lines", "<analysis>\nSales are up.\n</analysis>\n"],
+  ["a tag that a sentence begins with", "<analysis> is the name of the element."],
+  ["a scratchpad in the middle", "Use <scratchpad>Hm.</scratchpad> for notes."],
 ];
 
 describe("reasoning at the start of a text is separated, wherever the text is split:", () => {
@@ -92,4 +123,13 @@ describe("reasoning at the start of a text is separated, wherever the text is sp
         expect(read([written.slice(0, at), written.slice(at)], { assumed })).toEqual(expected);
     }
   });
+});
+
+test("a server that sends reasoning apart may leave marks that its prompt asked for, but none alone", () => {
+  expect(read([..."<scratchpad>Hm.</scratchpad>It is 42."], { lone: false })).toEqual({
+    reasoning: "Hm.",
+    text: "It is 42.",
+  });
+  const alone = "I should greet.</scratchpad>Hello!";
+  expect(read([...alone], { lone: false })).toEqual({ reasoning: "", text: alone });
 });

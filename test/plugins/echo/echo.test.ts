@@ -58,6 +58,12 @@ describe("the echoed input", () => {
     expect(await ask(text)).toEqual([{ type: "text", delta: text }, { type: "done" }]);
   });
 
+  test("the reply to a pressed button names its value, without the platform's word for it", async () => {
+    expect(textOf(await ask("callback_data: later", { kind: "press" }))).toBe(
+      "You pressed the button with the value `later`.",
+    );
+  });
+
   test("an empty text gets a reply in words rather than silence", async () => {
     expect(textOf(await ask(" "))).toBe("You sent no text.");
   });

@@ -34,5 +34,8 @@ export const contract: Omit<ChannelContractOptions, "channel"> = {
     ],
   },
   functions: ["admit"],
-  platform: { can: ["away", "cut", "forge", "hang", "refuse", "reset", "silent"], open: openScripted },
+  platform: {
+    can: ["away", "cut", "forge", "groups", "hang", "others", "refuse", "reset", "silent"],
+    open: openScripted,
+  },
 };

@@ -1,13 +1,19 @@
 /** The platform of the contract, played by a server that fails on demand. */
 import type { ChannelPlatform } from "../../../core/testkit/channel/options.ts";
 import { startScripted } from "../../support/irc/scripted-server.ts";
+import { reservePort } from "../../support/ports.ts";
 
 export async function openScripted(): Promise<ChannelPlatform> {
-  const server = await startScripted();
+  // While the server is away, the channel must not reach another one at its port.
+  const { port, release } = await reservePort();
+  const server = await startScripted({ port });
+  const inRoom = () => server.messages.filter(({ target }) => target === "#room");
   return {
-    options: { server: "127.0.0.1", port: server.port },
-    async write(text) {
-      server.send(`@account=ada;time=2025-10-09T08:53:20.000Z :ada!a@127.0.0.1 PRIVMSG bot :${text}`);
+    options: { server: "127.0.0.1", port },
+    groups: { inside: "#room", outside: "#other" },
+    async write(text, { group = false, mention = false } = {}) {
+      const written = group ? `#room :${mention ? "bot: " : ""}${text}` : `bot :${text}`;
+      server.send(`@account=ada;time=2025-10-09T08:53:20.000Z :ada!a@127.0.0.1 PRIVMSG ${written}`);
     },
     async forge(text) {
       for (const line of ["\u2028", "\r", "\u0085"].map(
@@ -15,7 +21,12 @@ export async function openScripted(): Promise<ChannelPlatform> {
       ))
         server.send(`@account=ada :ada!a@127.0.0.1 PRIVMSG bot :${text}${line}`);
     },
-    read: () => server.messages.filter(({ target }) => target === "ada").map(({ text }) => text),
+    read: ({ group = false } = {}) =>
+      (group
+        ? [...inRoom(), ...server.notices.filter(({ target }) => target === "ada")]
+        : server.messages.filter(({ target }) => target === "ada")
+      ).map(({ text }) => text),
+    others: () => inRoom().map(({ text }) => text),
     async fail(ability) {
       if (ability === "away") return await server.close();
       if (ability === "reset") return server.cut();
@@ -27,6 +38,9 @@ export async function openScripted(): Promise<ChannelPlatform> {
         return true;
       };
     },
-    close: () => server.close(),
+    async close() {
+      await server.close();
+      release();
+    },
   };
 }

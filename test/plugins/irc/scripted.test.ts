@@ -35,7 +35,7 @@ async function open(server: ScriptedServer, options: object = {}) {
   const watch = definePlugin({
     id: "watch",
     version: "1.0.0",
-    host: "^0.1.0",
+    host: "^0.2.0",
     setup(host) {
       host.tap("settled", ({ reason }) => void ends.push(reason));
     },
@@ -47,6 +47,21 @@ async function open(server: ScriptedServer, options: object = {}) {
 
 const message = (text: string, tags = "") => `${tags}:ada!a@127.0.0.1 PRIVMSG bot :${text}`;
 const connected = (state: () => Promise<unknown>) => expect.poll(state).toMatchObject({ state: "connected" });
+
+describe.concurrent("in a channel", () => {
+  test("a command is answered by notices to its sender, which name the channel", async () => {
+    const server = await serve();
+    const { state } = await open(server, { channels: ["#room"], groupPolicy: "open" });
+    await connected(state);
+    server.send(":ada!a@127.0.0.1 PRIVMSG #room :bot: !help");
+    await expect.poll(() => server.notices.at(-1)?.text).toMatch(/\S/);
+    const [first] = server.notices;
+    expect(first).toEqual({ target: "ada", text: expect.stringMatching(/^\[#room\] \S/) });
+    expect(server.notices.map(({ target }) => target)).toEqual(server.notices.map(() => "ada"));
+    server.send(":ada!a@127.0.0.1 PRIVMSG #room :bot: hello");
+    await expect.poll(() => server.messages).toEqual([{ target: "#room", text: "ada: heard: hello" }]);
+  });
+});
 
 describe.concurrent("signing in", () => {
   test("with SASL sends the encoded password once, and senders are identified by account", async () => {
@@ -63,6 +78,21 @@ describe.concurrent("signing in", () => {
     await expect.poll(() => server.messages.length).toBe(2);
     expect(server.messages[1]).toEqual({ target: "ada", text: "heard: again" });
   });
+
+  test.each(["", "0", "*"])(
+    "a sender with the account %j has none, and a line without a sender is no message",
+    async (none) => {
+      const server = await serve();
+      const { ends, state } = await open(server);
+      await connected(state);
+      server.send("@account=ada PRIVMSG bot :!whoami");
+      server.send(message("!whoami", `@account=${none} `));
+      await expect.poll(() => server.messages.map(({ text }) => text).join()).toContain("~ada");
+      await expect.poll(() => ends.length).toBeGreaterThan(0);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      expect(ends).toHaveLength(1);
+    },
+  );
 
   test.each([
     ["a wrong password", { password: "another" }, "SASL failed: SASL authentication failed"],

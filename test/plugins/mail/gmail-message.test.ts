@@ -85,9 +85,13 @@ describe("the text of a Gmail API mail", () => {
     const whole = { ...mail, snippet: "Hello Obey" };
     const verdict = { result: "none" } as const;
     const { messages } = payloadOf(whole, { source: "gmail", account: "ada", verdict, maxBytes: 1_000 }) as {
-      readonly messages: readonly { readonly snippet: string; readonly notes: string }[];
+      readonly messages: readonly {
+        readonly snippet: string;
+        readonly snippetInBody: boolean;
+        readonly notes: string;
+      }[];
     };
-    expect(messages[0]?.snippet).toBe("Hello");
+    expect(messages[0]).toMatchObject({ snippet: "Hello", snippetInBody: true });
     expect(messages[0]?.notes).toMatch(
       /^\n\n\[calendar cancellation: "Talk", 2026-11-27 09:00 UTC\]\n\[attached file, not read: "old\.eml"/,
     );

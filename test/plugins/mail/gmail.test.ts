@@ -53,6 +53,13 @@ describe("the preset gmail", () => {
       expect(first?.text).toContain(value);
   });
 
+  test("shows the agent the beginning of a mail once if the text contains the snippet", async () => {
+    await start();
+    await post([{ ...minutes, snippetInBody: true }]);
+    await post([{ ...minutes, id: "18c2", body: "" }]);
+    expect(seen.map(({ text }) => text.split("As agreed").length - 1)).toEqual([1, 1]);
+  });
+
   test("gives mails without an id separate sessions, both by default and with allowed prefixes", async () => {
     await start({ allowedSessionKeyPrefixes: ["hook:gmail:"] });
     const { id: _, ...nameless } = minutes;

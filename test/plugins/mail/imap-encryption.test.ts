@@ -76,6 +76,11 @@ describe("a mail server with its own certificate", () => {
     await isRefused(tls, why);
   });
 
+  test("that speaks plain text where TLS is expected is not said to have a bad certificate", async () => {
+    await startStartTls({ offered: false });
+    await isRefused(true, /127\.0\.0\.1 does not speak TLS on this port/);
+  });
+
   test("is refused if its name differs, even if caFile names the certificate", async () => {
     await startTls(nameless);
     await isRefused({ caFile: nameless.file }, /certificate of 127\.0\.0\.1 cannot be trusted/);

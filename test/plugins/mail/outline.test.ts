@@ -45,9 +45,10 @@ const protocols: readonly Protocol[] = [
     name: "IMAP",
     async read(tree) {
       const { texts, enclosed, attachments } = structureOf(asStructure(tree));
-      const text = texts[0] ?? enclosed[0]?.texts[0];
+      const all = texts.length > 0 ? texts : (enclosed[0]?.texts ?? []);
+      const text = all.map(([best]) => best?.part.part).join("\n\n");
       return {
-        ...(text === undefined ? {} : { text: text.part.part ?? "" }),
+        ...(text === "" ? {} : { text }),
         names: attachments.map(({ name }) => name),
       };
     },
@@ -64,11 +65,11 @@ const protocols: readonly Protocol[] = [
 
 describe.each(protocols)("the text of a mail by $name", ({ read }) => {
   test.each<[what: string, tree: Tree, part: string | undefined, names: readonly string[]]>([
-    ["is the HTML, not the footer that a mailing list adds in plain text", multi("mixed", html, plain), "1", []],
+    ["is the HTML, then the footer that a mailing list adds", multi("mixed", html, plain), "1\n\n2", []],
     [
-      "is the plain one of two alternatives, whatever their order",
+      "is the plain one of two alternatives, whatever their order, then what follows",
       multi("mixed", multi("alternative", html, plain), plain),
-      "12",
+      "12\n\n2",
       [],
     ],
     [
@@ -78,9 +79,9 @@ describe.each(protocols)("the text of a mail by $name", ({ read }) => {
       ["logo.png"],
     ],
     [
-      "is the HTML where the plain text belongs to the same alternative",
+      "is the HTML and the plain text that belong to the same alternative",
       multi("alternative", multi("mixed", html, plain)),
-      "11",
+      "11\n\n12",
       [],
     ],
     [
@@ -90,6 +91,12 @@ describe.each(protocols)("the text of a mail by $name", ({ read }) => {
       ["old.eml"],
     ],
     ["is that of the enclosed message if it has none", multi("mixed", image, enclosed(plain)), "21", ["logo.png"]],
+    [
+      "is that of each place, before and behind a picture",
+      multi("mixed", multi("alternative", plain, html), image, multi("alternative", html, plain), html),
+      "11\n\n32\n\n4",
+      ["logo.png"],
+    ],
     ["is absent if all texts are files", multi("mixed", leaf("text/plain", "notes.txt")), undefined, ["notes.txt"]],
   ])("%s", async (_, tree, part, names) => {
     const found = await read(tree);

@@ -64,7 +64,7 @@ test("--since reads that far back once, at the first start; older mail is ignore
   const daysAgo = (days: number) => Date.now() - days * 86_400_000;
   google.mailbox.deliver({ subject: "Old", at: daysAgo(3) });
   google.mailbox.deliver({ subject: "Recent", at: daysAgo(1) });
-  expect((await consent("--since", "2d")).out).toMatch(/^done +start +begin with the mails since /m);
+  expect((await consent("--since", "2d")).out).toMatch(/^done +start +Reading begins with the mails since /m);
   const gateway = await room.startGateway();
   await gateway.until(/the mailbox is watched/);
   // With the mail that was there before, which has just come.

@@ -28,7 +28,7 @@ const answer = '{"jsonrpc":"2.0","id":$ID,"result":{"content":[],"structuredCont
 const lab = definePlugin({
   id: "lab",
   version: "1.0.0",
-  host: "^0.1.0",
+  host: "^0.2.0",
   setup(host) {
     host.tool({
       name: "lab_delete",

@@ -50,6 +50,16 @@ describe("the servers of an agent in the configuration", () => {
     expect((await servers({ url })).problems).toEqual([]);
   });
 
+  test.each([
+    ["http://tickets.example/mcp?apiKey=0123456789abcdef", 1],
+    ["http://me:0123456789@tickets.example/mcp", 1],
+    ["http://127.0.0.1/mcp?apiKey=0123456789abcdef", 0],
+    ["http://tickets.example/mcp?page=1", 0],
+  ])("a key in the address %s gets %d warnings", async (url, warnings) => {
+    const { problems } = await servers({ url });
+    expect(problems.filter(({ message }) => message.includes("without encryption"))).toHaveLength(warnings);
+  });
+
   test("keys of other programs get a hint, also at the top of the file", async () => {
     const servers = { x: { url: "https://x.example", serverUrl: "y" } };
     const { problems } = await read({ agents: { defaults: { mcpServers: servers } }, mcp: {}, mcpServers: {} });

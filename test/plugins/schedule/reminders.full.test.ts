@@ -6,8 +6,8 @@ import { describe, expect, test } from "vitest";
 import { plainText } from "../../../core/sdk/channel.ts";
 import type { EngineTurn, Json } from "../../../core/sdk/contract.ts";
 import { createTestHost, type TestHostOptions } from "../../../core/testkit/index.ts";
-import { parseMarkdown } from "../../../plugins/botchat/text/markdown.ts";
 import schedule from "../../../plugins/schedule/index.ts";
+import { parseMarkdown } from "../../support/rich-text.ts";
 
 const minute = 60_000;
 
@@ -270,6 +270,26 @@ describe("the reminder tools", () => {
     expect(host.outbox().at(-1)?.text).toBe(JSON.stringify(["too_many_reminders", "too_many_reminders"]));
     await host.say("1", { from: "bela" });
     expect(host.outbox().at(-1)?.text).toBe("[]");
+  });
+
+  test("allow at most a hundred reminders per person in all chats of an account", async () => {
+    await using host = await open({
+      async answer({ inbound, tools }, signal) {
+        const tool = tools.find(({ name }) => name === "remind");
+        const all = Array.from({ length: Number(inbound.text) }, () => tool?.run({ text: "x", in: "1d" }, signal));
+        return JSON.stringify(
+          ((await Promise.all(all)) as unknown as Result[]).flatMap(({ ok, error }) => (ok ? [] : [error])),
+        );
+      },
+    });
+    const say = async (text: string, chat: string, from: string) => {
+      await host.say(text, { chat, from, group: true, mention: true });
+      return host.outbox().at(-1)?.text ?? "";
+    };
+    expect(await say("50", "kitchen", "eve")).toBe("[]");
+    expect(await say("49", "garden", "eve")).toBe("[]");
+    expect(await say("2", "attic", "eve")).toMatch(/^\["This person already has 100 reminders in all chats, [^"]+"\]$/);
+    expect(await say("1", "attic", "bela")).toBe("[]");
   });
 
   test("list and cancel only the reminders of their own chat", async () => {

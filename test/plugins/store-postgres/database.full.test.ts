@@ -2,6 +2,7 @@
 import { aroundEach, test } from "vitest";
 import type { Store } from "../../../core/state/index.ts";
 import { newEvent, settle, start, take } from "../../../core/testkit/store/fixture.ts";
+import { modelCall } from "../../../core/testkit/store/model-calls.ts";
 import { postgres } from "../../../plugins/store-postgres/index.ts";
 import { expect, inOwnTest, onTestFinished } from "../../support/own-test.ts";
 import { openOwnPostgres, usePostgres } from "../../support/postgres.ts";
@@ -23,6 +24,18 @@ test.concurrent("nodes that start together on a new database create the schema o
   const stores = await Promise.all(["a", "b", "c", "d", "e"].map((node) => open(url, node)));
   await Promise.all(stores.map((store, index) => store.accept(newEvent(`e${index}`, { lane: `${index}` }))));
   expect(await stores[0]?.stats()).toMatchObject({ waiting: 5 });
+});
+
+test.concurrent("deleting a session removes its key from all model calls in the ledger", async () => {
+  const url = server.newUrl();
+  const store = await open(url);
+  for (const [id, sessionKey] of Object.entries({ a: "agent:main:dm:1001", b: "agent:main:main" }))
+    await store.recordCall(modelCall(id, { sessionKey, channel: "hooks", purpose: "webhook" }));
+  await store.deleteSession("agent:main:dm:1001");
+  expect(await server.query(url, "SELECT session_key FROM $schema.model_calls ORDER BY id")).toEqual([
+    { session_key: null },
+    { session_key: "agent:main:main" },
+  ]);
 });
 
 test.concurrent("a schema of a newer version, another program or with other tables is rejected unchanged", async () => {

@@ -8,6 +8,8 @@ export interface ScriptedServer {
   readonly lines: readonly string[];
   /** Texts of the bot, with their target. */
   readonly messages: readonly { readonly target: string; readonly text: string }[];
+  /** Its notices. */
+  readonly notices: readonly { readonly target: string; readonly text: string }[];
   /** A line to the bot, as from the server. */
   send(line: string): void;
   /** Called for each line before it is handled; `true`: it is handled. */
@@ -33,6 +35,7 @@ export async function startScripted({
   const sockets = new Set<Socket>();
   const lines: string[] = [];
   const messages: { target: string; text: string }[] = [];
+  const notices: { target: string; text: string }[] = [];
   let bot: Socket | undefined;
 
   function serve(socket: Socket): void {
@@ -68,7 +71,7 @@ export async function startScripted({
         // As in RFC 2812: a list of recipients, then the text, of which only the last parameter may have spaces.
         const [, text = rest[0] ?? ""] = /^PRIVMSG \S+ :(.*)$/s.exec(line) ?? [];
         for (const target of first.split(",")) messages.push({ target, text });
-      }
+      } else if (command === "NOTICE") notices.push({ target: first, text: line.slice(line.indexOf(" :") + 2) });
       if (["CAP", "NICK", "USER"].includes(command)) welcome();
     };
     let buffer = "";
@@ -91,6 +94,7 @@ export async function startScripted({
     port: (listener.address() as AddressInfo).port,
     lines,
     messages,
+    notices,
     script: () => false,
     send: (line) => void bot?.write(`${line}\r\n`),
     cut() {

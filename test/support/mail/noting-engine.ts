@@ -6,7 +6,7 @@ import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { defineEngine } from "service-gateway/sdk";
 export default defineEngine({
-  id: "reader", version: "1.0.0", host: "^0.1.0",
+  id: "reader", version: "1.0.0", host: "^0.2.0",
   async *run(turn) {
     const subject = /Subject: (\\S+)/.exec(turn.inbound.text)?.[1];
     if (subject) appendFileSync(join(import.meta.dirname, "runs"), subject + " " + turn.inbound.id + "\\n");

@@ -1,7 +1,7 @@
 /** Which listener transcribes, and how often it is asked. */
 import { expect, test } from "vitest";
-import type { Listener } from "../../../../core/agents/speech/settings.ts";
 import { createTranscribing } from "../../../../core/agents/speech/transcribing.ts";
+import type { Listener } from "../../../../core/agents/turn/hearing-models.ts";
 import { EngineError } from "../../../../core/contract/index.ts";
 
 const sound = { path: "/tmp/a.ogg", mimeType: "audio/ogg", seconds: 2 };

@@ -42,7 +42,7 @@ async function lab(
   const plugin = definePlugin({
     id: "lab",
     version: "1.0.0",
-    host: "^0.1.0",
+    host: "^0.2.0",
     setup(host) {
       host.tool({
         name: "burn",
@@ -90,6 +90,7 @@ function fakeApprovals({ hasWeakId = false, edits = false } = {}) {
     isOwner: async () => true,
     hasWeakId: async () => hasWeakId,
     owners: async () => ["owner"],
+    ownersAt: async () => [{ owner: "owner", address: { channel: "loopback", account: "default", chat: "owner" } }],
     placeAt: async () => undefined,
     edits: () => edits,
     log: { info: () => {}, warn: () => {} },
@@ -341,7 +342,7 @@ test("an event whose question is open does not end with its attempts, wherever t
   const holding = definePlugin({
     id: "holding",
     version: "1.0.0",
-    host: "^0.1.0",
+    host: "^0.2.0",
     setup(host) {
       host.tap("gating", async () => {
         if (isHeld) await new Promise(() => {});

@@ -10,7 +10,7 @@ test("why lists the calls of a step in the order in which the model made them, w
       definePlugin({
         id: "lab",
         version: "1.0.0",
-        host: "^0.1.0",
+        host: "^0.2.0",
         setup(host) {
           const tool = { description: "Reads.", parameters: Type.Object({}), readOnly: true };
           host.tool({ ...tool, name: "lab_slow", run: () => last.promise.then(() => ({ ok: true })) });

@@ -11,7 +11,7 @@ test("the calls of an answered turn are forgotten, and those of a failed one rem
       definePlugin({
         id: "lab",
         version: "1.0.0",
-        host: "^0.1.0",
+        host: "^0.2.0",
         setup(host) {
           const parameters = Type.Object({ text: Type.String() });
           host.tool({ name: "note", description: "Notes a text.", parameters, run: () => ({ ok: true }) });

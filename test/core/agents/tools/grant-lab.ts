@@ -137,7 +137,7 @@ export async function openGrantLab({ config = {}, ...options }: TestHostOptions 
   const lab = definePlugin({
     id: "lab",
     version: "1.0.0",
-    host: "^0.1.0",
+    host: "^0.2.0",
     setup(host) {
       plugin = host;
       host.tool({

@@ -128,7 +128,10 @@ describe("in a group", () => {
       const lab = await openGrantLab({
         config: {
           session: { dmScope },
-          channels: { loopback: { capabilities: { inlineButtons: "all" } }, tin: { enabled: false } },
+          channels: {
+            loopback: { capabilities: { inlineButtons: "all" }, editedMessages: "answer" },
+            tin: { enabled: false },
+          },
         },
       });
       await lab.grant(() => lab.host.say("write", inGroup("66")));

@@ -11,7 +11,7 @@ type Setup = (host: PluginHost) => void;
 
 /** A turn of this host calls the tools that the message names, one per line, and answers with their results. */
 async function hostWith(setup: Setup, options: TestHostOptions = {}): Promise<TestHost> {
-  const lab = definePlugin({ id: "lab", version: "1.0.0", host: "^0.1.0", setup });
+  const lab = definePlugin({ id: "lab", version: "1.0.0", host: "^0.2.0", setup });
   const host = await createTestHost({ plugins: [lab], answer: callTools, ...options });
   onTestFinished(() => host.close());
   return host;

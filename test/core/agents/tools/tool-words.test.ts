@@ -15,7 +15,7 @@ async function callTool({ inbound, tools }: EngineTurn, signal: AbortSignal): Pr
 
 async function hostWith(setup: (host: PluginHost) => void): Promise<TestHost> {
   const host = await createTestHost({
-    plugins: [definePlugin({ id: "lab", version: "1.0.0", host: "^0.1.0", setup })],
+    plugins: [definePlugin({ id: "lab", version: "1.0.0", host: "^0.2.0", setup })],
     answer: callTool,
   });
   onTestFinished(() => host.close());

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Terminal } from "../../../core/cli/output/terminal.ts";
-import { printDecisions } from "../../../core/cli/why/decisions.ts";
+import { printDecisions } from "../../../core/reports/decisions.ts";
 import type { EventReport } from "../../../core/state/report.ts";
 
 test("a wake that waits for a turn names that turn, and other events say that nothing is decided yet", () => {
