@@ -6,7 +6,7 @@ import { protocolOf } from "./protocol.ts";
 export default defineLineChannel({
   id: "acme-chat",
   version: "0.1.0",
-  host: "^0.1.0",
+  host: "^0.2.0",
   options,
   // Bytes of the longest text that the server takes.
   capabilities: { maxChars: 400 },

@@ -1,6 +1,6 @@
 /** The calls to the platform, and what each failure means. Replace the three calls with those of your platform. */
-import { ChannelError } from "service-gateway/sdk/channel";
-import { type BoundedRequest, fetchWhole, type WholeResponse } from "service-gateway/sdk/reading";
+import { type CallAnswer, ChannelError, refusedCall, retryAfterOf, unansweredCall } from "service-gateway/sdk/channel";
+import { type BoundedRequest, fetchWhole } from "service-gateway/sdk/reading";
 import type { Options } from "./index.ts";
 
 /** An event as the platform sends it. */
@@ -11,6 +11,10 @@ export interface Event {
   readonly name: string;
   readonly text: string;
   readonly at: number;
+  /** The person changed this message of theirs; `text` is the new one. */
+  readonly edits?: number;
+  /** The person deleted this message of theirs; `text` is empty. */
+  readonly deletes?: number;
 }
 
 export interface Api {
@@ -44,13 +48,15 @@ export function createApi({ server, token }: Options, calling: () => () => void)
       timeoutMs: patienceMs,
       maxBytes,
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-    }).catch((cause: unknown) => {
-      throw unreachable(cause);
+    }).catch((error: unknown) => {
+      throw unansweredCall(error, { call: path });
     });
-    if (!response.ok) throw init.method === "POST" ? refused(response) : notAnswered(response);
-    const body = parse(response.text) as T;
+    const answer = { ...response, body: parse(response.text) };
+    if (!response.ok) throw init.method === "POST" ? refused(answer, path) : notAnswered(answer, path);
+    // A success that cannot be read: the platform may have taken the message.
+    if (answer.body === undefined) throw refusedCall(answer, { call: path });
     answered();
-    return body;
+    return answer.body as T;
   }
 
   return {
@@ -66,57 +72,33 @@ export function createApi({ server, token }: Options, calling: () => () => void)
   };
 }
 
+/** `undefined` for what is not the platform's, such as the page of a proxy. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text);
-  } catch (cause) {
-    throw unreachable(cause);
+  } catch {
+    return undefined;
   }
 }
 
-/** Failures before anything was sent. After every other one, the platform may have the message. */
-const neverSent = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT/;
+/**
+ * What this platform means by a status where it is not what most mean. Reasons such as these are the gateway's own,
+ * which knows what to say about them.
+ */
+const reasons: Readonly<Record<number, string>> = { 403: "blocked_by_user" };
 
-function unreachable(cause: unknown): ChannelError {
-  const code = String((cause as { readonly cause?: { readonly code?: unknown } }).cause?.code ?? "");
-  const fate = neverSent.test(code) ? "not-sent" : "unknown";
-  // The cause is left out: it may contain the address with credentials.
-  return new ChannelError("network", {
-    detail: `The platform cannot be reached (${code || "no answer"})`,
-    retryable: true,
-    fate,
-  });
-}
-
-/** A message that is refused. These reasons are the gateway's own, which knows what to say about them. */
-function refused({ status, headers }: WholeResponse): ChannelError {
-  if (status === 429) return askedToWait(headers);
-  if (status === 401) return new ChannelError("unauthorized");
-  if (status === 403) return new ChannelError("blocked_by_user");
-  if (status === 404) return new ChannelError("chat_not_found");
-  // A server error: the platform may have taken the message before it failed.
-  if (status >= 500)
-    return new ChannelError("platform_error", {
-      detail: `The platform answered ${status}`,
-      retryable: true,
-      fate: "unknown",
-    });
-  return new ChannelError("bad_request", { detail: `The platform answered ${status}` });
+/** A message that is refused. */
+function refused(answer: CallAnswer, call: string): ChannelError {
+  return refusedCall(answer, { call, reason: reasons[answer.status] });
 }
 
 /**
  * `me` and `events`: only a wrong token ends the account. Everything else passes, such as a proxy that answers
  * 404 for a minute.
  */
-function notAnswered({ status, headers }: WholeResponse): ChannelError {
-  if (status === 429) return askedToWait(headers);
-  if (status === 401) return new ChannelError("unauthorized");
-  return new ChannelError("platform_error", { detail: `The platform answered ${status}`, retryable: true });
-}
-
-/** `Retry-After` is a number of seconds or a date. Where it is neither, the gateway chooses the wait. */
-function askedToWait(headers: Headers): ChannelError {
-  const asked = headers.get("retry-after") ?? "";
-  const retryAfterMs = /^\d+$/.test(asked) ? Number(asked) * 1_000 : Date.parse(asked) - Date.now();
-  return new ChannelError("flood_wait", { retryable: true, retryAfterMs });
+function notAnswered(answer: CallAnswer, call: string): ChannelError {
+  if (answer.status === 401) return refusedCall(answer, { call, reason: "unauthorized" });
+  if (answer.status === 429) return refusedCall(answer, { call });
+  const detail = `${call}: ${answer.status}`;
+  return new ChannelError("platform_error", { detail, retryable: true, retryAfterMs: retryAfterOf(answer) });
 }

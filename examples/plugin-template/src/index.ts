@@ -18,7 +18,7 @@ export type Options = Static<typeof options>;
 export default defineChannel({
   id: "acme-chat",
   version: "0.1.0",
-  host: "^0.1.0",
+  host: "^0.2.0",
   options,
   credentials: ["token"],
   // Plain text. Add what the platform can do beyond it (edits, threads, reactions, media, buttons, typing, menu):

@@ -10,12 +10,21 @@ const bot = "bot";
 
 export function parse(raw: Json): Parsed {
   const event = (typeof raw === "object" && raw !== null ? raw : {}) as Partial<Event>;
-  const { id, chat, from, name, text, at } = event;
+  const { id, chat, from, name, text, at, edits, deletes } = event;
   if (typeof id !== "number" || typeof chat !== "string" || typeof from !== "string" || typeof text !== "string")
     return undefined;
   if (chat === "" || from === "") return undefined;
-  // The bot must not answer itself.
-  if (from === bot) return null;
+  // The bot must not answer itself. For this reason, the gateway does not store the event.
+  if (from === bot) return { silent: "own_message" };
+  // Only a deletion by the writer. Return one by another person, such as a moderator, as `{ silent: "..." }`.
+  if (typeof deletes === "number")
+    return {
+      kind: "delete",
+      chat: { id: chat, kind: "direct" },
+      sender: { id: from },
+      text: "",
+      messageId: String(deletes),
+    };
   if (text.trim() === "") return { silent: "no_text" };
   return {
     // A chat with one person. Groups are `{ kind: "group" }`, and `mention` says there whether the bot is addressed.
@@ -25,6 +34,7 @@ export function parse(raw: Json): Parsed {
     text,
     // In milliseconds. Without it, the gateway uses its own clock.
     ...(typeof at === "number" ? { timestamp: at } : {}),
-    messageId: String(id),
+    // An edit has the id of the message that it changes, and an event id of its own.
+    ...(typeof edits === "number" ? { kind: "edit", messageId: String(edits) } : { messageId: String(id) }),
   };
 }

@@ -13,7 +13,20 @@ channelContract({
   fixtures,
   functions,
   platform: {
-    can: ["away", "back", "cut", "hang", "limit", "refuse", "repeat", "reset", "silent", "unconfirmed"],
+    can: [
+      "away",
+      "back",
+      "cut",
+      "delete",
+      "edit",
+      "hang",
+      "limit",
+      "refuse",
+      "repeat",
+      "reset",
+      "silent",
+      "unconfirmed",
+    ],
     open: () => openPlatform(),
   },
 });

@@ -19,6 +19,8 @@ export const fixtures: ChannelFixtures = {
       expect: { text: "Hello", chat: { id: "c1", kind: "direct" }, sender: { id: "u1", name: "Ada" }, messageId: "7" },
     },
     { raw: { ...hello, id: 8, text: "Héllo 👋\nsecond line" }, expect: { text: "Héllo 👋\nsecond line" } },
+    { raw: { ...hello, id: 9, text: "Hello!", edits: 7 }, expect: { kind: "edit", text: "Hello!", messageId: "7" } },
+    { raw: { ...hello, id: 10, text: "", deletes: 7 }, expect: { kind: "delete", text: "", messageId: "7" } },
   ],
   own: [{ ...hello, from: "bot" }],
   renamed: [[hello, { ...hello, name: "Ada Lovelace" }]],

@@ -72,13 +72,21 @@ export async function openPlatform(onMessage: (text: string) => void = () => {})
     server.closeAllConnections();
   };
 
+  let lastMessage = 0;
+  const happen = (event: Pick<Event, "text" | "edits" | "deletes">) => {
+    nextId += 1;
+    events.push({ id: nextId, chat, from: "u1", name: "Ada", at: 1_760_000_000_000, ...event });
+    wake();
+  };
+
   return {
     options: { server: `http://127.0.0.1:${port}` },
     async write(text) {
-      nextId += 1;
-      events.push({ id: nextId, chat, from: "u1", name: "Ada", text, at: 1_760_000_000_000 });
-      wake();
+      happen({ text });
+      lastMessage = nextId;
     },
+    edit: async (text) => happen({ text, edits: lastMessage }),
+    delete: async () => happen({ text: "", deletes: lastMessage }),
     read: () => seen,
     async fail(ability) {
       if (ability === "repeat") {

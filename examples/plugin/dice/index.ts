@@ -6,7 +6,7 @@ export default definePlugin({
   id: "dice",
   version: "1.0.0",
   // The versions of the plugin contract that this plugin works with.
-  host: "^0.1.0",
+  host: "^0.2.0",
   options: Type.Object({
     sides: Type.Integer({ minimum: 2, maximum: 1_000, default: 6, description: "Sides of the die." }),
   }),
