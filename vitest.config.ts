@@ -18,7 +18,7 @@ const timed = "test/**/*.timed.test.ts";
 const costs = "test/**/*.cost.test.ts";
 /** What takes longest, much of it waiting. */
 const long =
-  /\/(?:mailbox|imap-faults|imap-load|gmail-health|published|faults|nodes|contract|[a-z]+-contracts?)\.(?:full\.)?test/;
+  /\/(?:mailbox|imap-faults|imap-load|gmail-health|published|voice-kills|faults|nodes|contract|[a-z]+-contracts?)\.(?:full\.)?test/;
 /** Files that mostly wait, for programs and servers; the others compute. */
 const waiting = /\/(?:e2e|mail|store-postgres|cli|bench|isolation)\//;
 

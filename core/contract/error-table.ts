@@ -33,6 +33,10 @@ export const errorTable = {
     hint: "Correct the file. `{command} config validate` lists every problem.",
   },
   config_invalid: { text: "{path}: {reason}.", hint: "{fix}" },
+  config_name_taken: {
+    text: "The configuration file {file} has the name of a file that the gateway writes into its state directory.",
+    hint: "Give it another name, such as config.jsonc, and pass that with --config.",
+  },
   config_not_from_chat: {
     text: "{path} cannot be changed from a chat.",
     hint: "Change it on the gateway's machine: `{command} config set {path} VALUE`.",

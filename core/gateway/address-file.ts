@@ -3,15 +3,30 @@
  * gateway.
  */
 import { readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
+import { HostError } from "../contract/index.ts";
 import { writeWhole } from "../state/index.ts";
+
+const fileOf = (stateDirectory: string) => join(stateDirectory, "gateway.json");
+/** Files of the state directory with names that people give to configuration files. */
+const written = ["gateway.json", "state.json"];
+
+/**
+ * Refuses a configuration file that the gateway would overwrite with its own.
+ *
+ * @throws `config_name_taken`
+ */
+export function checkConfigName(configFile: string, stateDirectory: string): void {
+  if (written.some((name) => resolve(configFile) === resolve(stateDirectory, name)))
+    throw new HostError("config_name_taken", { file: configFile });
+}
 
 export function writeAddress(
   stateDirectory: string,
   content: { readonly url: string; readonly pid: number; readonly startedAt: number; readonly configFile: string },
   cleanup: AsyncDisposableStack,
 ): void {
-  const file = join(stateDirectory, "gateway.json");
+  const file = fileOf(stateDirectory);
   const text = `${JSON.stringify(content)}\n`;
   writeWhole(file, text);
   cleanup.defer(() => {

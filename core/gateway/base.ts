@@ -17,7 +17,7 @@ import { createLoader, type Loader, loadBundledAhead } from "../host/index.ts";
 import { createLog, type Log } from "../log/index.ts";
 import { lockState, type Nodes, type Store } from "../state/index.ts";
 import { checkStateSettings, createSharedConfig, openState, type StatePlace, statePlace } from "../stores/index.ts";
-import { writeAddress } from "./address-file.ts";
+import { checkConfigName, writeAddress } from "./address-file.ts";
 import { logProblem } from "./config-problems.ts";
 import type { GatewayOptions } from "./options.ts";
 import { acceptance } from "./ownership.ts";
@@ -87,6 +87,7 @@ export async function openBase(
   const { directory, file: configFile } = current.loaded;
   const stateDirectory = locateState({ config: config(), directory, env: environment, home });
   onDirectory(stateDirectory);
+  checkConfigName(configFile, stateDirectory);
 
   const secrets = createSecrets({ env: environment, directory });
   checkStateSettings(current.loaded, secrets);
