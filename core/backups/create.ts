@@ -13,6 +13,9 @@ import { configName, type Manifest, manifestName } from "./manifest.ts";
 import type { BackupPlan } from "./plan.ts";
 import { type FoundFile, filesIn, openFile } from "./tree.ts";
 
+/** A session of a browser that was ended after the backup must not begin again with it. */
+const leftOut = ["browser-sessions"];
+
 export interface BackupProgress {
   readonly phase: "database" | "files" | "check";
   /** Pages of the database, files, or bytes of the backup. */
@@ -139,6 +142,7 @@ async function writeArchive(
       : await snapshotDatabase({
           directory: plan.database,
           target: copy,
+          leaveOut: leftOut,
           onProgress: (done, total) => onProgress?.({ phase: "database", done, total }),
         });
   const manifest = { ...plan.manifest, createdAt, ...snapshot };

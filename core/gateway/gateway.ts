@@ -165,7 +165,11 @@ async function compose(
     ...{ loaded: () => current.loaded, schemas: () => current.schemas, place: base.place, store, duties, log, now },
   });
   cleanup.defer(() => backups.close());
-  following.reload = followConfig({ ...base, runtime, heartbeat, found, results: hookSide.results });
+  following.reload = followConfig({
+    ...{ ...base, runtime, heartbeat, found, results: hookSide.results },
+    recheckSessions: http.recheckSessions,
+  });
+  void http.recheckSessions();
   if (base.syncConfig !== undefined) followSharedConfig(base.syncConfig, log, cleanup);
   const drainMs = () => config().gateway.drainSeconds * 1_000;
   const replacePlugin = createReplacing({ ...base, plugins, runtime, http, hookSide, drainMs });

@@ -117,6 +117,8 @@ async function* guardStream<T>(
 export interface HttpSide {
   readonly server: HttpServer;
   readonly browsers: { readonly sessions: Sessions; readonly links: Links };
+  /** Ends what the gateway token of now does not allow; called at the start and after each edit. Never rejects. */
+  recheckSessions(): Promise<void>;
   /** Accepts a delivery that did not come over HTTP. */
   readonly handIn: (delivery: HandedDelivery) => Promise<Accepted>;
   /** Other routes of a plugin, guarded. Throws `PluginError` where one is taken. */
@@ -228,6 +230,10 @@ export function createHttpSide(parts: {
   return {
     server,
     browsers,
+    recheckSessions: () =>
+      browsers.sessions
+        .endOfOtherTokens()
+        .catch((error: unknown) => log.warn({ error: reasonOf(error) }, "old browser sessions could not be removed")),
     handIn: (delivery) => acceptHanded(delivery, inner),
     async renewRoutes(plugin, definitions) {
       try {

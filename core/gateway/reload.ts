@@ -70,6 +70,7 @@ export function followConfig(parts: {
   /** Problems of the effective configuration that only plugins and mappings find. */
   readonly found: () => Promise<readonly Problem[]>;
   readonly results: Pick<Results, "recheck">;
+  readonly recheckSessions: () => Promise<void>;
 }): () => Promise<Reloaded> {
   const { current, runtime, heartbeat, log, cleanup } = parts;
   const started = current.loaded.config;
@@ -135,6 +136,7 @@ export function followConfig(parts: {
         (error: unknown) => log.error({ error: reasonOf(error) }, "the accounts could not apply the configuration"),
       );
       parts.results.recheck();
+      void parts.recheckSessions();
       heartbeat.reload();
       notifyPlugins(runtime.registry.changes, log);
     },

@@ -37,6 +37,8 @@ export interface Sessions {
   list(): Promise<readonly Session[]>;
   /** Resolves with false if there is none. Its open streams end at once. */
   revoke(id: string): Promise<boolean>;
+  /** Removes the sessions of other gateway tokens, so that a token that is set again opens none of them. */
+  endOfOtherTokens(): Promise<void>;
   /** Aborted when the session is revoked here, or found to have ended. */
   ending(id: string): AbortSignal;
 }
@@ -118,6 +120,12 @@ export function createSessions({
     async revoke(id) {
       const found = (await rows()).find(({ session }) => session.id === id);
       return found !== undefined && (await end(found.key, found.session));
+    },
+    async endOfOtherTokens() {
+      for (const { key, value } of await store.list(namespace)) {
+        const session = value as unknown as Stored;
+        if (!isOfToken(session)) await end(key, session);
+      }
     },
     ending(id) {
       const known = endings.get(id) ?? new AbortController();

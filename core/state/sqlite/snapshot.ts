@@ -25,10 +25,13 @@ export const knownSchema = knownVersion;
 export async function snapshotDatabase({
   directory,
   target,
+  leaveOut,
   onProgress = () => {},
 }: {
   readonly directory: string;
   readonly target: string;
+  /** Namespaces of key-value data that the copy does not get. */
+  readonly leaveOut: readonly string[];
   readonly onProgress?: (done: number, total: number) => void;
 }): Promise<Snapshot> {
   // Never opened as a plain file: closing that would release the locks of this process, which may be the gateway.
@@ -42,7 +45,7 @@ export async function snapshotDatabase({
     const progress = ({ totalPages, remainingPages }: { totalPages: number; remainingPages: number }) =>
       onProgress(totalPages - remainingPages, totalPages);
     await backup(db, target, { rate: pagesInStep, progress });
-    checkCopy(target, directory);
+    finishCopy(target, { directory, leaveOut });
     return { schema };
   } catch (error) {
     if (error instanceof HostError) throw error;
@@ -52,9 +55,14 @@ export async function snapshotDatabase({
   }
 }
 
-function checkCopy(file: string, directory: string): void {
+function finishCopy(
+  file: string,
+  { directory, leaveOut }: { readonly directory: string; readonly leaveOut: readonly string[] },
+): void {
   const copy = new DatabaseSync(file);
   try {
+    const remove = copy.prepare("DELETE FROM kv WHERE namespace = ?");
+    for (const namespace of leaveOut) remove.run(namespace);
     // One file, without a log beside it. The next gateway switches the log on again.
     copy.exec("PRAGMA journal_mode = DELETE");
     const found = String(copy.prepare("PRAGMA quick_check(1)").get()?.quick_check);

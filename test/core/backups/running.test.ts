@@ -1,5 +1,7 @@
 /** A backup of a gateway that runs: what a gateway on the restored directory does with it. */
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { createBackup } from "../../../core/backups/create.ts";
 import { planBackup } from "../../../core/backups/plan.ts";
@@ -7,6 +9,7 @@ import { examineBackup, restoreBackup } from "../../../core/backups/restore.ts";
 import { loadConfig } from "../../../core/config/index.ts";
 import { packageVersion } from "../../../core/contract/package.ts";
 import { knownSchema } from "../../../core/state/sqlite/snapshot.ts";
+import { signIn } from "../../support/browser-client.ts";
 import { temporaryDirectory } from "../../support/directory.ts";
 import { createEngine, createLoopback, repeat, startGateway } from "../../support/gateway.ts";
 
@@ -55,3 +58,27 @@ test("what was accepted before a backup is answered once after its restore, and 
   );
   expect(new Set([...waiting, known]).size).toBe(4);
 });
+
+test("a backup contains no sign-in of a browser", async () => {
+  const { gateway, configFile } = await startGateway({ config: {} });
+  const token = readFileSync(join(gateway.stateDirectory, "gateway-token"), "utf8").trim();
+  const { ask } = await signIn(gateway.url, token);
+  expect((await ask("/gateway/v1/session")).status).toBe(200);
+  const file = join(temporaryDirectory(), "backup.tar.gz");
+  const place = { directory: gateway.stateDirectory, store: "sqlite" };
+  const loaded = await loadConfig({ file: configFile, env: {} });
+  await createBackup(await planBackup({ loaded, schemas: undefined, place, excluded: [] }), { file, now: Date.now });
+  const directory = join(temporaryDirectory(), "restored");
+  const options = { file, directory, known: { version: packageVersion(), schema: knownSchema } };
+  await restoreBackup({ ...options, examined: await examineBackup(options) });
+  expect([signInsOf(gateway.stateDirectory), signInsOf(directory)]).toEqual([1, 0]);
+});
+
+function signInsOf(directory: string): unknown {
+  const db = new DatabaseSync(join(directory, "state.db"), { readOnly: true });
+  try {
+    return db.prepare("SELECT count(*) AS rows FROM kv WHERE namespace = 'browser-sessions'").get()?.rows;
+  } finally {
+    db.close();
+  }
+}

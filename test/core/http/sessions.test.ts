@@ -52,6 +52,20 @@ test("another gateway token ends all sessions, and the store contains no secret"
   expect(ending.aborted).toBe(true);
 });
 
+test("a gateway token that is set again opens no session of the time before", async () => {
+  const { clock, sessions } = await openSessions();
+  const { secret, session } = await sessions.begin(who);
+  const first = clock.token;
+  clock.token = "another token";
+  const ending = sessions.ending(session.id);
+  const other = await sessions.begin(who);
+  await sessions.endOfOtherTokens();
+  expect(ending.aborted).toBe(true);
+  expect(await sessions.find(other.secret)).toMatchObject(who);
+  clock.token = first;
+  expect(await sessions.find(secret)).toBeNull();
+});
+
 test("the cookie is for https alone where browsers come by https, also with the port that a proxy adds", async () => {
   const { sessions } = await openSessions();
   const { url, close } = await startServer({
