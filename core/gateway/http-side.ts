@@ -140,6 +140,11 @@ function createBrowsers({
   };
 }
 
+const recheckSessions = (sessions: Sessions, log: Log): Promise<void> =>
+  sessions
+    .endOfOtherTokens()
+    .catch((error: unknown) => log.warn({ error: reasonOf(error) }, "old browser sessions could not be removed"));
+
 const pagesOf = ({ routes }: Pick<Runtime["registry"], "routes">) =>
   routes.flatMap(({ plugin, definition: { path, page } }) =>
     page === undefined ? [] : [{ path: routeAddress(plugin, path), title: page }],
@@ -230,10 +235,7 @@ export function createHttpSide(parts: {
   return {
     server,
     browsers,
-    recheckSessions: () =>
-      browsers.sessions
-        .endOfOtherTokens()
-        .catch((error: unknown) => log.warn({ error: reasonOf(error) }, "old browser sessions could not be removed")),
+    recheckSessions: () => recheckSessions(browsers.sessions, log),
     handIn: (delivery) => acceptHanded(delivery, inner),
     async renewRoutes(plugin, definitions) {
       try {
