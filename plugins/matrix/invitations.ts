@@ -22,9 +22,6 @@ const prefix = "invitation:";
 /** Everyone may invite the bot to any number of rooms. */
 const mostWaiting = 200;
 
-/** A stranger gets the pairing code in the room. A room that is listed admits the bot, whoever invites it. */
-const admits = (code: string): boolean => code === "pairing_required" || code === "group_sender_not_allowed";
-
 export function createInvitations(account: ChannelAccount<Options>, server: Homeserver, rooms: Rooms): Invitations {
   const { store } = account;
 
@@ -48,7 +45,8 @@ export function createInvitations(account: ChannelAccount<Options>, server: Home
 
   async function follow(room: string, invitation: Invitation, bot: Raw["bot"], signal: AbortSignal): Promise<boolean> {
     const verdict = await account.check(probe(room, invitation, bot));
-    if (!verdict.allowed && !admits(verdict.code)) return false;
+    // A stranger gets the pairing code in the room.
+    if (!verdict.allowed && verdict.code !== "pairing_required") return false;
     try {
       await join(room, invitation.direct, signal);
     } catch (error) {

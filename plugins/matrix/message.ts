@@ -84,15 +84,19 @@ function contentOf(type: unknown, content: Fields, name: string): Content {
 /** Whether a message addresses the bot, and its text without the name at the beginning. */
 function mentionIn(content: Fields, text: string, { id, names }: Raw["bot"], repliesToBot: boolean) {
   const { "m.mentions": mentions, formatted_body: html } = content;
-  const read = readMention(text, [...names, id], { letters: ".=/+:@" });
-  const isLead = read.text !== text;
-  const isLinked =
-    typeof html === "string" && [id, encodeURIComponent(id)].some((one) => html.includes(`matrix.to/#/${one}"`));
+  const named = readMention(text, names);
+  const at = text.indexOf(id);
+  // The id of another user may begin like the bot's.
+  const hasId = at >= 0 && !/^(?:[\w.-]|:\d)/.test(text.slice(at + id.length));
+  const lead = hasId && at === 0 ? (/^[:,]?\s*/.exec(text.slice(id.length))?.[0].length ?? 0) + id.length : 0;
+  const rest = lead > 0 ? text.slice(lead) : named.text;
+  const links = [id, id.replaceAll("@", "%40").replaceAll(":", "%3A")].map((one) => `matrix.to/#/${one}"`);
+  const isLinked = typeof html === "string" && links.some((link) => html.includes(link));
   // Clients list the writer of a message that is replied to among the mentions.
   const isListed = list(record(mentions).user_ids).includes(id) && !repliesToBot;
-  // A client that lists mentions has none for a name in the middle, which may be a word like any other.
-  const isNamed = isLead || isLinked || isListed || (read.mention && (mentions === undefined || text.includes(id)));
-  return { text: isLead ? read.text : text, mention: isNamed || repliesToBot, mentionedByName: isNamed };
+  // For a client that lists mentions, a name in the middle is a word like any other.
+  const isNamed = rest !== text || hasId || isLinked || isListed || (named.mention && mentions === undefined);
+  return { text: rest, mention: isNamed || repliesToBot, mentionedByName: isNamed };
 }
 
 export function parse(value: Json): Parsed {
