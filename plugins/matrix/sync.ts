@@ -56,11 +56,30 @@ function essence(event: Fields): Raw["event"] {
   } as Raw["event"];
 }
 
+/** The homeserver will give the same answer again. */
+const isRefusal = (error: unknown): error is ChannelError =>
+  error instanceof ChannelError && !error.retryable && error.reason !== "unauthorized";
+
 export function createSync({ account, options, server, rooms, invitations }: SyncOptions): Sync {
   const { store, log } = account;
 
   const isOwnMembership = (event: Fields, bot: Raw["bot"], membership: string) =>
     event.type === "m.room.member" && event.state_key === bot.id && record(event.content).membership === membership;
+
+  /** What comes before a place in a room, newest first. */
+  async function pageOf(id: string, at: { readonly from: string; readonly to: string }, signal: AbortSignal) {
+    try {
+      return await server.call({
+        ...{ name: "messages", path: path`client/v3/rooms/${id}/messages`, signal },
+        query: { ...at, dir: "b", limit: String(pageSize), filter: JSON.stringify(timeline) },
+      });
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      // It must not keep all other rooms waiting.
+      log.warn({ room: id, reason: error.message }, "a gap cannot be fetched");
+      return {};
+    }
+  }
 
   /** The events of a room that are new, oldest first. A gap before them is fetched. */
   async function eventsOf(id: string, joined: unknown, since: string, bot: Raw["bot"], signal: AbortSignal) {
@@ -86,10 +105,7 @@ export function createSync({ account, options, server, rooms, invitations }: Syn
         log.warn({ room: id, events: found.length }, "a gap is too long: its oldest events are not fetched");
         break;
       }
-      const page = await server.call({
-        ...{ name: "messages", path: path`client/v3/rooms/${id}/messages`, signal },
-        query: { dir: "b", from, to: since, limit: String(pageSize), filter: JSON.stringify(timeline) },
-      });
+      const page = await pageOf(id, { from, to: since }, signal);
       isWhole = take(list(page.chunk)) || page.end === from;
       from = string(page.end);
       names.push(...list(page.state));
@@ -105,7 +121,7 @@ export function createSync({ account, options, server, rooms, invitations }: Syn
     try {
       return essence(await server.call({ name: "event", path: path`client/v3/rooms/${room}/event/${id}`, signal }));
     } catch (error) {
-      if (error instanceof ChannelError && !error.retryable && error.reason !== "unauthorized") return undefined;
+      if (isRefusal(error)) return undefined;
       throw error;
     }
   }

@@ -81,6 +81,10 @@ export async function startHomeserver({
     const [, bearer] = /^Bearer (\S+)$/.exec(String(headers.authorization ?? "")) ?? [];
     if (query.get("access_token") !== null) tokensInQueries += 1;
     const token = bearer ?? query.get("access_token");
+    // Until Matrix 1.11, everyone could fetch a file.
+    const [, id = ""] = /^media\/v3\/download\/[^/]+\/([^/]+)/.exec(path) ?? [];
+    const file = isOld && token === null ? memory.media.get(id) : undefined;
+    if (file !== undefined) return new RawAnswer(file);
     if (token === null) throw new Refusal(401, "M_MISSING_TOKEN", "Missing access token");
     const user = [...world.users.values()].find(({ tokens }) => tokens.has(token));
     if (user === undefined)

@@ -149,7 +149,7 @@ export function createWorld(host: string) {
       rooms.set(id, room);
       const add = (type: string, content: Content, stateKey = "") =>
         world.append(room, { type, sender: creator, content, state_key: stateKey });
-      add("m.room.create", { room_version: version });
+      add("m.room.create", { room_version: version, ...(version !== "11" && { creator }) });
       world.setMembership(room, creator, "join");
       add("m.room.power_levels", { users: { [creator]: 100 } });
       if (encrypted) add("m.room.encryption", { algorithm: "m.megolm.v1.aes-sha2" });
