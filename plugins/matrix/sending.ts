@@ -177,18 +177,20 @@ export function createSending({ account, options, server, rooms, me }: SendingOp
       typing.add(room);
     },
     preview({ chat, thread }, how) {
-      const { trigger } = how;
+      const { trigger, key = account.newId() } = how;
+      /** How often the message at each place was sent: one that was removed must not be taken for a new one. */
+      const posts: number[] = [];
       // In a direct chat, the room of the first message is that of all.
       let room: string | undefined;
       const place = async (signal: AbortSignal) => {
         room ??= await openRoom(chat, signal);
         return room;
       };
-      const post = async (message: MarkupMessage, at: Omit<Place, "isNotice">, signal: AbortSignal) =>
+      const post = async (message: MarkupMessage, at: Omit<Place, "isNotice">, id: string, signal: AbortSignal) =>
         await put(
           await place(signal),
           "m.room.message",
-          account.newId(),
+          id,
           contentOf(textBody(message), { ...at, isNotice: options().notices }),
           signal,
         );
@@ -198,9 +200,11 @@ export function createSending({ account, options, server, rooms, me }: SendingOp
           textOf: ({ markup: text }) => text,
           post(message, index, signal) {
             const replyTo = index === 0 && chat.startsWith("!") && thread === undefined ? trigger : undefined;
-            return post(message, { thread, replyTo }, signal);
+            const count = posts[index] ?? 0;
+            posts[index] = count + 1;
+            return post(message, { thread, replyTo }, `${key}.${index}.${count}`, signal);
           },
-          edit: async (replaces, message, signal) => void (await post(message, { replaces }, signal)),
+          edit: async (replaces, message, signal) => void (await post(message, { replaces }, account.newId(), signal)),
           remove: async (id, signal) => redact(await place(signal), id, signal),
         },
         {

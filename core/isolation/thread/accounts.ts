@@ -153,7 +153,7 @@ export function createThreadAccounts(options: {
       number,
       number,
       never,
-      { readonly resume: readonly string[]; readonly trigger?: string },
+      { readonly resume: readonly string[]; readonly trigger?: string; readonly key?: string },
     ]) {
       const onMessage = (messageIds: readonly string[]) => options.peer().tell("preview.message", [id, messageIds]);
       const onUncertain = () => options.peer().tell("preview.uncertain", [id]);
