@@ -14,25 +14,21 @@ function listener() {
 
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => `number ${index}`);
 
-test.each([
-  ["fetched in pages back to the last known message", {}],
-  ["fetched from a homeserver that ignores where to stop", { ignoresTo: true }],
-])("a gap after an absence is %s, in order and once", async (_, options) => {
-  const { server, room, ada, start } = await openPlace(options);
+test("a gap after an absence is fetched, in order and once", async () => {
+  const { server, room, ada, start } = await openPlace();
   const chat = room({ isDirect: true });
-  for (const text of numbers(30)) ada.say(chat, `long ago, ${text}`);
+  ada.say(chat, "long ago");
   const { heard, answer } = listener();
   const host = await start(open, { answer });
   ada.say(chat, "before");
   await expect.poll(() => heard).toEqual(["before"]);
   await server.away();
-  const texts = numbers(130);
+  const texts = numbers(52);
   for (const text of texts) ada.say(chat, text);
   await server.back();
-  await host.advance(10_000);
-  await expect.poll(() => heard.length, { timeout: 10_000 }).toBe(131);
-  expect(heard.slice(1)).toEqual(texts);
-  expect(server.calls.filter(({ path }) => path.endsWith("/messages")).length).toBeGreaterThan(1);
+  await host.advance(2_000);
+  await expect.poll(() => heard.length, { timeout: 10_000 }).toBe(53);
+  expect(heard).toEqual(["before", ...texts]);
 });
 
 test("what was written before the first start, in rooms that the bot was in, is not answered", async () => {
