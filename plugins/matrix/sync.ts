@@ -67,7 +67,7 @@ export function createSync({ account, options, server, rooms, invitations }: Syn
     event.type === "m.room.member" && event.state_key === bot.id && record(event.content).membership === membership;
 
   /** What comes before a place in a room, newest first. */
-  async function pageOf(id: string, at: { readonly from: string; readonly to: string }, signal: AbortSignal) {
+  async function pageOf(id: string, at: { readonly from: string; readonly to?: string }, signal: AbortSignal) {
     try {
       return await server.call({
         ...{ name: "messages", path: path`client/v3/rooms/${id}/messages`, signal },
@@ -105,7 +105,8 @@ export function createSync({ account, options, server, rooms, invitations }: Syn
         log.warn({ room: id, events: found.length }, "a gap is too long: its oldest events are not fetched");
         break;
       }
-      const page = await pageOf(id, { from, to: since }, signal);
+      // A room that is new to the bot may have been written to before the last sync.
+      const page = await pageOf(id, { from, ...(last !== undefined && { to: since }) }, signal);
       isWhole = take(list(page.chunk)) || page.end === from;
       from = string(page.end);
       names.push(...list(page.state));

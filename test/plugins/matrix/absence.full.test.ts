@@ -1,5 +1,6 @@
 /** Long absences, of the homeserver and of the gateway, and gaps of many pages. */
 import { expect, test } from "vitest";
+import { temporaryDirectory } from "../../support/directory.ts";
 import { open, openPlace } from "./room.ts";
 
 /** Answers with nothing, and remembers what it has read. */
@@ -65,14 +66,16 @@ test("what people write while the gateway is down arrives once, also in a room t
   const { room, invite, ada, start } = await openPlace();
   const chat = room({ isDirect: true });
   const { heard, answer } = listener();
-  const host = await start(open, { answer });
+  const directory = temporaryDirectory();
+  const host = await start(open, { answer, directory });
   ada.say(chat, "before");
   await expect.poll(() => heard).toEqual(["before"]);
-  await host.restart();
+  await host.close();
   const other = invite({ isDirect: true });
   for (const text of numbers(60)) ada.say(other, text);
   ada.say(chat, "after");
-  await host.restart({ killed: true });
+  await start(open, { answer, directory });
   await expect.poll(() => heard.length, { timeout: 20_000 }).toBe(62);
   expect(heard.filter((text) => text.startsWith("number"))).toEqual(numbers(60));
+  expect(heard.filter((text) => !text.startsWith("number"))).toEqual(["before", "after"]);
 });
