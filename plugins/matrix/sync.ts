@@ -99,7 +99,8 @@ export function createSync({ account, options, server, rooms, invitations }: Syn
     }
     let isWhole = take(list(events).toReversed()) || limited !== true;
     let from = string(before);
-    const names = [...list(record(record(joined).state).events)];
+    // Names of members are also in events before those that are new.
+    const names = [...list(record(record(joined).state).events), ...list(events)];
     for (let pages = 0; !isWhole && from !== undefined; pages += 1) {
       if (pages === mostPages) {
         log.warn({ room: id, events: found.length }, "a gap is too long: its oldest events are not fetched");
@@ -109,7 +110,7 @@ export function createSync({ account, options, server, rooms, invitations }: Syn
       const page = await pageOf(id, { from, ...(last !== undefined && { to: since }) }, signal);
       isWhole = take(list(page.chunk)) || page.end === from;
       from = string(page.end);
-      names.push(...list(page.state));
+      names.push(...list(page.state), ...list(page.chunk));
     }
     return { events: found.toReversed(), names };
   }
