@@ -69,25 +69,31 @@ export function openConnection(account: ChannelAccount<Options>): ChannelConnect
     const own = await me(signal);
     const localpart = own.id.slice(1).split(":", 1)[0] ?? own.id;
     const bot = { id: own.id, names: [...new Set([own.name ?? localpart, localpart])] };
-    const receive = async (at: AbortSignal, waits: boolean) => {
-      if (isReconsidering) {
-        isReconsidering = false;
-        await invitations.reconsider(bot, at);
-      }
-      await sync.next(bot, at, { waits });
-    };
-    await receive(signal, false);
+    await sync.begin(bot, signal);
     async function loop(): Promise<void> {
-      while (!account.signal.aborted) await receive(account.signal, true);
+      // What waits is fetched at once.
+      for (let waits = false; !account.signal.aborted; waits = true) {
+        if (isReconsidering || invitations.isDue()) {
+          isReconsidering = false;
+          await invitations.reconsider(bot, account.signal);
+        }
+        await sync.next(bot, account.signal, { waits });
+      }
     }
     const lost = loop().catch((error: unknown) => Promise.reject(lasting(error)));
     running = lost.catch(() => {});
-    return { identity: { id: own.id, username: own.id, ...(own.name !== undefined && { name: own.name }) }, lost };
+    return {
+      identity: { id: own.id, username: own.id.slice(1), ...(own.name !== undefined && { name: own.name }) },
+      lost,
+    };
   }
 
   return {
     start: () =>
-      keepConnected(account, (signal) => connect(signal).catch((error: unknown) => Promise.reject(lasting(error)))),
+      keepConnected(account, (signal) => connect(signal).catch((error: unknown) => Promise.reject(lasting(error))), {
+        // The first answer of a homeserver with many rooms takes long.
+        timeoutMs: 120_000,
+      }),
     parse,
     render,
     ...createSending({ account, options: () => options, server, rooms, me: id }),

@@ -13,6 +13,8 @@ export interface Invitations {
   consider(room: string, invite: unknown, bot: Raw["bot"], signal: AbortSignal): Promise<void>;
   /** Considers those that wait once more. */
   reconsider(bot: Raw["bot"], signal: AbortSignal): Promise<void>;
+  /** A room could not be joined, and it is time to try again. */
+  isDue(): boolean;
   /** The bot is in the room, or is no longer invited. */
   settle(room: string): Promise<void>;
   waiting(): Promise<readonly (Invitation & { readonly room: string })[]>;
@@ -21,9 +23,11 @@ export interface Invitations {
 const prefix = "invitation:";
 /** Everyone may invite the bot to any number of rooms. */
 const mostWaiting = 200;
+const retryMs = 300_000;
 
 export function createInvitations(account: ChannelAccount<Options>, server: Homeserver, rooms: Rooms): Invitations {
   const { store } = account;
+  let dueAt = Number.POSITIVE_INFINITY;
 
   async function join(room: string, direct: boolean, signal: AbortSignal): Promise<void> {
     // Stored first: a sync after it must find that the messages behind the invitation are for the bot.
@@ -51,7 +55,9 @@ export function createInvitations(account: ChannelAccount<Options>, server: Home
       await join(room, invitation.direct, signal);
     } catch (error) {
       if (signal.aborted || (error instanceof ChannelError && error.reason === "unauthorized")) throw error;
-      // The server of the room may be away. The invitation waits for the next start.
+      // The server of the room may be away.
+      const waitMs = (error instanceof ChannelError ? error.retryAfterMs : undefined) ?? retryMs;
+      dueAt = Math.min(dueAt, account.now() + waitMs);
       account.log.warn(
         { room, reason: error instanceof ChannelError ? error.message : "failed" },
         "a room cannot be joined",
@@ -67,6 +73,7 @@ export function createInvitations(account: ChannelAccount<Options>, server: Home
 
   return {
     waiting,
+    isDue: () => account.now() >= dueAt,
     settle: async (room) => void (await store.delete(prefix + room)),
     async consider(room, invite, bot, signal) {
       const events = list(record(record(invite).invite_state).events).map(record);
@@ -87,6 +94,7 @@ export function createInvitations(account: ChannelAccount<Options>, server: Home
       await account.receive({ ...probe(room, invitation, bot), event }, { id: `invitation:${room}:${account.now()}` });
     },
     async reconsider(bot, signal) {
+      dueAt = Number.POSITIVE_INFINITY;
       for (const { room, ...invitation } of await waiting()) await follow(room, invitation, bot, signal);
     },
   };

@@ -127,8 +127,13 @@ export function parse(value: Json): Parsed {
     },
     ...(typeof at === "number" && at > 0 && at < 4_102_444_800_000 && { timestamp: Math.floor(at) }),
   };
-  if (type === "m.room.encrypted") return { silent: "room_encrypted" };
-  if (type === "m.room.member") return { silent: "invitation_refused" };
+  const place = typeof title === "string" ? `${title}, ${roomId}` : String(roomId);
+  if (type === "m.room.encrypted") return { silent: "room_encrypted", detail: `${person} wrote in ${place}.` };
+  if (type === "m.room.member")
+    return {
+      silent: "invitation_refused",
+      detail: `${person} invited the bot to ${place}, which the access rules do not admit.`,
+    };
   if (type === "m.room.redaction") {
     const messageId = string(content.redacts) ?? string(event.redacts);
     return messageId === undefined ? undefined : { ...inbound, kind: "delete", text: "", messageId };

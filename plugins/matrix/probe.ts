@@ -76,7 +76,7 @@ export function createProbe(
       try {
         const { id, name } = await me(signal);
         const root = await server.root();
-        const detail = `${name ?? id} (${id}) at ${root}, reads rooms without encryption`;
+        const detail = `${name === undefined ? id : `${name} (${id})`} at ${root}, reads rooms without encryption`;
         const identity = { id, ...(name !== undefined && { name }) };
         return { ok: true, detail, identity, seesAllGroupMessages: true, findings: await findings(id) };
       } catch (error) {

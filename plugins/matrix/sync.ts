@@ -31,6 +31,8 @@ const filter = JSON.stringify({
 const encryptedNotice = "I cannot read encrypted messages. Please write to me in a room without end-to-end encryption.";
 
 export interface Sync {
+  /** Remembers where the first start is: what was written before is not received. */
+  begin(bot: Raw["bot"], signal: AbortSignal): Promise<void>;
   /** One answer of the homeserver, completely stored. `waits`: it may take until something happens. */
   next(bot: Raw["bot"], signal: AbortSignal, how: { readonly waits: boolean }): Promise<void>;
 }
@@ -56,12 +58,18 @@ function essence(event: Fields): Raw["event"] {
   } as Raw["event"];
 }
 
-/** The homeserver will give the same answer again. */
+/** How often a call that concerns one room may fail before all other rooms go on without it. */
+const mostFailures = 5;
+
+/** The homeserver answered that it will not do this, or cannot. Without an answer, it may be away. */
 const isRefusal = (error: unknown): error is ChannelError =>
-  error instanceof ChannelError && !error.retryable && error.reason !== "unauthorized";
+  error instanceof ChannelError &&
+  (error.reason === "platform_error" || !error.retryable) &&
+  error.reason !== "unauthorized";
 
 export function createSync({ account, options, server, rooms, invitations }: SyncOptions): Sync {
   const { store, log } = account;
+  const failures = new Map<string, number>();
 
   const isOwnMembership = (event: Fields, bot: Raw["bot"], membership: string) =>
     event.type === "m.room.member" && event.state_key === bot.id && record(event.content).membership === membership;
@@ -69,12 +77,16 @@ export function createSync({ account, options, server, rooms, invitations }: Syn
   /** What comes before a place in a room, newest first. */
   async function pageOf(id: string, at: { readonly from: string; readonly to?: string }, signal: AbortSignal) {
     try {
-      return await server.call({
+      const page = await server.call({
         ...{ name: "messages", path: path`client/v3/rooms/${id}/messages`, signal },
         query: { ...at, dir: "b", limit: String(pageSize), filter: JSON.stringify(timeline) },
       });
+      failures.delete(id);
+      return page;
     } catch (error) {
-      if (!isRefusal(error)) throw error;
+      const count = (failures.get(id) ?? 0) + 1;
+      failures.set(id, count);
+      if (!isRefusal(error) || (error.retryable && count < mostFailures)) throw error;
       // It must not keep all other rooms waiting.
       log.warn({ room: id, reason: error.message }, "a gap cannot be fetched");
       return {};
@@ -133,11 +145,15 @@ export function createSync({ account, options, server, rooms, invitations }: Syn
     const content = { msgtype: "m.text", body: raw.bot.id };
     const verdict = await account.check({ ...raw, event: { ...raw.event, type: "m.room.message", content } });
     if (!verdict.allowed && verdict.code !== "pairing_required") return;
-    await server.call({
+    const sending = server.call({
       ...{ name: "send", method: "PUT", signal },
       // Always the same for this room, so that the sentence is there once.
       path: path`client/v3/rooms/${room}/send/m.room.message/${`encrypted.${room}`}`,
       body: { msgtype: "m.notice", body: encryptedNotice, "m.mentions": {} },
+    });
+    await sending.catch((error: unknown) => {
+      // Such as a room in which only some may write.
+      if (!isRefusal(error)) throw error;
     });
     await rooms.set(room, { answered: true });
   }
@@ -227,28 +243,34 @@ export function createSync({ account, options, server, rooms, invitations }: Syn
     await joining.catch(() => log.warn({ room }, "the room that replaces another cannot be joined"));
   }
 
+  async function next(bot: Raw["bot"], signal: AbortSignal, timeout: number): Promise<void> {
+    const since = string(record(await store.get("since")).since);
+    const answer = await server.call({
+      // The first answer has the state of all rooms.
+      ...{ name: "sync", path: "client/v3/sync", signal, waitsMs: since === undefined ? 60_000 : timeout },
+      query: { filter, timeout: String(timeout), ...(since !== undefined && { since }) },
+    });
+    for (const event of list(record(answer.account_data).events).map(record))
+      if (event.type === "m.direct") await rooms.setDirect(event.content);
+    const { invite, join, leave } = record(answer.rooms);
+    for (const [id, joined] of Object.entries(record(join))) await receiveRoom(id, joined, since, bot, signal);
+    for (const id of Object.keys(record(leave))) {
+      await rooms.remove(id);
+      await invitations.settle(id);
+    }
+    for (const [id, found] of Object.entries(record(invite))) await invitations.consider(id, found, bot, signal);
+    const after = string(answer.next_batch);
+    if (after === undefined) throw new ChannelError("bad_answer", { retryable: true, detail: "sync: no next_batch" });
+    if (after !== since) await store.set("since", { bot: bot.id, since: after });
+  }
+
   return {
-    async next(bot, signal, { waits }) {
-      const stored = record(await store.get("since"));
-      // A token that now belongs to another bot begins anew.
-      const since = stored.bot === bot.id ? string(stored.since) : undefined;
-      const timeout = waits && since !== undefined ? waitsMs : 0;
-      const answer = await server.call({
-        ...{ name: "sync", path: "client/v3/sync", signal, waitsMs: timeout },
-        query: { filter, timeout: String(timeout), ...(since !== undefined && { since }) },
-      });
-      for (const event of list(record(answer.account_data).events).map(record))
-        if (event.type === "m.direct") await rooms.setDirect(event.content);
-      const { invite, join, leave } = record(answer.rooms);
-      for (const [id, joined] of Object.entries(record(join))) await receiveRoom(id, joined, since, bot, signal);
-      for (const id of Object.keys(record(leave))) {
-        await rooms.remove(id);
-        await invitations.settle(id);
-      }
-      for (const [id, found] of Object.entries(record(invite))) await invitations.consider(id, found, bot, signal);
-      const next = string(answer.next_batch);
-      if (next === undefined) throw new ChannelError("bad_answer", { retryable: true, detail: "sync: no next_batch" });
-      if (next !== since) await store.set("since", { bot: bot.id, since: next });
+    async begin(bot, signal) {
+      if (record(await store.get("since")).bot === bot.id) return;
+      // Nothing of another bot, whose token the account had before, is true of this one.
+      for (const { key } of await store.list()) await store.delete(key);
+      await next(bot, signal, 0);
     },
+    next: (bot, signal, { waits }) => next(bot, signal, waits ? waitsMs : 0),
   };
 }

@@ -171,8 +171,9 @@ test("a notice is the message of a bot, an emote names its writer, and a place i
 });
 
 test("what cannot be read is silent with its reason", () => {
-  expect(read({ algorithm: "m.megolm.v1.aes-sha2" }, { type: "m.room.encrypted" })).toEqual({
+  expect(read({ algorithm: "m.megolm.v1.aes-sha2" }, { type: "m.room.encrypted" })).toMatchObject({
     silent: "room_encrypted",
+    detail: "@ada:hs.test wrote in !group:hs.test.",
   });
   expect(read({}, { room: direct })).toEqual({ silent: "service_message" });
   expect(read({ body: "hi" }, { sender: bot.id })).toEqual({ silent: "own_message" });
