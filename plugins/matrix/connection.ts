@@ -16,13 +16,15 @@ import { type Bot, createProbe } from "./probe.ts";
 import { createRooms } from "./rooms.ts";
 import { createSending } from "./sending.ts";
 import { createSync } from "./sync.ts";
+import { createTimeline } from "./timeline.ts";
 
 export function openConnection(account: ChannelAccount<Options>): ChannelConnection {
   let { options } = account;
   const server = createHomeserver(account);
   const rooms = createRooms(account, server);
   const invitations = createInvitations(account, server, rooms);
-  const sync = createSync({ account, options: () => options, server, rooms, invitations });
+  const timeline = createTimeline(account, server, rooms);
+  const sync = createSync({ account, options: () => options, server, rooms, invitations, timeline });
   /** The access rules may have changed since the invitations were considered. */
   let isReconsidering = true;
   let asked: Promise<string> | undefined;
@@ -44,7 +46,7 @@ export function openConnection(account: ChannelAccount<Options>): ChannelConnect
   }
 
   async function me(signal?: AbortSignal): Promise<Bot> {
-    // Asked anew: a token can end at any time.
+    // A token can end at any time.
     asked = undefined;
     const own = await id(signal);
     const name = "profile";

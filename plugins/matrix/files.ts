@@ -1,6 +1,12 @@
 /** Files that people send. They are at the homeserver, behind its token. */
-import { type ChannelAccount, type ChannelConnection, ChannelError, saveMedia } from "service-gateway/sdk/channel";
-import { type Homeserver, path, refusal } from "./homeserver.ts";
+import {
+  type ChannelAccount,
+  type ChannelConnection,
+  ChannelError,
+  refusedCall,
+  saveMedia,
+} from "service-gateway/sdk/channel";
+import { type Homeserver, path } from "./homeserver.ts";
 
 export function createFetchMedia(
   { directory }: Pick<ChannelAccount, "directory">,
@@ -10,19 +16,14 @@ export function createFetchMedia(
     const [, host, id] = /^mxc:\/\/([A-Za-z0-9.\-:[\]]+)\/([A-Za-z0-9_\-.~]+)$/.exec(ref) ?? [];
     if (host === undefined || id === undefined)
       throw new ChannelError("media_refused", { detail: "the address of the file is not one of Matrix" });
-    let response = await server.download(path`client/v1/media/download/${host}/${id}`, signal);
-    if (response.status === 404) {
-      const text = await response.text();
-      // A homeserver older than Matrix 1.11.
-      if (!text.includes("M_UNRECOGNIZED"))
-        throw new ChannelError("media_unreachable", { detail: "the homeserver no longer has the file" });
-      response = await server.download(path`media/v3/download/${host}/${id}`, signal);
+    // The second is that of homeservers before Matrix 1.11.
+    for (const address of [path`client/v1/media/download/${host}/${id}`, path`media/v3/download/${host}/${id}`]) {
+      const response = await server.download(address, { maxBytes, signal });
+      if (response.ok && response.body !== null)
+        return await saveMedia(response.body, { directory, maxBytes, ...(mimeType !== undefined && { mimeType }) });
+      await response.body?.cancel();
+      if (response.status !== 404) throw refusedCall({ ...response, body: {} }, { call: "media/download" });
     }
-    if (!response.ok || response.body === null)
-      throw refusal(
-        { status: response.status, headers: response.headers, text: await response.text() },
-        "media/download",
-      );
-    return await saveMedia(response.body, { directory, maxBytes, ...(mimeType !== undefined && { mimeType }) });
+    throw new ChannelError("media_unreachable", { detail: "the homeserver does not have the file any more" });
   };
 }

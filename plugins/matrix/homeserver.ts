@@ -1,6 +1,13 @@
 /** Calls to the homeserver: https://spec.matrix.org/latest/client-server-api/ */
-import { type ChannelAccount, ChannelError, type Json, refusedCall, unansweredCall } from "service-gateway/sdk/channel";
-import { fetchWhole, ResponseLimitError } from "service-gateway/sdk/reading";
+import {
+  type ChannelAccount,
+  ChannelError,
+  type Json,
+  mediaTooLarge,
+  refusedCall,
+  unansweredCall,
+} from "service-gateway/sdk/channel";
+import { fetchLimited, fetchWhole, ResponseLimitError } from "service-gateway/sdk/reading";
 import { isSafe, type Options, originOf } from "./options.ts";
 
 export type Fields = Readonly<Record<string, unknown>>;
@@ -33,7 +40,7 @@ export interface Homeserver {
   /** Throws a `ChannelError`. */
   call(call: Call): Promise<Fields>;
   /** The answer to a download, whose body has not been read yet. */
-  download(path: string, signal: AbortSignal): Promise<Response>;
+  download(path: string, limits: { readonly maxBytes: number; readonly signal: AbortSignal }): Promise<Response>;
 }
 
 /** What the codes of the specification mean. The status decides about all others. */
@@ -55,6 +62,12 @@ const hints: Readonly<Record<string, string>> = {
   M_USER_SUSPENDED: "Ask the administrator of the homeserver about the suspension of the account.",
 };
 
+/** The homeserver answered that it will not do this, or cannot. Without an answer, it may be away. */
+export const isRefusal = (error: unknown): error is ChannelError =>
+  error instanceof ChannelError &&
+  (error.reason === "platform_error" || !error.retryable) &&
+  error.reason !== "unauthorized";
+
 /** A sync after a long absence contains much; all other answers are small. */
 const maxBytes = 64 * 1_048_576;
 const timeoutMs = 30_000;
@@ -68,10 +81,7 @@ function parsed(text: string): unknown {
 }
 
 /** The code and the words of an answer that refuses a call. */
-export function refusal(
-  answer: { readonly status: number; readonly headers: Headers; readonly text: string },
-  call: string,
-) {
+function refusal(answer: { readonly status: number; readonly headers: Headers; readonly text: string }, call: string) {
   const body = parsed(answer.text);
   const { errcode, error, soft_logout: softLogout } = record(body);
   const code = string(errcode);
@@ -158,14 +168,11 @@ export function createHomeserver({ options, signal: closing, calling }: ChannelA
       done();
       return record(content);
     },
-    async download(where, signal) {
+    async download(where, { maxBytes: most, signal }) {
       const base = await root(signal);
-      const options = {
-        headers: { authorization },
-        signal: AbortSignal.any([closing, signal]),
-        redirect: "error",
-      } as const;
-      return await fetch(`${base}/_matrix/${where}`, options).catch((error: unknown) => {
+      const init = { headers: { authorization }, signal: AbortSignal.any([closing, signal]) };
+      const limit = { maxBytes: most, fault: () => mediaTooLarge(most) };
+      return await fetchLimited(`${base}/_matrix/${where}`, init, limit).catch((error: unknown) => {
         throw unansweredCall(error, { call: "media/download" });
       });
     },

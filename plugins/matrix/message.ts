@@ -1,4 +1,4 @@
-/** What people write, as the gateway reads it. Pure: everything that an event lacks is looked up before it is stored. */
+/** What people write, as the gateway reads it. Pure: what an event lacks is looked up before it is stored. */
 import { type InboundMedia, type Json, type Parsed, readMention } from "service-gateway/sdk/channel";
 import { type Fields, list, record, string } from "./homeserver.ts";
 

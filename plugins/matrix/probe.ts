@@ -52,13 +52,13 @@ export function createProbe(
     if (sessions.length > 0)
       found.push({
         name: "encryption",
-        reason: `clients encrypt new chats with the bot, because its sessions ${sessions.slice(0, 5).join(", ")} have keys`,
-        fix: "In a client that is signed in as the bot, open Settings > Sessions, and sign out all sessions but the gateway's.",
+        reason: `clients encrypt new chats with the bot, because its sessions ${sessions.slice(0, 5).join()} have keys`,
+        fix: "Sign in to a client as the bot, open Settings > Sessions, and sign out all but the gateway's.",
       });
     for (const { room, by, direct, title } of (await invitations.waiting()).slice(0, 20))
       found.push({
         name: "invitation",
-        reason: `${by} invited the bot to ${direct ? "a direct chat" : (title ?? "a room")}, ${room}, which the access rules do not admit`,
+        reason: `${by} invited the bot to ${title ?? "a room"}, ${room}, which the access rules do not admit`,
         fix: direct ? "Add the id of the person to allowFrom." : "Add the id of the room to groups.",
       });
     for (const { key, value } of await store.list({ prefix: "room:" }))

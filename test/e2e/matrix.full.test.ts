@@ -12,7 +12,7 @@ import { createPerson, shownTexts } from "../support/matrix/person.ts";
 
 const page = readFileSync(join(root, "examples", "matrix", "README.md"), "utf8");
 
-test("the example runs as printed except for its addresses: a token by curl, a code in private, an invitation to a room", async () => {
+test("the example runs as printed: a token by curl, a code in private, an invitation to a room", async () => {
   const server = await startHomeserver({ host: "example.org" });
   onTestFinished(() => server.close());
   const model = await createOpenAiServer();

@@ -62,7 +62,7 @@ test.each([1, 30, 300])(
   },
 );
 
-test("what people write while the gateway is down arrives once, also in a room that it was invited to meanwhile", async () => {
+test("what people write while the gateway is down arrives once, also in a room that is new to it", async () => {
   const { room, invite, ada, start } = await openPlace();
   const chat = room({ isDirect: true });
   const { heard, answer } = listener();

@@ -22,7 +22,7 @@ test("an invitation to a direct chat is followed, and what was written before is
   expect(server.tokensInQueries()).toBe(0);
 });
 
-test("a stranger's invitation leads to a pairing code, and one that the rules do not admit waits with the reason", async () => {
+test("a stranger's invitation leads to a code, and one that the rules do not admit waits", async () => {
   const { server, invite, ada, bot, texts, start } = await openPlace();
   const [direct, group] = [invite({ isDirect: true }), invite({ name: "Bakery" })];
   const host = await start({});
@@ -53,7 +53,7 @@ test("in a group the bot answers a mention only, refers to it, and notifies its 
   expect(server.calls.filter(({ path }) => path.includes("/send/m.room.message/"))).toHaveLength(1);
 });
 
-test("a named room of two is a group, one that is listed as direct is not, and an answer follows its writer", async () => {
+test("a named room of two is a group, one that is listed is not, and an answer follows its writer", async () => {
   const { server, room, ada, bot, sees, start } = await openPlace();
   const named = room({ name: "Bakery" });
   const listed = room({ name: "Ada and Breadbot" });

@@ -47,7 +47,7 @@ test.each([
   expect(front.calls).toEqual([]);
 });
 
-test("a page in place of the file for clients does not hide the homeserver, and one in place of its API is named", async () => {
+test("a page in place of the file for clients is ignored, and one in place of the API is named", async () => {
   const { server } = await openPlace();
   server.wellKnown = "<html>Welcome</html>";
   const state = await stateOf(server.url);

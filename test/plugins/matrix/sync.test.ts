@@ -41,7 +41,7 @@ test("what was written before the first start, in rooms that the bot was in, is 
   await expect.poll(() => heard).toEqual(["now"]);
 });
 
-test("a homeserver that limits the rate is waited for, and a token that has ended is reported with what to do", async () => {
+test("a limit of the rate is waited for, and a token that has ended is reported with what to do", async () => {
   const { server, room, ada, sees, start } = await openPlace();
   const chat = room({ isDirect: true });
   const host = await start();

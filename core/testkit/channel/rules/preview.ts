@@ -174,7 +174,8 @@ async function recognisesKey(bench: Bench): Promise<void> {
       return bench.platform.read().some((text) => progressOf(text) >= 7);
     },
     () =>
-      "A preview with the key of an earlier one shows nothing. The platform returns the message that is there: edit it.",
+      "A preview with the key of an earlier one shows nothing. The platform returns the message that is there: " +
+      "edit it.",
   );
   await second.preview.close();
   if (bench.platform.read().length !== count)
