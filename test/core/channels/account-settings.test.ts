@@ -315,3 +315,16 @@ test.each([
   });
   expect(found.flatMap(({ problems }) => problems.map((problem) => problem.path))).toEqual([path]);
 });
+
+test("a wrong value of a required option is reported, also if the option belongs to the connection", async () => {
+  const options = Type.Object({ place: Type.String({ description: "Where it is." }) });
+  const channel: CalledChannel = {
+    ...(botchat.channel as ChannelDefinition),
+    ...plain,
+    ...{ options, connectionOptions: ["place"] },
+  };
+  const from = { secrets: createSecrets({ env: {}, directory: "/" }), environment: {} };
+  const [account] = await readAccounts(channel, { place: { no: "text" } }, from);
+  expect(account?.settings).toBeUndefined();
+  expect(account?.problems).toMatchObject([{ severity: "error", path: "channels.botchat.place" }]);
+});
