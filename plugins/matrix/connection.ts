@@ -72,14 +72,16 @@ export function openConnection(account: ChannelAccount<Options>): ChannelConnect
     const localpart = own.id.slice(1).split(":", 1)[0] ?? own.id;
     const bot = { id: own.id, names: [...new Set([own.name ?? localpart, localpart])] };
     await sync.begin(bot, signal);
+    // An attempt that took too long is over: another one receives.
+    signal.throwIfAborted();
     async function loop(): Promise<void> {
       // What waits is fetched at once.
-      for (let waits = false; !account.signal.aborted; waits = true) {
+      for (let waits = false; !signal.aborted; waits = true) {
         if (isReconsidering || invitations.isDue()) {
           isReconsidering = false;
-          await invitations.reconsider(bot, account.signal);
+          await invitations.reconsider(bot, signal);
         }
-        await sync.next(bot, account.signal, { waits });
+        await sync.next(bot, signal, { waits });
       }
     }
     const lost = loop().catch((error: unknown) => Promise.reject(lasting(error)));
