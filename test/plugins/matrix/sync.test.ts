@@ -12,25 +12,6 @@ function listener() {
   return { heard, answer };
 }
 
-const numbers = (count: number) => Array.from({ length: count }, (_, index) => `number ${index}`);
-
-test("a gap after an absence is fetched, in order and once", async () => {
-  const { server, room, ada, start } = await openPlace();
-  const chat = room({ isDirect: true });
-  ada.say(chat, "long ago");
-  const { heard, answer } = listener();
-  const host = await start(open, { answer });
-  ada.say(chat, "before");
-  await expect.poll(() => heard).toEqual(["before"]);
-  await server.away();
-  const texts = numbers(52);
-  for (const text of texts) ada.say(chat, text);
-  await server.back();
-  await host.advance(2_000);
-  await expect.poll(() => heard.length, { timeout: 10_000 }).toBe(53);
-  expect(heard).toEqual(["before", ...texts]);
-});
-
 test("what was written before the first start, in rooms that the bot was in, is not answered", async () => {
   const { room, ada, start } = await openPlace();
   const chat = room({ isDirect: true });
