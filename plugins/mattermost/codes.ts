@@ -1,7 +1,7 @@
 /** The channel's own codes. The codes that all channels share belong to the gateway. */
 import type { CodeDefinition } from "service-gateway/sdk";
 
-export const codes: Readonly<Record<string, CodeDefinition>> = {
+export const codes = {
   channel_archived: {
     meaning: "The channel is archived.",
     hint: "Unarchive it: open the channel, its menu, Unarchive Channel.",
@@ -45,4 +45,4 @@ export const codes: Readonly<Record<string, CodeDefinition>> = {
     meaning: "The server answers over HTTP, and refuses the WebSocket.",
     hint: "Let the proxy in front of Mattermost pass WebSocket upgrades for /api/v4/websocket.",
   },
-};
+} as const satisfies Readonly<Record<string, CodeDefinition>>;

@@ -24,7 +24,7 @@ export async function channelsSince(
     .map((channel) => directory.learnChannel(channel, me));
 }
 
-/** The posts of a channel that changed since a time, oldest first. */
+/** The posts of a channel that changed since a time, the oldest first. */
 export async function postsSince(channel: string, since: number, api: Api): Promise<readonly Fields[]> {
   const found = new Map<string, Fields>();
   const add = (answer: unknown): readonly Fields[] => {

@@ -37,6 +37,12 @@ interface Found {
   readonly eventId?: string;
 }
 
+interface Step {
+  readonly type: "message" | "edit" | "delete";
+  readonly post: Fields;
+  readonly at: number;
+}
+
 export function createIntake({
   account,
   api,
@@ -140,32 +146,39 @@ export function createIntake({
     return { event, eventId: `reaction:${postId}:${user}:${emoji}:${number(reaction.create_at)}` };
   }
 
-  /** A post that was fetched: it may be new, or known and edited or deleted meanwhile. */
-  async function storeFetched(post: Fields, channel: Channel, since: number): Promise<void> {
-    const bot = await directory.me();
+  /** What is to be stored of a fetched post, and when it happened. */
+  function stepsOf(post: Fields, since: number): readonly Step[] {
     // An edit leaves the older text behind as a deleted post with a reference.
-    if (!isId(post.id) || post.user_id === bot.id || isId(post.original_id)) return;
-    if (number(post.delete_at) > 0) {
-      await store(deletionOf(await found("delete", post, channel)));
-      return;
+    if (!isId(post.id) || isId(post.original_id)) return [];
+    if (number(post.delete_at) > 0) return [{ type: "delete", post, at: number(post.delete_at) }];
+    const steps: Step[] = [];
+    if (number(post.create_at) > since) steps.push({ type: "message", post, at: number(post.create_at) });
+    if (number(post.edit_at) > 0) steps.push({ type: "edit", post, at: number(post.edit_at) });
+    return steps;
+  }
+
+  async function fetchChannel(channel: Channel, since: number, isOver: () => boolean): Promise<void> {
+    const bot = await directory.me();
+    const posts = (await postsSince(channel.id, since, api)).filter((post) => post.user_id !== bot.id);
+    await directory.usernames(posts.map((post) => id(post.user_id)));
+    const steps = posts.flatMap((post) => stepsOf(post, since)).toSorted((one, other) => one.at - other.at);
+    /** Messages that were not known: their text is the newest one. */
+    const fresh = new Set<unknown>();
+    for (const [index, { type, post }] of steps.entries()) {
+      if (isOver()) return;
+      if (index % 24 === 23) for (let room = account.room(); room !== undefined; room = account.room()) await room;
+      if (type === "edit" && fresh.has(post.id)) continue;
+      const event = await found(type, post, channel);
+      if (type !== "message") await store(type === "edit" ? editOf(event) : deletionOf(event));
+      else if (!(await store({ event })).duplicate) fresh.add(post.id);
     }
-    const isOld = number(post.create_at) <= since;
-    const isEdited = number(post.edit_at) > 0;
-    if (isOld && !isEdited) return;
-    const { duplicate } = isOld ? { duplicate: true } : await store({ event: await found("message", post, channel) });
-    if (duplicate && isEdited) await store(editOf(await found("edit", post, channel)));
   }
 
   async function fetchMissed(since: number, until: number, isOver: () => boolean): Promise<void> {
     const from = Math.max(1, since - (until - since < recognisedMs ? overlapMs : 0));
     for (const channel of await channelsSince(from, { api, directory })) {
-      const posts = await postsSince(channel.id, from, api);
-      await directory.usernames(posts.map(({ user_id }) => id(user_id)));
-      for (const [index, post] of posts.entries()) {
-        if (isOver()) return;
-        if (index % 24 === 23) for (let room = account.room(); room !== undefined; room = account.room()) await room;
-        await storeFetched(post, channel, from);
-      }
+      if (isOver()) return;
+      await fetchChannel(channel, from, isOver);
     }
   }
 

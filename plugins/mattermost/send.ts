@@ -13,6 +13,7 @@ import {
   type Receipt,
 } from "service-gateway/sdk/channel";
 import type { Api } from "./api.ts";
+import { codes } from "./codes.ts";
 import type { Directory } from "./directory.ts";
 import { nameOfEmoji } from "./emoji.ts";
 import { id, isId, list, record, text } from "./fields.ts";
@@ -49,7 +50,10 @@ export function createSending({
       throw new ChannelError("media_missing", { detail: `The file ${name} cannot be read`, cause: error });
     });
     const { maxFileSize, allowsFiles } = await settings(signal);
-    if (!allowsFiles) throw new ChannelError("files_disabled");
+    if (!allowsFiles) {
+      const { meaning: detail, hint } = codes.files_disabled;
+      throw new ChannelError("files_disabled", { detail, hint });
+    }
     if (maxFileSize > 0 && blob.size > maxFileSize) throw mediaTooLarge(maxFileSize, blob.size);
     const body = new FormData();
     body.append("channel_id", channel);
@@ -60,16 +64,28 @@ export function createSending({
     return info.id;
   }
 
-  async function uploadAll(files: readonly PostFile[], channel: string, signal: AbortSignal) {
-    const ids: string[] = [];
-    try {
-      for (const file of files) ids.push(await upload(file, channel, signal));
-    } catch (error) {
-      if (!(error instanceof ChannelError) || error.fate === "not-sent") throw error;
-      const { reason, message: detail, retryAfterMs } = error;
-      throw new ChannelError(reason, { detail, retryable: true, ...(retryAfterMs && { retryAfterMs }), cause: error });
+  /** Files that are refused for good are left out if the part allows it. */
+  async function uploadAll(part: Part, channel: string, signal: AbortSignal) {
+    const { files, text: words } = part.body as PostBody;
+    const file_ids: string[] = [];
+    const omitted: string[] = [];
+    for (const file of files) {
+      try {
+        file_ids.push(await upload(file, channel, signal));
+      } catch (error) {
+        if (!(error instanceof ChannelError)) throw error;
+        const { reason, message: detail, retryable, fate, retryAfterMs, hint } = error;
+        if (part.mayOmitFiles === true && words !== "" && !retryable && fate === "not-sent")
+          omitted.push(`the file ${file.name}: ${detail}${hint === undefined ? "" : ` ${hint}`}`);
+        else
+          throw new ChannelError(reason, {
+            ...{ detail, cause: error, retryable: retryable || fate === "unknown" },
+            ...(retryAfterMs !== undefined && { retryAfterMs }),
+            ...(hint !== undefined && { hint }),
+          });
+      }
     }
-    return ids.length === 0 ? {} : { file_ids: ids };
+    return { file_ids, omitted };
   }
 
   async function create(post: object, { onlyFor }: Pick<Part, "onlyFor">, signal: AbortSignal): Promise<string> {
@@ -88,21 +104,23 @@ export function createSending({
     const { id: own } = await directory.me(signal);
     const { key } = part;
     const root = address.thread ?? part.replyTo;
+    const { file_ids, omitted } = await uploadAll(part, channel, signal);
+    const receipt = (messageId: string): Receipt => ({ messageId, ...(omitted.length > 0 && { omitted }) });
     const fields = {
       channel_id: channel,
       message: body.text,
-      ...(await uploadAll(body.files, channel, signal)),
+      ...(file_ids.length > 0 && { file_ids }),
       ...propsOf(body, { ...address, channel, key: key ?? "" }),
       ...(key !== undefined && { pending_post_id: `${own}:${key}` }),
     };
-    if (root === undefined) return { messageId: await create(fields, part, signal) };
+    if (root === undefined) return receipt(await create(fields, part, signal));
     try {
-      return { messageId: await create({ ...fields, root_id: root }, part, signal) };
+      return receipt(await create({ ...fields, root_id: root }, part, signal));
     } catch (error) {
       // The message that is answered was deleted, or is itself in a thread.
       const isGone = error instanceof ChannelError && error.reason === "thread_gone";
       if (!isGone || address.thread !== undefined) throw error;
-      return { messageId: await create(fields, part, signal) };
+      return receipt(await create(fields, part, signal));
     }
   }
 

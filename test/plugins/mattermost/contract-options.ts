@@ -36,7 +36,7 @@ async function openMattermost(): Promise<ChannelPlatform> {
   return {
     options: { url: server.url, token: own.token, callbackUrl: "http://127.0.0.1:1" },
     groups: { inside: group.id, outside: server.elsewhere.id },
-    postTo: ({ own: base }) => server.integrations((url) => url.replace(/^.*\/default\//, base)),
+    postTo: ({ own: base }) => server.integrations((url, init) => fetch(url.replace(/^.*\/default\//, base), init)),
     async write(text, { thread = false, group: inGroup = false, mention = false, file: sent } = {}) {
       const channel = channelOf({ group: inGroup });
       const ids =

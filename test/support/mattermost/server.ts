@@ -40,8 +40,8 @@ export async function startMattermost({ port = 0 }: { readonly port?: number } =
   const history: { readonly channel: string; readonly text: string }[] = [];
   const pressed: Pressed[] = [];
   let isSilent = false;
-  /** Where a button leads, if the gateway's address is not known before its port. */
-  let integrationUrl = (url: string) => url;
+  /** How an integration is called: the gateway's address is often not known before its port. */
+  let callIntegration = (url: string, init: RequestInit) => fetch(url, init);
   const events = createEvents(world, {
     onTyping: (user, channel) => void typing.push({ user: user.id, channel }),
     isSilent: () => isSilent,
@@ -73,7 +73,7 @@ export async function startMattermost({ port = 0 }: { readonly port?: number } =
     const post = world.postFor(postId, user);
     const action = actionsOf(post).find(({ id }) => id === actionId);
     if (action === undefined) throw new AppError("api.post.do_action.action_id.app_error", 404);
-    const response = await fetch(integrationUrl(action.integration.url), {
+    const response = await callIntegration(action.integration.url, {
       method: "POST",
       headers: { "content-type": "application/json", accept: "application/json" },
       body: JSON.stringify(pressBody(user, post, action)),
@@ -219,8 +219,8 @@ export async function startMattermost({ port = 0 }: { readonly port?: number } =
         (post) =>
           post.channel_id === channel.id && post.delete_at === 0 && (user === undefined || post.user_id === user.id),
       ),
-    integrations(change: (url: string) => string) {
-      integrationUrl = change;
+    integrations(call: typeof callIntegration) {
+      callIntegration = call;
     },
     silence() {
       isSilent = true;
