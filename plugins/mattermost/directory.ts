@@ -90,13 +90,9 @@ export function createDirectory(api: Api): Directory {
   }
 
   /** `undefined` if the server does not show it to the bot. */
-  async function ask(path: string, signal?: AbortSignal): Promise<Fields | undefined> {
-    try {
-      return record(await api.call("GET", path, { signal }));
-    } catch (error) {
-      if (error instanceof ChannelError && !error.retryable && error.reason !== "unauthorized") return undefined;
-      throw error;
-    }
+  async function ask(path: string): Promise<Fields | undefined> {
+    const found = await shown(api.call("GET", path));
+    return found === undefined ? undefined : record(found);
   }
 
   async function channel(channelId: string): Promise<Channel | undefined> {
@@ -109,7 +105,7 @@ export function createDirectory(api: Api): Directory {
   async function usernames(wanted: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const missing = [...new Set(wanted)].filter((user) => isId(user) && users.get(user) === undefined);
     for (let at = 0; at < missing.length; at += 100) {
-      const found = await api.call("POST", "users/ids", { body: missing.slice(at, at + 100) });
+      const found = await shown(api.call("POST", "users/ids", { body: missing.slice(at, at + 100) }));
       for (const user of list(found).map(record)) users.set(text(user.id), text(user.username));
     }
     return new Map(wanted.flatMap((user) => (users.get(user) ? [[user, users.get(user) ?? ""] as const] : [])));
@@ -174,6 +170,16 @@ export function createDirectory(api: Api): Directory {
     },
     placeOf,
   };
+}
+
+/** `undefined` for an answer that refuses for good. A server that is away, and a token that is wrong, remain errors. */
+export async function shown(call: Promise<unknown>): Promise<unknown> {
+  try {
+    return await call;
+  } catch (error) {
+    if (error instanceof ChannelError && !error.retryable && error.reason !== "unauthorized") return undefined;
+    throw error;
+  }
 }
 
 function channelOf(fields: Fields, own: string): Channel {

@@ -3,10 +3,10 @@
  * it. After a connection is made, what was missed comes first.
  */
 import type { Json } from "service-gateway/sdk";
-import { type ChannelAccount, ChannelError } from "service-gateway/sdk/channel";
+import type { ChannelAccount } from "service-gateway/sdk/channel";
 import type { Api } from "./api.ts";
 import type { Cursor } from "./cursor.ts";
-import type { Channel, Directory, Root } from "./directory.ts";
+import { type Channel, type Directory, type Root, shown } from "./directory.ts";
 import { type StoredEvent, storedPost } from "./event.ts";
 import { type Fields, id, isId, list, number, parseJson, record, text } from "./fields.ts";
 import { channelsSince, postsSince } from "./history.ts";
@@ -129,13 +129,7 @@ export function createIntake({
     const bot = await directory.me();
     const [user, postId] = [id(reaction.user_id), id(reaction.post_id)];
     if (user === "" || postId === "" || user === bot.id) return undefined;
-    const post = await api
-      .call("GET", `posts/${postId}`)
-      .catch((error: unknown) => {
-        if (error instanceof ChannelError && !error.retryable) return undefined;
-        throw error;
-      })
-      .then(record);
+    const post = record(await shown(api.call("GET", `posts/${postId}`)));
     const channel = await directory.channel(id(post.channel_id));
     if (channel === undefined) return undefined;
     const emoji = text(reaction.emoji_name);
@@ -159,7 +153,9 @@ export function createIntake({
 
   async function fetchChannel(channel: Channel, since: number, isOver: () => boolean): Promise<void> {
     const bot = await directory.me();
-    const posts = (await postsSince(channel.id, since, api)).filter((post) => post.user_id !== bot.id);
+    // The bot may have been removed from it meanwhile.
+    const changed = (await shown(postsSince(channel.id, since, api))) as readonly Fields[] | undefined;
+    const posts = (changed ?? []).filter((post) => post.user_id !== bot.id);
     await directory.usernames(posts.map((post) => id(post.user_id)));
     const steps = posts.flatMap((post) => stepsOf(post, since)).toSorted((one, other) => one.at - other.at);
     /** Messages that were not known: their text is the newest one. */

@@ -3,17 +3,20 @@
 /**
  * - `flood`: refused, with a wait of `retryAfter` seconds.
  * - `cut`, `hang`, `late-error`: the server does it, and the answer is lost, never comes, or is a 500.
- * - `cut-before`, `error`, `proxy`: nothing is done: the connection breaks, the server fails, or a proxy answers 502.
+ * - `cut-before`, `stall`, `error`, `proxy`: nothing is done: the connection breaks, no answer comes, the server fails, or
+ *   a proxy answers 502.
  * - `refuse`: refused with `id` and `status`.
  */
 export interface Fault {
-  readonly kind: "flood" | "cut" | "hang" | "late-error" | "cut-before" | "error" | "proxy" | "refuse";
+  readonly kind: "flood" | "cut" | "hang" | "late-error" | "cut-before" | "stall" | "error" | "proxy" | "refuse";
   /** Method and path, such as `POST posts`; absent: every call. */
   readonly call?: RegExp;
   readonly times?: number;
   readonly retryAfter?: number;
   readonly id?: string;
   readonly status?: number;
+  /** Called when it has gone wrong. */
+  happened?(): void;
 }
 
 export function createFaults() {

@@ -126,6 +126,7 @@ export async function startMattermost({ port = 0 }: { readonly port?: number } =
   /** `true`: the answer is not given. */
   function fails(fault: Fault, request: IncomingMessage, response: ServerResponse): boolean {
     const { kind, retryAfter = 2 } = fault;
+    fault.happened?.();
     if (kind === "flood") {
       const limits = { "x-ratelimit-limit": "100", "x-ratelimit-remaining": "0", "x-ratelimit-reset": `${retryAfter}` };
       response.writeHead(429, { ...limits, "retry-after": `${retryAfter}` }).end("limit exceeded");
