@@ -40,6 +40,7 @@ export async function startMattermost({ port = 0 }: { readonly port?: number } =
   const history: { readonly channel: string; readonly text: string }[] = [];
   const pressed: Pressed[] = [];
   let isSilent = false;
+  let refusesWebSockets = false;
   /** How an integration is called: the gateway's address is often not known before its port. */
   let callIntegration = (url: string, init: RequestInit) => fetch(url, init);
   const events = createEvents(world, {
@@ -169,7 +170,8 @@ export async function startMattermost({ port = 0 }: { readonly port?: number } =
     });
     server.on("upgrade", (request, stream) => {
       if (isSilent) return;
-      if (/^\/api\/v4\/websocket\/?(?:\?|$)/.test(request.url ?? "")) events.upgrade(request, stream);
+      if (!refusesWebSockets && /^\/api\/v4\/websocket\/?(?:\?|$)/.test(request.url ?? ""))
+        events.upgrade(request, stream);
       else stream.end("HTTP/1.1 404 Not Found\r\n\r\n");
     });
     server.listen(at, "127.0.0.1");
@@ -222,6 +224,10 @@ export async function startMattermost({ port = 0 }: { readonly port?: number } =
       ),
     integrations(call: typeof callIntegration) {
       callIntegration = call;
+    },
+    /** As a proxy in front of it that does not know WebSockets. */
+    refuseWebSockets() {
+      refusesWebSockets = true;
     },
     silence() {
       isSilent = true;
