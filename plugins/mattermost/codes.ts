@@ -8,7 +8,7 @@ export const codes = {
     outcome: "failed",
   },
   edit_too_late: {
-    meaning: "The server lets nobody edit a message of this age.",
+    meaning: "The message is too old to be edited on this server.",
     hint: "An administrator changes it in System Console, Site Configuration, Posts, Post edit time limit.",
     outcome: "failed",
   },
@@ -28,7 +28,7 @@ export const codes = {
   },
   press_unsigned: {
     meaning: "The request of a button does not have the server's signature for the person who pressed it.",
-    hint: "Somebody may have copied a request. If every press ends so, check that url is the server that shows the bot.",
+    hint: "The request may be a copy. If every press ends so, check that url is the server of the bot.",
     outcome: "silent",
   },
   send_in_progress: {

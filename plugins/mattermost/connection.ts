@@ -3,24 +3,31 @@ import {
   type ChannelAccount,
   type ChannelConnection,
   ChannelError,
+  createSourceFaultLog,
   keepConnected,
+  mediaTooLarge,
   refusedCall,
   saveMedia,
   unansweredCall,
 } from "service-gateway/sdk/channel";
+import { fetchLimited } from "service-gateway/sdk/reading";
 import { createApi } from "./api.ts";
+import { createButtons, pressPath } from "./buttons.ts";
 import { createCursor } from "./cursor.ts";
 import { createDirectory } from "./directory.ts";
 import { isId } from "./fields.ts";
 import { createIntake } from "./intake.ts";
 import type { Options } from "./options.ts";
 import { parseEvent } from "./parse.ts";
-import { createPresses, pressPath } from "./press.ts";
+import { createPlaces } from "./places.ts";
+import { createPressHandler } from "./press.ts";
 import { createProbe } from "./probe.ts";
 import { renderReply } from "./render.ts";
 import { createSending } from "./send.ts";
+import type { Resume } from "./sequence.ts";
 import { createServerSettings } from "./server.ts";
-import { openSocket, type Resume, type Socket } from "./socket.ts";
+import { openSocket, type Socket } from "./socket.ts";
+import { createUploads } from "./uploads.ts";
 
 /** How long a send that has begun may take when the account closes. */
 const closeMs = 3_000;
@@ -36,12 +43,19 @@ export function createConnection(account: ChannelAccount<Options>): ChannelConne
   const directory = createDirectory(api);
   const settings = createServerSettings(api, account.now);
   const signingKey = async () => (await settings()).signingKey;
-  const presses =
-    callbackUrl === undefined ? undefined : createPresses({ account, token, callbackUrl, directory, signingKey });
-  if (presses !== undefined) account.route({ path: pressPath, maxBytes: 65_536, handler: presses.handler });
+  const placeOf = createPlaces({ api, directory });
+  const buttons = callbackUrl === undefined ? undefined : createButtons({ account: account.id, token, callbackUrl });
+  if (buttons !== undefined) {
+    const handler = createPressHandler({ account, buttons, directory, signingKey });
+    account.route({ path: pressPath, maxBytes: 65_536, handler });
+  }
   const cursor = createCursor(account);
   const intake = createIntake({ account, api, directory, cursor });
-  const sending = createSending({ api, directory, presses, settings, log: account.log });
+  const sending = createSending({
+    ...{ api, directory, placeOf, buttons, log: account.log },
+    uploadAll: createUploads({ api, settings }),
+  });
+  const fault = createSourceFaultLog(account.log);
   const resume: Resume = { connectionId: "", next: 0 };
   const sends = new Set<Promise<unknown>>();
   let socket: Socket | undefined;
@@ -56,7 +70,7 @@ export function createConnection(account: ChannelAccount<Options>): ChannelConne
     let isOpen = false;
     const inOrder = (work: () => void) => void (isOpen ? work() : early.push(work));
     const opened = await openSocket({
-      ...{ api, token, resume, signal },
+      ...{ api, token, resume, fault, signal },
       onEvent: (event) => inOrder(() => session.take(event)),
       onTime: (serverTime) => inOrder(() => session.passed(serverTime)),
     });
@@ -82,7 +96,7 @@ export function createConnection(account: ChannelAccount<Options>): ChannelConne
       return sent;
     },
     async typing({ chat, thread }) {
-      const channel = await directory.placeOf(chat);
+      const channel = await placeOf(chat);
       if (socket?.typing(channel, thread) === true) return;
       await api.call("POST", "users/me/typing", { body: { channel_id: channel, parent_id: thread ?? "" } });
     },
@@ -91,11 +105,13 @@ export function createConnection(account: ChannelAccount<Options>): ChannelConne
       const { root, headers } = api;
       const ends = AbortSignal.any([signal, stop.signal]);
       const call = "GET files";
-      const response = await fetch(`${root}files/${ref}`, { headers, signal: ends, redirect: "error" }).catch(
-        (error: unknown) => {
-          throw unansweredCall(error, { call });
-        },
-      );
+      const response = await fetchLimited(
+        `${root}files/${ref}`,
+        { headers, signal: ends },
+        { maxBytes, fault: () => mediaTooLarge(maxBytes) },
+      ).catch((error: unknown) => {
+        throw unansweredCall(error, { call });
+      });
       if (!response.ok || response.body === null) {
         await response.body?.cancel();
         throw response.status === 404 ? new ChannelError("media_missing") : refusedCall(response, { call });

@@ -35,10 +35,12 @@ export interface Directory {
   /** The names of these people; an id without one is unknown. */
   usernames(users: readonly string[]): Promise<ReadonlyMap<string, string>>;
   root(post: string): Promise<Root | undefined>;
+  /** A channel that is known. */
+  known(channel: string): Channel | undefined;
   /** What is known of it has changed. */
   forget(what: string): void;
-  /** The channel in which a chat takes place: for a person, the direct channel with them. */
-  placeOf(chat: string, signal?: AbortSignal): Promise<string>;
+  /** The direct channel with a person, if it is known. */
+  directWith(person: string): string | undefined;
 }
 
 const mostEntries = 5_000;
@@ -128,37 +130,10 @@ export function createDirectory(api: Api): Directory {
     return found ?? undefined;
   }
 
-  async function placeOf(chat: string, signal?: AbortSignal): Promise<string> {
-    if (!isId(chat))
-      throw new ChannelError("chat_not_found", { detail: "The id of a chat has 26 small letters and digits" });
-    const known = directs.get(chat) ?? channels.get(chat);
-    if (typeof known === "string") return known;
-    if (known !== undefined && known.person === undefined) return known.id;
-    const there = known ?? (await channelFor(chat, signal));
-    if (there?.person !== undefined)
-      throw new ChannelError("chat_not_found", {
-        detail: "This is the id of a direct channel",
-        hint: `Use the id of the person, ${there.person}.`,
-      });
-    if (there !== undefined) return there.id;
-    const own = await me(signal);
-    const direct = record(await api.call("POST", "channels/direct", { body: [own.id, chat], signal }));
-    return learn(direct, own).id;
-  }
-
-  /** Ids of people and of channels look alike, so the server is asked once what an id is. */
-  async function channelFor(chat: string, signal?: AbortSignal): Promise<Channel | undefined> {
-    try {
-      return learn(record(await api.call("GET", `channels/${chat}`, { signal })), await me(signal));
-    } catch (error) {
-      if (error instanceof ChannelError && error.reason === "chat_not_found") return undefined;
-      throw error;
-    }
-  }
-
   return {
     me,
     learnChannel: learn,
+    known: channels.get,
     learnUser: (user, username) => users.set(user, username),
     channel,
     usernames,
@@ -168,7 +143,7 @@ export function createDirectory(api: Api): Directory {
       users.delete(what);
       roots.delete(what);
     },
-    placeOf,
+    directWith: directs.get,
   };
 }
 

@@ -10,7 +10,9 @@ export interface Meaning {
 
 const newToken: Meaning = {
   reason: "unauthorized",
-  hint: "Create a token: product menu, Integrations, Bot Accounts, Create New Token. Check that the bot is enabled there.",
+  hint:
+    "Create a token: product menu, Integrations, Bot Accounts, Create New Token. " +
+    "Check that the bot is enabled there.",
 };
 const notAMember: Meaning = {
   reason: "no_rights",

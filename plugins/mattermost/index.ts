@@ -19,7 +19,8 @@ export default defineChannel({
   check: checkOptions,
   onboarding: {
     steps: [
-      "In Mattermost, open the product menu, Integrations, Bot Accounts, Add Bot Account. (It is missing? An administrator enables it in System Console, Integrations, Bot Accounts.)",
+      "In Mattermost, open the product menu, Integrations, Bot Accounts, Add Bot Account. " +
+        "If that is missing, an administrator enables it in System Console, Integrations, Bot Accounts.",
       "The page shows a token once. Copy it, then add the bot to a team and to its channels.",
     ],
     credential: "token",

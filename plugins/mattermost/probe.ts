@@ -51,7 +51,9 @@ export function createProbe({
       found.push({
         name: "files disabled",
         reason: "the server does not allow files",
-        fix: "An administrator sets System Console, Site Configuration, File Sharing and Downloads, Allow File Sharing.",
+        fix:
+          "An administrator sets Allow File Sharing in System Console, Site Configuration, " +
+          "File Sharing and Downloads.",
       });
     if (options.ephemeral && !(await mayBeEphemeral(text(me.roles))))
       found.push({

@@ -1,5 +1,4 @@
 /** What the bot does in a chat: posts, edits, files, reactions, previews. */
-import { openAsBlob } from "node:fs";
 import type { Address } from "service-gateway/sdk";
 import {
   type ChannelAccount,
@@ -8,84 +7,40 @@ import {
   editingPreview,
   growingMarkdown,
   type MarkupMessage,
-  mediaTooLarge,
   type Part,
   type Receipt,
 } from "service-gateway/sdk/channel";
 import type { Api } from "./api.ts";
-import { codes } from "./codes.ts";
+import type { ButtonPlace, Buttons } from "./buttons.ts";
 import type { Directory } from "./directory.ts";
-import { nameOfEmoji } from "./emoji.ts";
-import { id, isId, list, record, text } from "./fields.ts";
-import type { Presses } from "./press.ts";
-import { maxChars, type PostBody, type PostFile } from "./render.ts";
-import type { ServerSettings } from "./server.ts";
+import { checkedId, id, record } from "./fields.ts";
+import type { PlaceOf } from "./places.ts";
+import { createReactions } from "./reactions.ts";
+import { maxChars, type PostBody } from "./render.ts";
+import type { UploadAll } from "./uploads.ts";
 
 export type Sending = Required<Pick<ChannelConnection, "send" | "remove" | "react" | "preview">>;
-
-const uploadMs = 600_000;
 
 export function createSending({
   api,
   directory,
-  presses,
-  settings,
+  placeOf,
+  buttons,
+  uploadAll,
   log,
 }: {
   readonly api: Api;
   readonly directory: Directory;
-  readonly presses: Presses | undefined;
-  readonly settings: (signal?: AbortSignal) => Promise<ServerSettings>;
+  readonly placeOf: PlaceOf;
+  /** Absent: the account has none. */
+  readonly buttons: Pick<Buttons, "attachments"> | undefined;
+  readonly uploadAll: UploadAll;
   readonly log: ChannelAccount["log"];
 }): Sending {
   /** Properties of a post; those of an edited post stay without them. */
-  function propsOf({ buttons }: PostBody, at: Parameters<Presses["attachments"]>[1]) {
-    if (buttons === undefined) return {};
-    return { props: { attachments: presses?.attachments(buttons, at) ?? [] } };
-  }
-
-  /** Nobody sees a file before its post, so an upload may be repeated. */
-  async function upload({ path, name, type }: PostFile, channel: string, signal: AbortSignal): Promise<string> {
-    const blob = await openAsBlob(path, { type }).catch((error: unknown) => {
-      throw new ChannelError("media_missing", { detail: `The file ${name} cannot be read`, cause: error });
-    });
-    const { maxFileSize, allowsFiles } = await settings(signal);
-    if (!allowsFiles) {
-      const { meaning: detail, hint } = codes.files_disabled;
-      throw new ChannelError("files_disabled", { detail, hint });
-    }
-    if (maxFileSize > 0 && blob.size > maxFileSize) throw mediaTooLarge(maxFileSize, blob.size);
-    const body = new FormData();
-    body.append("channel_id", channel);
-    body.append("files", blob, name);
-    const { file_infos } = record(await api.call("POST", "files", { body, signal, timeoutMs: uploadMs }));
-    const [info] = list(file_infos).map(record);
-    if (!isId(info?.id)) throw new ChannelError("bad_answer", { detail: "POST files: the answer has no file" });
-    return info.id;
-  }
-
-  /** Files that are refused for good are left out if the part allows it. */
-  async function uploadAll(part: Part, channel: string, signal: AbortSignal) {
-    const { files, text: words } = part.body as PostBody;
-    const file_ids: string[] = [];
-    const omitted: string[] = [];
-    for (const file of files) {
-      try {
-        file_ids.push(await upload(file, channel, signal));
-      } catch (error) {
-        if (!(error instanceof ChannelError)) throw error;
-        const { reason, message: detail, retryable, fate, retryAfterMs, hint } = error;
-        if (part.mayOmitFiles === true && words !== "" && !retryable && fate === "not-sent")
-          omitted.push(`the file ${file.name}: ${detail}${hint === undefined ? "" : ` ${hint}`}`);
-        else
-          throw new ChannelError(reason, {
-            ...{ detail, cause: error, retryable: retryable || fate === "unknown" },
-            ...(retryAfterMs !== undefined && { retryAfterMs }),
-            ...(hint !== undefined && { hint }),
-          });
-      }
-    }
-    return { file_ids, omitted };
+  function propsOf({ buttons: rows }: PostBody, at: ButtonPlace) {
+    if (rows === undefined) return {};
+    return { props: { attachments: buttons?.attachments(rows, at) ?? [] } };
   }
 
   async function create(post: object, { onlyFor }: Pick<Part, "onlyFor">, signal: AbortSignal): Promise<string> {
@@ -100,7 +55,7 @@ export function createSending({
 
   async function post(part: Part, address: Address, signal: AbortSignal): Promise<Receipt> {
     const body = part.body as PostBody;
-    const channel = await directory.placeOf(address.chat, signal);
+    const channel = await placeOf(address.chat, signal);
     const { id: own } = await directory.me(signal);
     const { key } = part;
     const root = address.thread ?? part.replyTo;
@@ -125,13 +80,13 @@ export function createSending({
   }
 
   async function edit(messageId: string, body: PostBody, address: Address, signal: AbortSignal): Promise<void> {
-    const channel = body.buttons === undefined ? "" : await directory.placeOf(address.chat, signal);
+    const channel = body.buttons === undefined ? "" : await placeOf(address.chat, signal);
     const props = propsOf(body, { ...address, channel, key: messageId });
-    await api.call("PUT", `posts/${checked(messageId)}/patch`, { body: { message: body.text, ...props }, signal });
+    await api.call("PUT", `posts/${checkedId(messageId)}/patch`, { body: { message: body.text, ...props }, signal });
   }
 
   async function remove(messageId: string, _address: Address, signal?: AbortSignal): Promise<void> {
-    await api.call("DELETE", `posts/${checked(messageId)}`, { signal });
+    await api.call("DELETE", `posts/${checkedId(messageId)}`, { signal });
   }
 
   async function send(part: Part, address: Address, signal: AbortSignal): Promise<Receipt> {
@@ -156,20 +111,7 @@ export function createSending({
   return {
     send,
     remove,
-    async react(messageId, emoji) {
-      const { id: own } = await directory.me();
-      const name = emoji === null ? undefined : nameOfEmoji(emoji);
-      if (emoji !== null && name === undefined)
-        throw new ChannelError("reaction_invalid", { detail: `The channel knows no name of ${emoji}` });
-      const there = list(await api.call("GET", `posts/${checked(messageId)}/reactions`))
-        .map(record)
-        .filter(({ user_id }) => user_id === own)
-        .map(({ emoji_name }) => text(emoji_name));
-      for (const old of there.filter((one) => one !== name))
-        await api.call("DELETE", `users/me/posts/${messageId}/reactions/${encodeURIComponent(old)}`);
-      if (name !== undefined && !there.includes(name))
-        await api.call("POST", "reactions", { body: { user_id: own, post_id: messageId, emoji_name: name } });
-    },
+    react: createReactions({ api, directory }),
     preview: (address, how) =>
       editingPreview<MarkupMessage>(
         {
@@ -185,10 +127,4 @@ export function createSending({
         { ...how, log },
       ),
   };
-}
-
-/** An id becomes a part of a path, so it has its form. */
-function checked(messageId: string): string {
-  if (isId(messageId)) return messageId;
-  throw new ChannelError("message_gone", { detail: "The id of a message has 26 small letters and digits" });
 }

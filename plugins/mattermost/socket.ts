@@ -1,20 +1,17 @@
-/** The WebSocket: signs in, counts the events, and notices that the server is silent. */
-import { ChannelError } from "service-gateway/sdk/channel";
+/** The live connection: signs in, hears events, and notices that the server is silent. */
+import { ChannelError, type OnFault } from "service-gateway/sdk/channel";
 import type { Api } from "./api.ts";
+import { codes } from "./codes.ts";
 import { type Fields, number, parseJson, record, text } from "./fields.ts";
-
-/** Where a later connection goes on, so that the server sends what was lost with the one before. */
-export interface Resume {
-  connectionId: string;
-  /** The number of the next event. */
-  next: number;
-}
+import { openLink } from "./link.ts";
+import { countEvent, type Resume } from "./sequence.ts";
 
 export interface Socket {
   /** Resolves with the reason when the connection is lost. */
   readonly lost: Promise<unknown>;
   /** The server's time of the sign-in, in epoch milliseconds. */
   readonly serverTime: number;
+  /** Returns whether the server was informed. */
   typing(channel: string, thread: string | undefined): boolean;
   /** The connection can no longer be relied on: it is made again. */
   fail(reason: unknown): void;
@@ -25,12 +22,19 @@ export interface Socket {
 
 const pingEveryMs = 30_000;
 
+const lostBy = (reason: string, detail?: string) =>
+  new ChannelError(reason, { retryable: true, ...(detail !== undefined && { detail }) });
+
+const refused = (detail: string) =>
+  new ChannelError("websocket_refused", { retryable: true, detail, hint: codes.websocket_refused.hint });
+
 export async function openSocket({
-  api,
+  api: { root, headers },
   token,
   resume,
   onEvent,
   onTime,
+  fault,
   signal,
 }: {
   readonly api: Pick<Api, "root" | "headers">;
@@ -39,109 +43,79 @@ export async function openSocket({
   onEvent(event: Fields): void;
   /** All events before this time of the server have come. */
   onTime(serverTime: number): void;
+  readonly fault: OnFault;
   /** Ends the attempt; once it has succeeded, the connection. */
   readonly signal: AbortSignal;
 }): Promise<Socket> {
-  const query = `connection_id=${resume.connectionId}&sequence_number=${resume.next}`;
-  const address = `${api.root.replace(/^http/, "ws")}websocket?${query}`;
-  // The header lets the server find the connection to resume; `headers` is an extension of Node.
-  const socket = new WebSocket(address, { headers: api.headers } as never);
+  const address = `${root.replace(/^http/, "ws")}websocket`;
   const ready = Promise.withResolvers<number>();
   const lost = Promise.withResolvers<unknown>();
-  const ended = new Promise((resolve) => socket.addEventListener("close", resolve));
   let isReady = false;
   let isAlive = true;
   let requests = 0;
   let timer: NodeJS.Timeout | undefined;
 
-  function request(action: string, data?: Fields): void {
+  function request(action: string, data?: Fields): boolean {
     requests += 1;
-    if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ action, seq: requests, data }));
+    return link.send(JSON.stringify({ action, seq: requests, data }));
   }
 
   function fail(reason: unknown): void {
     clearInterval(timer);
-    signal.removeEventListener("abort", aborted);
+    signal.removeEventListener("abort", close);
     ready.reject(reason);
     lost.resolve(reason);
-    socket.close();
+    link.close();
   }
-  const aborted = () => fail(new ChannelError("aborted", { retryable: true }));
+  const close = () => fail(lostBy("aborted"));
 
   function ping(): void {
-    if (!isAlive) {
-      fail(new ChannelError("timeout", { retryable: true, detail: "The server does not answer" }));
-      return;
-    }
+    if (!isAlive) fail(lostBy("timeout", "The server does not answer"));
     isAlive = false;
     request("ping");
   }
 
-  function replied(message: Fields): void {
-    if (message.status !== "OK") {
-      const { id, message: words } = record(message.error);
-      const isRefused = text(id) === "api.web_socket_router.not_authenticated.app_error";
-      if (!isReady && isRefused) fail(new ChannelError("websocket_refused", { retryable: true, detail: text(words) }));
-      return;
-    }
-    const { text: answer, server_time } = record(message.data);
-    if (answer !== "pong") return;
+  function replied({ status, error, data }: Fields): void {
+    const { text: answer, server_time } = record(data);
+    if (status !== "OK" && !isReady) fail(refused(text(record(error).message)));
+    if (status !== "OK" || answer !== "pong") return;
     isReady = true;
     ready.resolve(number(server_time));
     onTime(number(server_time));
   }
 
-  function counted(message: Fields): boolean {
-    const sequence = number(message.seq);
-    const connection = text(record(message.data).connection_id);
-    if (message.event === "hello" && connection !== resume.connectionId) {
-      resume.connectionId = connection;
-      resume.next = sequence;
-    }
-    if (sequence === resume.next) {
-      resume.next += 1;
-      return true;
-    }
-    // What is missing is fetched over REST; a connection that goes on here would miss it as well.
-    resume.connectionId = "";
-    resume.next = 0;
-    const detail = `The event ${sequence} does not follow the one before`;
-    fail(new ChannelError("events_missed", { retryable: true, detail }));
-    return false;
-  }
-
-  socket.addEventListener("open", () => {
-    // A proxy may have taken the header away.
-    request("authentication_challenge", { token });
-    request("ping");
-    timer = setInterval(ping, pingEveryMs);
-  });
-  socket.addEventListener("message", ({ data }) => {
-    const message = record(typeof data === "string" ? parseJson(data) : undefined);
+  function heard(message: Fields): void {
     isAlive = true;
     if (number(message.seq_reply) > 0) replied(message);
-    else if (typeof message.event === "string" && counted(message)) onEvent(message);
+    else if (typeof message.event === "string") {
+      const missed = countEvent(message, resume);
+      if (missed === undefined) onEvent(message);
+      else fail(missed);
+    }
+  }
+
+  // The header lets the server find the connection to resume.
+  const link = openLink(`${address}?connection_id=${resume.connectionId}&sequence_number=${resume.next}`, {
+    headers,
+    fault,
+    opened() {
+      // A proxy may have taken the header away.
+      request("authentication_challenge", { token });
+      request("ping");
+      timer = setInterval(ping, pingEveryMs);
+    },
+    text: (json) => heard(record(parseJson(json))),
+    broken: () => fail(isReady ? lostBy("network", "The connection broke") : refused(`No WebSocket at ${address}`)),
+    closed: (code) => fail(lostBy("network", `The server closed the connection (${code})`)),
   });
-  socket.addEventListener("error", () => {
-    const detail = isReady ? "The connection broke" : `No WebSocket at ${address.split("?")[0]}`;
-    fail(new ChannelError(isReady ? "network" : "websocket_refused", { retryable: true, detail }));
-  });
-  socket.addEventListener("close", ({ code }) =>
-    fail(new ChannelError("network", { retryable: true, detail: `The server closed the connection (${code})` })),
-  );
-  signal.addEventListener("abort", aborted, { once: true });
-  if (signal.aborted) aborted();
-  const serverTime = await ready.promise;
+  signal.addEventListener("abort", close, { once: true });
+  if (signal.aborted) close();
   return {
     lost: lost.promise,
-    serverTime,
-    typing(channel, thread) {
-      if (socket.readyState !== WebSocket.OPEN) return false;
-      request("user_typing", { channel_id: channel, parent_id: thread ?? "" });
-      return true;
-    },
+    serverTime: await ready.promise,
+    typing: (channel, thread) => request("user_typing", { channel_id: channel, parent_id: thread ?? "" }),
     fail,
-    close: () => fail(new ChannelError("aborted", { retryable: true })),
-    ended,
+    close,
+    ended: link.ended,
   };
 }

@@ -163,7 +163,7 @@ test("of several credentials, the sentence names the one that two accounts share
   ]);
 });
 
-test("an account without a required option that its connection depends on is refused by the option's path", async () => {
+test("a wrong required option that the connection depends on is refused by its path", async () => {
   const channel = {
     ...botchat.channel,
     ...plain,

@@ -9,7 +9,7 @@ import { root } from "../../house/sources.ts";
 import { createOpenAiServer } from "../../openai-server/index.ts";
 import { startMattermost } from "../../support/mattermost/server.ts";
 
-test("the example answers in private after a code, in a channel to a mention, and doctor names what is missing", async () => {
+test("the example answers in private and in a channel, and doctor names what is missing", async () => {
   const server = await startMattermost();
   onTestFinished(() => server.close());
   const model = await createOpenAiServer();

@@ -1,8 +1,8 @@
 /**
- * The stand-in, judged by the maker's own client: a request of the client that it refuses is a fault of the stand-in. And
- * the channel on a server that others wrote, `@openclaw/crabline`, unchanged. That one lacks: `PUT posts/{id}/patch` and
- * `GET posts/{id}`, lists of channels and posts, files, reactions, ephemeral posts, buttons, `pending_post_id`, members,
- * settings and roles, and connections that go on after a loss.
+ * The stand-in, judged by the maker's own client: a request of the client that it refuses is a fault of the stand-in.
+ * And the channel on a server that others wrote, `@openclaw/crabline`, unchanged. That one lacks: `PUT
+ * posts/{id}/patch` and `GET posts/{id}`, lists of channels and posts, files, reactions, ephemeral posts, buttons,
+ * `pending_post_id`, members, settings and roles, and connections that go on after a loss.
  */
 import { join } from "node:path";
 import { createTestHost } from "service-gateway/testkit";
@@ -84,7 +84,7 @@ test("each call of the channel is one that the maker's client makes, and the sta
   expect(await call("createPostEphemeral", ada.id, { channel_id: room.id, message: "x" })).toHaveProperty("id");
 });
 
-test("the maker's client talks with the channel over REST and WebSocket: text, edit, thread, button, loss", async () => {
+test("a person with the maker's client is answered: text, edit, thread, button, a lost connection", async () => {
   const { server, playUntil } = await openHost(
     {},
     {

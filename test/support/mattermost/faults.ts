@@ -3,8 +3,8 @@
 /**
  * - `flood`: refused, with a wait of `retryAfter` seconds.
  * - `cut`, `hang`, `late-error`: the server does it, and the answer is lost, never comes, or is a 500.
- * - `cut-before`, `stall`, `error`, `proxy`: nothing is done: the connection breaks, no answer comes, the server fails, or
- *   a proxy answers 502.
+ * - `cut-before`, `stall`, `error`, `proxy`: nothing is done: the connection breaks, no answer comes, the server fails,
+ *   or a proxy answers 502.
  * - `refuse`: refused with `id` and `status`.
  */
 export interface Fault {

@@ -1,6 +1,6 @@
 /**
- * A Mattermost server over HTTP and WebSocket, as strict as the maker describes it, which fails on demand. What it knows
- * lasts while it is away.
+ * A Mattermost server over HTTP and WebSocket, as strict as the maker describes it, which fails on demand. What it
+ * knows lasts while it is away.
  */
 import { sign } from "node:crypto";
 import { once } from "node:events";
