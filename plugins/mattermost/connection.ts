@@ -5,29 +5,24 @@ import {
   ChannelError,
   createSourceFaultLog,
   keepConnected,
-  mediaTooLarge,
-  refusedCall,
-  saveMedia,
-  unansweredCall,
 } from "service-gateway/sdk/channel";
-import { fetchLimited } from "service-gateway/sdk/reading";
 import { createApi } from "./api.ts";
-import { createButtons, pressPath } from "./buttons.ts";
-import { createCursor } from "./cursor.ts";
 import { createDirectory } from "./directory.ts";
-import { isId } from "./fields.ts";
-import { createIntake } from "./intake.ts";
 import type { Options } from "./options.ts";
-import { parseEvent } from "./parse.ts";
-import { createPlaces } from "./places.ts";
-import { createPressHandler } from "./press.ts";
 import { createProbe } from "./probe.ts";
-import { renderReply } from "./render.ts";
-import { createSending } from "./send.ts";
-import type { Resume } from "./sequence.ts";
+import { createCursor } from "./receive/cursor.ts";
+import { createFiles } from "./receive/files.ts";
+import { createIntake } from "./receive/intake.ts";
+import { parseEvent } from "./receive/parse.ts";
+import { createPressHandler } from "./receive/press.ts";
+import type { Resume } from "./receive/sequence.ts";
+import { openSocket, type Socket } from "./receive/socket.ts";
+import { createButtons, pressPath } from "./send/buttons.ts";
+import { createPlaces } from "./send/places.ts";
+import { renderReply } from "./send/render.ts";
+import { createSending } from "./send/send.ts";
+import { createUploads } from "./send/uploads.ts";
 import { createServerSettings } from "./server.ts";
-import { openSocket, type Socket } from "./socket.ts";
-import { createUploads } from "./uploads.ts";
 
 /** How long a send that has begun may take when the account closes. */
 const closeMs = 3_000;
@@ -100,24 +95,7 @@ export function createConnection(account: ChannelAccount<Options>): ChannelConne
       if (socket?.typing(channel, thread) === true) return;
       await api.call("POST", "users/me/typing", { body: { channel_id: channel, parent_id: thread ?? "" } });
     },
-    async fetchMedia({ ref, mimeType }, { maxBytes, signal }) {
-      if (!isId(ref)) throw new ChannelError("media_missing");
-      const { root, headers } = api;
-      const ends = AbortSignal.any([signal, stop.signal]);
-      const call = "GET files";
-      const response = await fetchLimited(
-        `${root}files/${ref}`,
-        { headers, signal: ends },
-        { maxBytes, fault: () => mediaTooLarge(maxBytes) },
-      ).catch((error: unknown) => {
-        throw unansweredCall(error, { call });
-      });
-      if (!response.ok || response.body === null) {
-        await response.body?.cancel();
-        throw response.status === 404 ? new ChannelError("media_missing") : refusedCall(response, { call });
-      }
-      return await saveMedia(response.body, { directory: account.directory, maxBytes, ...(mimeType && { mimeType }) });
-    },
+    fetchMedia: createFiles({ api, directory: account.directory, stop: stop.signal }),
     update(next) {
       // Read with the same schema as the options that the account was opened with.
       options = next as Options;

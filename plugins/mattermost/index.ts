@@ -3,7 +3,7 @@ import { defineChannel } from "service-gateway/sdk/channel";
 import { codes } from "./codes.ts";
 import { createConnection } from "./connection.ts";
 import { checkOptions, options } from "./options.ts";
-import { maxChars } from "./render.ts";
+import { maxChars } from "./send/render.ts";
 
 export default defineChannel({
   id: "mattermost",

@@ -1,7 +1,7 @@
 /** What reaches the gateway: in order and once, whatever the connection loses. */
 import { expect, test } from "vitest";
 import { createApi } from "../../../plugins/mattermost/api.ts";
-import { postsSince } from "../../../plugins/mattermost/history.ts";
+import { postsSince } from "../../../plugins/mattermost/receive/history.ts";
 import { startMattermost } from "../../support/mattermost/server.ts";
 import { onTestFinished } from "../../support/own-test.ts";
 import { openHost } from "./host.ts";

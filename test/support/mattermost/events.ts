@@ -123,6 +123,10 @@ export function createEvents(
   return {
     publish,
     upgrade,
+    /** Sends a text that is no event. */
+    raw(text: string) {
+      for (const { socket } of connections.values()) socket?.send(text);
+    },
     lose: (count: number) => {
       toLose = count;
     },

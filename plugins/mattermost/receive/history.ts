@@ -1,7 +1,7 @@
 /** What was posted, edited and deleted while the bot was away. */
-import type { Api } from "./api.ts";
-import type { Channel, Directory } from "./directory.ts";
-import { type Fields, id, list, number, record, text } from "./fields.ts";
+import type { Api } from "../api.ts";
+import type { Channel, Directory } from "../directory.ts";
+import { type Fields, id, list, number, record, text } from "../fields.ts";
 
 /** The server answers `since` with at most so many posts, and does not say which. */
 const mostSince = 1_000;

@@ -1,8 +1,8 @@
 /** What is to be stored of an event of the server, with what had to be looked up. */
-import type { Api } from "./api.ts";
-import { type Channel, type Directory, type Root, shown } from "./directory.ts";
+import type { Api } from "../api.ts";
+import { type Channel, type Directory, type Root, shown } from "../directory.ts";
+import { type Fields, id, isId, list, number, parseJson, record, text } from "../fields.ts";
 import { type StoredEvent, storedPost } from "./event.ts";
-import { type Fields, id, isId, list, number, parseJson, record, text } from "./fields.ts";
 
 export interface Found {
   readonly event: StoredEvent;

@@ -1,8 +1,8 @@
 /** The live connection: signs in, hears events, and notices that the server is silent. */
 import { ChannelError, type OnFault } from "service-gateway/sdk/channel";
-import type { Api } from "./api.ts";
-import { codes } from "./codes.ts";
-import { type Fields, number, parseJson, record, text } from "./fields.ts";
+import type { Api } from "../api.ts";
+import { codes } from "../codes.ts";
+import { type Fields, number, parseJson, record, text } from "../fields.ts";
 import { openLink } from "./link.ts";
 import { countEvent, type Resume } from "./sequence.ts";
 

@@ -1,11 +1,11 @@
 /** Files of a post, which are uploaded before it. */
 import { openAsBlob } from "node:fs";
 import { ChannelError, mediaTooLarge, type Part } from "service-gateway/sdk/channel";
-import type { Api } from "./api.ts";
-import { codes } from "./codes.ts";
-import { isId, list, record } from "./fields.ts";
+import type { Api } from "../api.ts";
+import { codes } from "../codes.ts";
+import { isId, list, record } from "../fields.ts";
+import type { ServerSettings } from "../server.ts";
 import type { PostBody, PostFile } from "./render.ts";
-import type { ServerSettings } from "./server.ts";
 
 /** Uploads the files of a part. `omitted`: those that were left out. */
 export type UploadAll = (

@@ -1,8 +1,8 @@
 /** In which channel of the server a chat takes place: for a person, the direct channel with them. */
 import { ChannelError } from "service-gateway/sdk/channel";
-import type { Api } from "./api.ts";
-import type { Channel, Directory } from "./directory.ts";
-import { isId, record } from "./fields.ts";
+import type { Api } from "../api.ts";
+import type { Channel, Directory } from "../directory.ts";
+import { isId, record } from "../fields.ts";
 
 export type PlaceOf = (chat: string, signal?: AbortSignal) => Promise<string>;
 

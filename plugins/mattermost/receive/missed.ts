@@ -1,8 +1,8 @@
 /** Stores what was posted, edited and deleted while the bot was away: channel by channel, in order. */
 import type { ChannelAccount } from "service-gateway/sdk/channel";
-import type { Api } from "./api.ts";
-import { type Channel, type Directory, shown } from "./directory.ts";
-import { type Fields, id, isId, number } from "./fields.ts";
+import type { Api } from "../api.ts";
+import { type Channel, type Directory, shown } from "../directory.ts";
+import { type Fields, id, isId, number } from "../fields.ts";
 import { channelsSince, postsSince } from "./history.ts";
 import type { Found, Reader } from "./reader.ts";
 

@@ -2,10 +2,10 @@
 import { createPublicKey, verify } from "node:crypto";
 import type { Json } from "service-gateway/sdk";
 import type { ChannelAccount, ChannelRequest, RouteAnswer } from "service-gateway/sdk/channel";
-import type { Buttons } from "./buttons.ts";
-import type { Directory } from "./directory.ts";
+import type { Directory } from "../directory.ts";
+import { type Fields, id, parseJson, record, text } from "../fields.ts";
+import type { Buttons } from "../send/buttons.ts";
 import type { StoredEvent } from "./event.ts";
-import { type Fields, id, parseJson, record, text } from "./fields.ts";
 
 /** How old a press may be: a copied request is of no use later. Repetitions are recognised for longer. */
 const latestMs = 3_600_000;

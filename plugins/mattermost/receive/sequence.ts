@@ -1,6 +1,6 @@
 /** The numbers of the server's events: a number that does not follow means that events are missing. */
 import { ChannelError } from "service-gateway/sdk/channel";
-import { type Fields, number, record, text } from "./fields.ts";
+import { type Fields, number, record, text } from "../fields.ts";
 
 /** Where a later connection goes on, so that the server sends what was lost with the one before. */
 export interface Resume {

@@ -1,9 +1,9 @@
 /** The bot's reaction to a message. */
 import { type ChannelConnection, ChannelError } from "service-gateway/sdk/channel";
-import type { Api } from "./api.ts";
-import type { Directory } from "./directory.ts";
-import { nameOfEmoji } from "./emoji.ts";
-import { checkedId, list, record, text } from "./fields.ts";
+import type { Api } from "../api.ts";
+import type { Directory } from "../directory.ts";
+import { nameOfEmoji } from "../emoji.ts";
+import { checkedId, list, record, text } from "../fields.ts";
 
 export function createReactions({
   api,

@@ -2,7 +2,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Address, Json } from "service-gateway/sdk";
 import type { Button } from "service-gateway/sdk/channel";
-import { type Fields, text } from "./fields.ts";
+import { type Fields, text } from "../fields.ts";
 
 /** Where a button is. `key` is that of the send. */
 export type ButtonPlace = Pick<Address, "chat" | "thread"> & { readonly channel: string; readonly key: string };

@@ -1,7 +1,7 @@
 /** What is stored of an event until it is handled: the server's own JSON, with what `parse` could not look up. */
-import type { Bot, Channel, Root, StoredFile } from "./directory.ts";
-import { filesOf } from "./directory.ts";
-import { type Fields, id, list, number, record, text } from "./fields.ts";
+import type { Bot, Channel, Root, StoredFile } from "../directory.ts";
+import { filesOf } from "../directory.ts";
+import { type Fields, id, list, number, record, text } from "../fields.ts";
 
 /** A type alias, so that it is JSON. */
 export type StoredEvent = {

@@ -1,9 +1,9 @@
 /** Turns stored events into messages. Pure. */
 import type { InboundMedia, Json } from "service-gateway/sdk";
 import type { ChannelInbound, Parsed } from "service-gateway/sdk/channel";
-import { emojiOfName } from "./emoji.ts";
+import { emojiOfName } from "../emoji.ts";
+import { type Fields, id, isId, list, number, record, text } from "../fields.ts";
 import type { StoredEvent } from "./event.ts";
-import { type Fields, id, isId, list, number, record, text } from "./fields.ts";
 
 /** Kinds of posts that people write. All others announce something. */
 const written: readonly string[] = ["", "me", "slack_attachment", "custom_voice"];

@@ -4,10 +4,10 @@
  */
 import type { Json } from "service-gateway/sdk";
 import type { ChannelAccount } from "service-gateway/sdk/channel";
-import type { Api } from "./api.ts";
+import type { Api } from "../api.ts";
+import type { Directory } from "../directory.ts";
+import type { Fields } from "../fields.ts";
 import type { Cursor } from "./cursor.ts";
-import type { Directory } from "./directory.ts";
-import type { Fields } from "./fields.ts";
 import { createMissed } from "./missed.ts";
 import { createReader, type Found } from "./reader.ts";
 

@@ -10,10 +10,10 @@ import {
   type Part,
   type Receipt,
 } from "service-gateway/sdk/channel";
-import type { Api } from "./api.ts";
+import type { Api } from "../api.ts";
+import type { Directory } from "../directory.ts";
+import { checkedId, id, record } from "../fields.ts";
 import type { ButtonPlace, Buttons } from "./buttons.ts";
-import type { Directory } from "./directory.ts";
-import { checkedId, id, record } from "./fields.ts";
 import type { PlaceOf } from "./places.ts";
 import { createReactions } from "./reactions.ts";
 import { maxChars, type PostBody } from "./render.ts";
@@ -43,16 +43,6 @@ export function createSending({
     return { props: { attachments: buttons?.attachments(rows, at) ?? [] } };
   }
 
-  async function create(post: object, { onlyFor }: Pick<Part, "onlyFor">, signal: AbortSignal): Promise<string> {
-    const created =
-      onlyFor === undefined
-        ? await api.call("POST", "posts", { body: post, signal, creates: true })
-        : await api.call("POST", "posts/ephemeral", { body: { user_id: onlyFor.sender, post }, signal, creates: true });
-    const found = id(record(created).id);
-    if (found === "") throw new ChannelError("bad_answer", { fate: "unknown", retryable: true });
-    return found;
-  }
-
   async function post(part: Part, address: Address, signal: AbortSignal): Promise<Receipt> {
     const body = part.body as PostBody;
     const channel = await placeOf(address.chat, signal);
@@ -68,14 +58,14 @@ export function createSending({
       ...propsOf(body, { ...address, channel, key: key ?? "" }),
       ...(key !== undefined && { pending_post_id: `${own}:${key}` }),
     };
-    if (root === undefined) return receipt(await create(fields, part, signal));
+    if (root === undefined) return receipt(await create(api, fields, part, signal));
     try {
-      return receipt(await create({ ...fields, root_id: root }, part, signal));
+      return receipt(await create(api, { ...fields, root_id: root }, part, signal));
     } catch (error) {
       // The message that is answered was deleted, or is itself in a thread.
       const isGone = error instanceof ChannelError && error.reason === "thread_gone";
       if (!isGone || address.thread !== undefined) throw error;
-      return receipt(await create(fields, part, signal));
+      return receipt(await create(api, fields, part, signal));
     }
   }
 
@@ -117,14 +107,28 @@ export function createSending({
         {
           messagesOf: growingMarkdown({ dialect: "markdown", limit: maxChars }),
           textOf: ({ markup }) => markup,
-          async post({ markup }, _index, signal) {
-            const part = { kind: "text", chars: markup.length, body: { text: markup, files: [] } };
-            return (await post(part, address, signal)).messageId;
-          },
-          edit: (messageId, { markup }, signal) => edit(messageId, { text: markup, files: [] }, address, signal),
+          post: async ({ markup }, _index, signal) => (await post(textPart(markup), address, signal)).messageId,
+          edit: (messageId, { markup }, signal) => edit(messageId, textPart(markup).body, address, signal),
           remove: (messageId, signal) => remove(messageId, address, signal),
         },
         { ...how, log },
       ),
   };
+}
+
+const textPart = (text: string) => ({ kind: "text", chars: text.length, body: { text, files: [] } });
+
+async function create(
+  api: Api,
+  post: object,
+  { onlyFor }: Pick<Part, "onlyFor">,
+  signal: AbortSignal,
+): Promise<string> {
+  const created =
+    onlyFor === undefined
+      ? await api.call("POST", "posts", { body: post, signal, creates: true })
+      : await api.call("POST", "posts/ephemeral", { body: { user_id: onlyFor.sender, post }, signal, creates: true });
+  const found = id(record(created).id);
+  if (found === "") throw new ChannelError("bad_answer", { fate: "unknown", retryable: true });
+  return found;
 }
