@@ -70,7 +70,7 @@ export function createApi({
 }
 
 /** The fault of an answer that is not a success. */
-export function refusal(
+function refusal(
   answer: { readonly status: number; readonly headers: Headers; readonly body?: unknown },
   { call, creates }: { readonly call: string; readonly creates?: true | undefined },
 ): ChannelError {

@@ -68,7 +68,7 @@ export const handlerTests: Readonly<Record<string, { readonly events: string; re
   "plugins/mail/setup/imap/certificate.ts": { events: "timeout", by: "plugins/mail/setup-imap.full.test.ts" },
   "plugins/mail/setup/imap/checks.ts": { events: "connect error timeout", by: "plugins/mail/setup-imap.full.test.ts" },
   "plugins/mattermost/receive/link.ts": {
-    events: "open error message close",
+    events: "close error message open",
     by: "plugins/mattermost/junk.test.ts",
   },
   "plugins/mcp/program/transport.ts": { events: "close data error exit spawn", by: "plugins/mcp/program.full.test.ts" },
