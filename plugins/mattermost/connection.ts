@@ -79,7 +79,7 @@ export function createConnection(account: ChannelAccount<Options>): ChannelConne
 
   return {
     ...sending,
-    ...createProbe({ api, directory, settings, options }),
+    ...createProbe({ api, directory, settings, options: () => options }),
     start: () => keepConnected(account, connect),
     parse: (raw) => parseEvent(raw, options),
     render: renderReply,

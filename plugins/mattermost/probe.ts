@@ -22,7 +22,7 @@ export function createProbe({
   readonly api: Api;
   readonly directory: Directory;
   readonly settings: () => Promise<ServerSettings>;
-  readonly options: Pick<Options, "ephemeral">;
+  readonly options: () => Pick<Options, "ephemeral">;
 }): Required<Pick<ChannelConnection, "probe" | "members" | "resolve">> {
   async function mayBeEphemeral(roles: string): Promise<boolean> {
     for (const role of roles.split(" ").filter((name) => name !== "")) {
@@ -55,7 +55,7 @@ export function createProbe({
           "An administrator sets Allow File Sharing in System Console, Site Configuration, " +
           "File Sharing and Downloads.",
       });
-    if (options.ephemeral && !(await mayBeEphemeral(text(me.roles))))
+    if (options().ephemeral && !(await mayBeEphemeral(text(me.roles))))
       found.push({
         name: "no ephemeral posts",
         reason: `ephemeral is set, and ${name} may not show a message to one person`,
