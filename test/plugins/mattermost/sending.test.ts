@@ -1,7 +1,10 @@
 /** What the bot sends, and what becomes of it when a call fails. */
 import type { TurnEvent } from "service-gateway/sdk";
 import { expect, test } from "vitest";
+import { createApi } from "../../../plugins/mattermost/api.ts";
 import type { Fault } from "../../support/mattermost/faults.ts";
+import { startMattermost } from "../../support/mattermost/server.ts";
+import { onTestFinished } from "../../support/own-test.ts";
 import { openHost } from "./host.ts";
 
 test.each<[string, Fault["kind"]]>([
@@ -93,4 +96,27 @@ test("no mention, link or mark of a reply has an effect that its words do not sh
   await until(() => answers().length === 1);
   expect(answers()[0]).not.toMatch(/(?<![\w⁠])@(?:channel|all|here)\b/);
   expect(answers()[0]).not.toContain("](javascript:");
+});
+
+test.each<["GET" | "POST" | "PUT" | "DELETE", string]>([
+  ["GET", "users/me"],
+  ["GET", "config/client"],
+  ["GET", "channels/x/posts"],
+  ["POST", "posts"],
+  ["POST", "posts/ephemeral"],
+  ["POST", "channels/direct"],
+  ["POST", "files"],
+  ["POST", "reactions"],
+  ["PUT", "posts/x/patch"],
+  ["DELETE", "posts/x"],
+])("%s %s waits as long as the server asks", async (method, path) => {
+  const server = await startMattermost();
+  onTestFinished(() => server.close());
+  server.faults.add({ kind: "flood", retryAfter: 7 });
+  const api = createApi({
+    ...{ url: server.url, token: server.bot.token, calling: () => () => {}, stop: new AbortController().signal },
+  });
+  await expect(api.call(method, path, method === "GET" ? {} : { body: {} })).rejects.toMatchObject({
+    ...{ reason: "flood_wait", retryable: true, retryAfterMs: 7_000, fate: "not-sent" },
+  });
 });
