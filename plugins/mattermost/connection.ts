@@ -56,7 +56,7 @@ export function createConnection(account: ChannelAccount<Options>): ChannelConne
   let socket: Socket | undefined;
 
   async function connect(signal: AbortSignal) {
-    const me = await directory.me(signal);
+    const me = await directory.introduce(signal);
     const since = await cursor.load();
     let fail: (reason: unknown) => void = () => {};
     const session = intake.begin((reason) => fail(reason));

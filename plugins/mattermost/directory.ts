@@ -27,6 +27,8 @@ export type StoredFile = { readonly id: string; readonly name: string; readonly 
 
 export interface Directory {
   me(signal?: AbortSignal): Promise<Bot>;
+  /** Asks who the bot is, also if that is known: the token may be void, or the name another one. */
+  introduce(signal?: AbortSignal): Promise<Bot>;
   /** What an event says of a channel. */
   learnChannel(fields: Fields, me: Bot): Channel;
   learnUser(user: string, username: string): void;
@@ -72,8 +74,7 @@ export function createDirectory(api: Api): Directory {
   const directs = createMemory<string>();
   let bot: Bot | undefined;
 
-  async function me(signal?: AbortSignal): Promise<Bot> {
-    if (bot !== undefined) return bot;
+  async function introduce(signal?: AbortSignal): Promise<Bot> {
     const user = record(await api.call("GET", "users/me", { signal }));
     if (!isId(user.id))
       throw new ChannelError("bad_answer", {
@@ -83,6 +84,8 @@ export function createDirectory(api: Api): Directory {
     bot = { id: user.id, username: text(user.username) };
     return bot;
   }
+
+  const me = async (signal?: AbortSignal) => bot ?? (await introduce(signal));
 
   function learn(fields: Fields, { id: own }: Bot): Channel {
     const channel = channelOf(fields, own);
@@ -132,6 +135,7 @@ export function createDirectory(api: Api): Directory {
 
   return {
     me,
+    introduce,
     learnChannel: learn,
     known: channels.get,
     learnUser: (user, username) => users.set(user, username),

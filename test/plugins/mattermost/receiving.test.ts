@@ -148,3 +148,17 @@ test("with replyInThread, a message in a channel begins a thread", async () => {
   expect(server.posts(room, bot).map(({ root_id }) => root_id)).toEqual([first.id]);
   expect(server.posts(chat, bot).map(({ root_id }) => root_id)).toEqual([""]);
 });
+
+test("a token that becomes void ends the account, and the status says where to get another", async () => {
+  const { server, host, playUntil } = await openHost();
+  Object.assign(server.bot, { token: "another-token" });
+  server.events.drop({ forget: true });
+  let state: Awaited<ReturnType<typeof host.accounts>>[number] | undefined;
+  await playUntil(() => {
+    void host.accounts().then((accounts) => {
+      state = accounts.find(({ channel }) => channel === "mattermost");
+    });
+    return state?.state === "failed";
+  });
+  expect(state).toMatchObject({ code: "unauthorized", hint: expect.stringContaining("Create New Token") });
+});

@@ -4,7 +4,7 @@ import { burst, junkTexts } from "../../support/junk.ts";
 import { openHost } from "./host.ts";
 
 const shapes: readonly object[] = [
-  ...[{}, { event: 7 }, { event: "posted" }, { seq_reply: "x" }, { seq_reply: 1, status: 7 }, { data: null }],
+  ...[{}, { event: 7 }, { seq_reply: "x" }, { seq_reply: 1, status: 7 }, { data: null }],
   ...[
     { seq_reply: 9, status: "FAIL", error: null },
     { seq_reply: 9, status: "OK", data: [] },
