@@ -252,7 +252,8 @@ function readSettings(
     access: access.value as AccountAccess,
     identity: identityRule(definition.id, definition.identity),
     capabilities: typeof definition.capabilities === "function" ? noneYet : definition.capabilities,
-    fingerprint: fingerprintOf(definition, ownValue),
+    // There is no value if a required option is wrong; the account is not opened then.
+    fingerprint: fingerprintOf(definition, ownValue ?? {}),
   };
   return { problems, settings };
 }

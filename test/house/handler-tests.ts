@@ -67,6 +67,10 @@ export const handlerTests: Readonly<Record<string, { readonly events: string; re
   "plugins/mail/setup/gmail/consent.ts": { events: "error request", by: "plugins/mail/setup-gmail.full.test.ts" },
   "plugins/mail/setup/imap/certificate.ts": { events: "timeout", by: "plugins/mail/setup-imap.full.test.ts" },
   "plugins/mail/setup/imap/checks.ts": { events: "connect error timeout", by: "plugins/mail/setup-imap.full.test.ts" },
+  "plugins/mattermost/receive/link.ts": {
+    events: "close error message open",
+    by: "plugins/mattermost/junk.full.test.ts",
+  },
   "plugins/mcp/program/transport.ts": { events: "close data error exit spawn", by: "plugins/mcp/program.full.test.ts" },
   "plugins/playground/platform/index.ts": { events: "error request", by: "plugins/playground/junk.full.test.ts" },
   "plugins/playground/platform/server/body.ts": {
