@@ -8,7 +8,6 @@ import {
   saveMedia,
   unansweredCall,
 } from "service-gateway/sdk/channel";
-import { fetchLimited } from "service-gateway/sdk/reading";
 import type { Api } from "./api.ts";
 import { type Fields, id, number, record, records, text } from "./fields.ts";
 
@@ -77,7 +76,7 @@ export async function fetchFile(
     // A message of a person names the address, and no token is sent there.
     if (!api.hosts.isFile(url))
       throw new ChannelError("media_refused", { detail: "the file is not on a host of Discord" });
-    return await fetchLimited(url, { signal: until }, { maxBytes: maxBytes + 1 }).catch((error: unknown) => {
+    return await fetch(url, { signal: until, redirect: "error" }).catch((error: unknown) => {
       throw unansweredCall(error, { call: "download" });
     });
   };

@@ -14,6 +14,7 @@ export default defineChannel({
   host: "^0.2.0",
   codes,
   options,
+  secrets: ["token"],
   credentials: ["token"],
   signsInAs: ({ token }) => botOf(token),
   check: checkOptions,

@@ -73,10 +73,13 @@ export function parseInteraction({ data, chat: known }: StoredEvent): Parsed {
   };
 }
 
-/** Two buttons of a message may have the same value, but not the same id. */
-export const customId = (value: string, index: number): string => `${index}:${value}`;
+const numbered = /\n\d{1,2}$/;
 
-const valueIn = (custom: string): string => custom.replace(/^\d{1,2}:/, "");
+/** Two buttons of a message may have the same value, but not the same id: the second one has a number behind it. */
+export const customId = (value: string, earlier: number): string =>
+  earlier > 0 || numbered.test(value) ? `${value}\n${earlier}` : value;
+
+const valueIn = (custom: string): string => custom.replace(numbered, "");
 
 /**
  * Answers an interaction at once, outside the order of events. A person who is refused reads why, alone. Whatever goes

@@ -14,8 +14,8 @@ export const mostFileBytes = 10 * 1_048_576;
 const suppressNotifications = 1 << 12;
 const suppressEmbeds = 1 << 2;
 
-/** Beside what the gateway divides itself. The id of a button has 100 characters, and begins with its number. */
-export const buttonLimits = { perRow: 5, perMessage: 25, labelChars: 80, valueBytes: 96 } as const;
+/** The id of a button has 100 characters, of which a number may take three. */
+export const buttonLimits = { perRow: 5, perMessage: 25, labelChars: 80, valueBytes: 97 } as const;
 
 const line = (maxLength: number) => Type.String({ minLength: 1, maxLength });
 const address = Type.String({ pattern: "^https?://\\S+$", expects: "an http or https address", maxLength: 2_048 });
@@ -64,13 +64,13 @@ export type Body = {
 export const allowedMentions = { parse: [], replied_user: true } as const;
 
 function componentsOf(rows: Reply["buttons"]): Json {
-  let index = 0;
+  const times = new Map<string, number>();
   return rows.map((row) => ({
     type: 1,
     components: row.map(({ text, value }) => {
-      const button = { type: 2, style: 2, label: text, custom_id: customId(value, index) };
-      index += 1;
-      return button;
+      const earlier = times.get(value) ?? 0;
+      times.set(value, earlier + 1);
+      return { type: 2, style: 2, label: text, custom_id: customId(value, earlier) };
     }),
   }));
 }

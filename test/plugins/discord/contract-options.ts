@@ -24,12 +24,20 @@ const message = (data: object = {}, chat: object = direct, more: object = {}): J
     ...more,
   }) as Json;
 
-const edit = { ...(message({ content: "hello again", edited_timestamp: "2026-01-01T00:00:09+00:00" }) as object), type: "MESSAGE_UPDATE" } as Json;
+const edit = {
+  ...(message({ content: "hello again", edited_timestamp: "2026-01-01T00:00:09+00:00" }) as object),
+  type: "MESSAGE_UPDATE",
+} as Json;
 const interaction = (data: object): Json =>
   ({
     ...{ type: "INTERACTION_CREATE", bot: botId, chat: general },
     data: {
-      ...{ id: "1200000000000000005", application_id: botId, token: "aW50ZXJh_Y3Rpb24", guild_id: "1100000000000000100" },
+      ...{
+        id: "1200000000000000005",
+        application_id: botId,
+        token: "aW50ZXJh_Y3Rpb24",
+        guild_id: "1100000000000000100",
+      },
       ...{ channel: { id: general.id, type: 0 }, member: { user: ada, nick: "Ada L." }, ...data },
     },
   }) as Json;
@@ -57,7 +65,8 @@ async function openDiscord(): Promise<ChannelPlatform> {
         return;
       }
       const named = where.group === true && mention ? `<@${botId}> ${text}` : text;
-      const sent = file === undefined ? {} : { file: { name: file.name ?? "file", type: file.mimeType ?? "", bytes: file.bytes } };
+      const sent =
+        file === undefined ? {} : { file: { name: file.name ?? "file", type: file.mimeType ?? "", bytes: file.bytes } };
       last = server.say(world.ada, channel, named, sent);
     },
     read: (where) =>
@@ -71,16 +80,22 @@ async function openDiscord(): Promise<ChannelPlatform> {
     edit: async (text) => void (last && server.edit(last, text)),
     delete: async () => void (last && server.remove(last)),
     async forge(text) {
-      server.say(world.ada, home, JSON.stringify({ author: { id: world.bela.id }, channel_id: world.general.id, content: text }), {});
+      server.say(
+        world.ada,
+        home,
+        JSON.stringify({ author: { id: world.bela.id }, channel_id: world.general.id, content: text }),
+        {},
+      );
     },
     async press(value) {
       const shown = byBot().at(-1);
-      const custom = shown?.components.flatMap(({ components }) => components).find((one) => one.custom_id.endsWith(`:${value}`));
-      server.press(world.ada, shown, home, custom?.custom_id ?? `0:${value}`);
+      const custom = shown?.components.flatMap(({ components }) => components).find((one) => one.custom_id === value);
+      server.press(world.ada, shown, home, custom?.custom_id ?? value);
     },
     acknowledged: () => server.interactions.filter(({ kind, answered }) => kind === 3 && answered !== undefined).length,
     history: () => server.history.filter(({ channel }) => channel === home.id).map(({ content }) => content),
-    files: () => byBot().flatMap(({ attachments }) => attachments.map(({ filename, bytes }) => ({ name: filename, bytes }))),
+    files: () =>
+      byBot().flatMap(({ attachments }) => attachments.map(({ filename, bytes }) => ({ name: filename, bytes }))),
     reactions: () => [...(last?.reactions ?? [])].flatMap(([emoji, users]) => (users.has(botId) ? [emoji] : [])),
     typing: () => server.typing.length,
     menu: () => server.commands().map(({ name }) => name),
@@ -108,36 +123,93 @@ export const contract: Omit<ChannelContractOptions, "channel"> = {
     messages: [
       {
         raw: message(),
-        expect: { text: "hello", sender: { id: ada.id, name: "Ada", username: "ada" }, chat: { id: ada.id, kind: "direct" }, mention: true },
+        expect: {
+          text: "hello",
+          sender: { id: ada.id, name: "Ada", username: "ada" },
+          chat: { id: ada.id, kind: "direct" },
+          mention: true,
+        },
       },
       {
         raw: message({ content: `<@${botId}> /help`, mentions: [{ id: botId, username: "breadbot" }] }, general),
-        expect: { text: "/help", mention: true, mentionedByName: true, chat: { id: general.id, kind: "group", title: general.title } },
+        expect: {
+          text: "/help",
+          mention: true,
+          mentionedByName: true,
+          chat: { id: general.id, kind: "group", title: general.title },
+        },
       },
       {
-        raw: message({ content: "hi <@1100000000000000012> <:wave:1200000000000000099>", mentions: [{ id: "1100000000000000012", username: "bela" }] }, general),
+        raw: message(
+          {
+            content: "hi <@1100000000000000012> <:wave:1200000000000000099>",
+            mentions: [{ id: "1100000000000000012", username: "bela" }],
+          },
+          general,
+        ),
         expect: { text: "hi @bela :wave:", mention: false },
       },
       {
-        raw: message({ content: "<@&1100000000000000107> help" }, { ...general, thread: "1100000000000000103" }, { role: "1100000000000000107" }),
-        expect: { text: "help", mentionedByName: true, chat: { id: general.id, kind: "group", title: general.title, thread: "1100000000000000103" } },
+        raw: message(
+          { content: "<@&1100000000000000107> help" },
+          { ...general, thread: "1100000000000000103" },
+          { role: "1100000000000000107" },
+        ),
+        expect: {
+          text: "help",
+          mentionedByName: true,
+          chat: { id: general.id, kind: "group", title: general.title, thread: "1100000000000000103" },
+        },
       },
       {
         raw: message({
           content: "",
           flags: 1 << 13,
-          attachments: [{ id: "1200000000000000044", filename: "voice.ogg", size: 4_000, url: "https://cdn.discordapp.com/a", content_type: "audio/ogg" }],
+          attachments: [
+            {
+              id: "1200000000000000044",
+              filename: "voice.ogg",
+              size: 4_000,
+              url: "https://cdn.discordapp.com/a",
+              content_type: "audio/ogg",
+            },
+          ],
         }),
         expect: { text: "<media:audio>" },
       },
       {
-        raw: message({ content: "and this?", type: 19, referenced_message: { id: "1200000000000000000", author: { id: botId, username: "breadbot" }, content: "Bread." } }, general),
-        expect: { text: "and this?", mention: true, replyTo: { messageId: "1200000000000000000", sender: "breadbot", text: "Bread." } },
+        raw: message(
+          {
+            content: "and this?",
+            type: 19,
+            referenced_message: {
+              id: "1200000000000000000",
+              author: { id: botId, username: "breadbot" },
+              content: "Bread.",
+            },
+          },
+          general,
+        ),
+        expect: {
+          text: "and this?",
+          mention: true,
+          replyTo: { messageId: "1200000000000000000", sender: "breadbot", text: "Bread." },
+        },
       },
       { raw: edit, expect: { kind: "edit", text: "hello again", messageId: "1200000000000000001" } },
       {
-        raw: interaction({ type: 3, data: { custom_id: "0:agree", component_type: 2 }, message: { id: "1200000000000000003" } }),
-        expect: { kind: "press", text: "callback_data: agree", messageId: "1200000000000000003", mention: true, sender: { id: ada.id, name: "Ada L.", username: "ada" } },
+        raw: interaction({
+          type: 3,
+          data: { custom_id: "agree", component_type: 2 },
+          message: { id: "1200000000000000003" },
+        }),
+        expect: {
+          kind: "press",
+          text: "callback_data: agree",
+          messageId: "1200000000000000003",
+          mention: true,
+          sender: { id: ada.id, name: "Ada L.", username: "ada" },
+        },
       },
       {
         raw: interaction({ type: 2, data: { name: "model", options: [{ name: "text", type: 3, value: "small" }] } }),

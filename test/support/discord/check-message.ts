@@ -16,22 +16,26 @@ const settableFlags = (1 << 2) | (1 << 6) | (1 << 12) | (1 << 13) | (1 << 15);
 
 type Fields = Record<string, unknown>;
 
-const isFields = (value: unknown): value is Fields => typeof value === "object" && value !== null && !Array.isArray(value);
+const isFields = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 function checkComponents(components: unknown): Refusal | undefined {
   if (components === undefined) return undefined;
   if (!Array.isArray(components) || components.length > 5) return form("components: Must be 5 or fewer in length.");
   const seen = new Set<string>();
   for (const row of components) {
-    if (!isFields(row) || row.type !== 1 || !Array.isArray(row.components)) return form("components: this type is not valid");
+    if (!isFields(row) || row.type !== 1 || !Array.isArray(row.components))
+      return form("components: this type is not valid");
     if (row.components.length < 1 || row.components.length > 5)
       return form("components[0].components: Must be between 1 and 5 in length.");
     for (const button of row.components) {
       if (!isFields(button) || button.type !== 2) return form("components: this type is not valid");
       const { style, custom_id: custom, label } = button;
       if (![1, 2, 3, 4].includes(Number(style))) return form("style: Value must be one of (1, 2, 3, 4, 5, 6).");
-      if (typeof custom !== "string" || custom.length < 1 || custom.length > 100) return form("custom_id: Must be between 1 and 100 in length.");
-      if (typeof label !== "string" || label.length < 1 || label.length > 80) return form("label: Must be between 1 and 80 in length.");
+      if (typeof custom !== "string" || custom.length < 1 || custom.length > 100)
+        return form("custom_id: Must be between 1 and 100 in length.");
+      if (typeof label !== "string" || label.length < 1 || label.length > 80)
+        return form("label: Must be between 1 and 80 in length.");
       if (seen.has(custom)) return form("custom_id: Component custom id cannot be duplicated");
       seen.add(custom);
     }
@@ -78,14 +82,17 @@ export function checkMessage(
   if (nonce !== undefined && !Number.isSafeInteger(nonce) && (typeof nonce !== "string" || nonce.length > 25))
     return form("nonce: Must be 25 or fewer in length.");
   if (enforce !== undefined && typeof enforce !== "boolean") return form("enforce_nonce: Must be a boolean.");
-  if (isEdit && (nonce !== undefined || reference !== undefined)) return form("an edit has neither nonce nor reference");
+  if (isEdit && (nonce !== undefined || reference !== undefined))
+    return form("an edit has neither nonce nor reference");
   if (!Number.isInteger(flags) || (Number(flags) & ~settableFlags) !== 0) return form("flags: invalid");
   if (reference !== undefined && (!isFields(reference) || typeof reference.message_id !== "string"))
     return form("message_reference: This field is required");
   const wrong = checkComponents(body.components) ?? checkEmbeds(body.embeds) ?? checkMentions(body.allowed_mentions);
   if (wrong !== undefined) return wrong;
-  const isEmpty = String(content ?? "").trim() === "" && files === 0 && (!Array.isArray(body.embeds) || body.embeds.length === 0);
+  const isEmpty =
+    String(content ?? "").trim() === "" && files === 0 && (!Array.isArray(body.embeds) || body.embeds.length === 0);
   const hasComponents = Array.isArray(body.components) && body.components.length > 0;
-  if (isEmpty && !isEdit && !hasComponents) return { status: 400, code: 50_006, message: "Cannot send an empty message" };
+  if (isEmpty && !isEdit && !hasComponents)
+    return { status: 400, code: 50_006, message: "Cannot send an empty message" };
   return undefined;
 }

@@ -146,7 +146,11 @@ export async function startDiscord({
     guild === undefined ? {} : { guild_id: guild.id, ...(person && { member: memberJson() }) };
 
   function announce(t: string, message: Message): void {
-    const json = { ...messageJson(message), ...guildFields(message.channel, message.author), channel_type: message.channel.type };
+    const json = {
+      ...messageJson(message),
+      ...guildFields(message.channel, message.author),
+      channel_type: message.channel.type,
+    };
     const isDirect = message.channel.person !== undefined;
     const isOpen = isDirect || message.author.id === botId || message.content.includes(`<@${botId}>`);
     const withoutContent = isOpen ? json : { ...json, content: "", attachments: [], components: [], embeds: [] };
@@ -164,7 +168,10 @@ export async function startDiscord({
     return message;
   }
 
-  const attachment = (channel: Channel, { name, type, bytes }: { readonly name: string; readonly type: string; readonly bytes: Uint8Array }): Attachment => {
+  const attachment = (
+    channel: Channel,
+    { name, type, bytes }: { readonly name: string; readonly type: string; readonly bytes: Uint8Array },
+  ): Attachment => {
     const id = world.newId();
     const filename = name.replaceAll(/[^\w.-]+/g, "_").replace(/^[._]+/, "") || "file";
     return {
@@ -178,7 +185,9 @@ export async function startDiscord({
     const channel = world.channels.get(id ?? "");
     if (channel === undefined) throw new Refused(404, 10_003, "Unknown Channel");
     const isIn = channel.guild === undefined || channel.guild.members.has(botId);
-    const isHidden = channel.overwrites.some(({ id: role, deny }) => role === channel.guild?.id && (BigInt(deny) & (1n << 10n)) !== 0n);
+    const isHidden = channel.overwrites.some(
+      ({ id: role, deny }) => role === channel.guild?.id && (BigInt(deny) & (1n << 10n)) !== 0n,
+    );
     if (!isIn || isHidden) throw new Refused(403, 50_001, "Missing Access");
     return channel;
   }
@@ -195,8 +204,10 @@ export async function startDiscord({
   }
 
   function checked({ body, files }: Sent, isEdit = false): void {
-    if (files.some(({ bytes }) => bytes.length > mostFileBytes)) throw new Refused(413, 40_005, "Request entity too large");
-    if (files.length > 10) throw new Refused(400, 50_035, "Invalid Form Body: attachments: Must be 10 or fewer in length.");
+    if (files.some(({ bytes }) => bytes.length > mostFileBytes))
+      throw new Refused(413, 40_005, "Request entity too large");
+    if (files.length > 10)
+      throw new Refused(400, 50_035, "Invalid Form Body: attachments: Must be 10 or fewer in length.");
     const wrong = checkMessage(body, { files: files.length, isEdit });
     if (wrong !== undefined) throw new Refused(wrong.status, wrong.code, wrong.message);
   }
@@ -219,11 +230,13 @@ export async function startDiscord({
   function create(channel: Channel, sent: Sent): Message {
     checked(sent);
     if (channel.type === 15) throw new Refused(400, 50_008, "Cannot send messages in a non-text channel");
-    if (channel.person !== undefined && settings.blocked) throw new Refused(403, 50_007, "Cannot send messages to this user");
+    if (channel.person !== undefined && settings.blocked)
+      throw new Refused(403, 50_007, "Cannot send messages to this user");
     const { nonce, enforce_nonce: enforce, content } = sent.body;
     const key = `${channel.id} ${String(nonce)}`;
     const known = nonces.get(key);
-    if (enforce === true && nonce !== undefined && known !== undefined && now() - known.at < nonceMs) return known.message;
+    if (enforce === true && nonce !== undefined && known !== undefined && now() - known.at < nonceMs)
+      return known.message;
     const message = add(channel, world.bot, String(content ?? ""), fieldsOf(channel, sent));
     if (nonce !== undefined) nonces.set(key, { message, at: now() });
     announce("MESSAGE_CREATE", message);
@@ -243,7 +256,8 @@ export async function startDiscord({
   }
 
   /** Whether a fault of a message is due; `after`: it is there already. */
-  const due = (...kinds: readonly Fault[]) => (faults[0] !== undefined && kinds.includes(faults[0]) ? faults.shift() : undefined);
+  const due = (...kinds: readonly Fault[]) =>
+    faults[0] !== undefined && kinds.includes(faults[0]) ? faults.shift() : undefined;
 
   function interactionOf(token: string): Interaction {
     const found = interactions.find((one) => one.token === decodeURIComponent(token));
@@ -276,102 +290,184 @@ export async function startDiscord({
   type Handler = (parts: readonly string[], sent: Sent, query: URLSearchParams) => unknown;
 
   const routes: readonly (readonly [method: string, pattern: RegExp, handler: Handler])[] = [
-    ["GET", /^\/gateway\/bot$/, () => ({
-      ...{ url: `ws://127.0.0.1:${port}`, shards: 1 },
-      session_start_limit: { total: 1000, remaining: 999, reset_after: 14_400_000, max_concurrency: 1 },
-    })],
+    [
+      "GET",
+      /^\/gateway\/bot$/,
+      () => ({
+        ...{ url: `ws://127.0.0.1:${port}`, shards: 1 },
+        session_start_limit: { total: 1000, remaining: 999, reset_after: 14_400_000, max_concurrency: 1 },
+      }),
+    ],
     ["GET", /^\/users\/@me$/, () => ({ ...userJson(world.bot), verified: true, flags: 0 })],
-    ["GET", /^\/applications\/@me$/, () => ({
-      ...{ id: botId, name: "breadbot", description: "", bot_public: true, bot_require_code_grant: false, verify_key: "ab" },
-      ...{ flags: settings.messageContent ? 1 << 19 : 0, interactions_endpoint_url: settings.endpoint },
-    })],
-    ["GET", /^\/users\/@me\/guilds$/, () => [{ id: world.guild.id, name: world.guild.name, owner: false, permissions: "0" }]],
-    ["POST", /^\/users\/@me\/channels$/, (_, { body }) => {
-      const person = world.users.get(String(body.recipient_id));
-      if (person === undefined || person.bot === true) throw new Refused(400, 50_033, "Invalid Recipient(s)");
-      return channelJson(world.direct(person), world.bot);
-    }],
+    [
+      "GET",
+      /^\/applications\/@me$/,
+      () => ({
+        ...{
+          id: botId,
+          name: "breadbot",
+          description: "",
+          bot_public: true,
+          bot_require_code_grant: false,
+          verify_key: "ab",
+        },
+        ...{ flags: settings.messageContent ? 1 << 19 : 0, interactions_endpoint_url: settings.endpoint },
+      }),
+    ],
+    [
+      "GET",
+      /^\/users\/@me\/guilds$/,
+      () => [{ id: world.guild.id, name: world.guild.name, owner: false, permissions: "0" }],
+    ],
+    [
+      "POST",
+      /^\/users\/@me\/channels$/,
+      (_, { body }) => {
+        const person = world.users.get(String(body.recipient_id));
+        if (person === undefined || person.bot === true) throw new Refused(400, 50_033, "Invalid Recipient(s)");
+        return channelJson(world.direct(person), world.bot);
+      },
+    ],
     ["GET", /^\/channels\/(\d+)$/, ([id]) => channelJson(seen(id), world.bot)],
-    ["GET", /^\/channels\/(\d+)\/messages$/, ([id], _, query) => {
-      const channel = seen(id);
-      if (channel.type === 15) throw new Refused(400, 50_008, "Cannot send messages in a non-text channel");
-      const count = Number(query.get("limit") ?? 50);
-      if (!(count >= 1 && count <= 100)) throw new Refused(400, 50_035, "Invalid Form Body: limit: int value should be less than or equal to 100.");
-      const all = [...channel.messages.values()].filter(({ onlyFor }) => onlyFor === undefined);
-      const after = query.get("after");
-      const found = after === null ? all.slice(-count) : all.filter((one) => BigInt(one.id) > BigInt(after)).slice(0, count);
-      return found.toReversed().map(messageJson);
-    }],
+    [
+      "GET",
+      /^\/channels\/(\d+)\/messages$/,
+      ([id], _, query) => {
+        const channel = seen(id);
+        if (channel.type === 15) throw new Refused(400, 50_008, "Cannot send messages in a non-text channel");
+        const count = Number(query.get("limit") ?? 50);
+        if (!(count >= 1 && count <= 100))
+          throw new Refused(400, 50_035, "Invalid Form Body: limit: int value should be less than or equal to 100.");
+        const all = [...channel.messages.values()].filter(({ onlyFor }) => onlyFor === undefined);
+        const after = query.get("after");
+        const found =
+          after === null ? all.slice(-count) : all.filter((one) => BigInt(one.id) > BigInt(after)).slice(0, count);
+        return found.toReversed().map(messageJson);
+      },
+    ],
     ["GET", /^\/channels\/(\d+)\/messages\/(\d+)$/, ([id, message]) => messageJson(messageIn(seen(id), message))],
     ["POST", /^\/channels\/(\d+)\/messages$/, ([id], sent) => messageJson(create(seen(id), sent))],
-    ["PATCH", /^\/channels\/(\d+)\/messages\/(\d+)$/, ([id, message], sent) => {
-      checked(sent, true);
-      const changed = change(messageIn(seen(id), message), sent);
-      announce("MESSAGE_UPDATE", changed);
-      return messageJson(changed);
-    }],
-    ["DELETE", /^\/channels\/(\d+)\/messages\/(\d+)$/, ([id, message]) => {
-      const found = messageIn(seen(id), message);
-      if (found.author.id !== botId && found.channel.person !== undefined) throw new Refused(403, 50_003, "Cannot execute action on a DM channel");
-      removeMessage(found);
-    }],
-    ["PUT", /^\/channels\/(\d+)\/messages\/(\d+)\/reactions\/([^/]+)\/@me$/, ([id, message, emoji]) => {
-      const found = messageIn(seen(id), message);
-      const name = decodeURIComponent(emoji ?? "");
-      if (!/^\p{Extended_Pictographic}/u.test(name) && !/^\w+:\d+$/.test(name)) throw new Refused(400, 10_014, "Unknown Emoji");
-      found.reactions.set(name, (found.reactions.get(name) ?? new Set()).add(botId));
-    }],
-    ["DELETE", /^\/channels\/(\d+)\/messages\/(\d+)\/reactions\/([^/]+)\/@me$/, ([id, message, emoji]) => {
-      const users = messageIn(seen(id), message).reactions;
-      users.get(decodeURIComponent(emoji ?? ""))?.delete(botId);
-      for (const [name, left] of users) if (left.size === 0) users.delete(name);
-    }],
+    [
+      "PATCH",
+      /^\/channels\/(\d+)\/messages\/(\d+)$/,
+      ([id, message], sent) => {
+        checked(sent, true);
+        const changed = change(messageIn(seen(id), message), sent);
+        announce("MESSAGE_UPDATE", changed);
+        return messageJson(changed);
+      },
+    ],
+    [
+      "DELETE",
+      /^\/channels\/(\d+)\/messages\/(\d+)$/,
+      ([id, message]) => {
+        const found = messageIn(seen(id), message);
+        if (found.author.id !== botId && found.channel.person !== undefined)
+          throw new Refused(403, 50_003, "Cannot execute action on a DM channel");
+        removeMessage(found);
+      },
+    ],
+    [
+      "PUT",
+      /^\/channels\/(\d+)\/messages\/(\d+)\/reactions\/([^/]+)\/@me$/,
+      ([id, message, emoji]) => {
+        const found = messageIn(seen(id), message);
+        const name = decodeURIComponent(emoji ?? "");
+        if (!/^\p{Extended_Pictographic}/u.test(name) && !/^\w+:\d+$/.test(name))
+          throw new Refused(400, 10_014, "Unknown Emoji");
+        found.reactions.set(name, (found.reactions.get(name) ?? new Set()).add(botId));
+      },
+    ],
+    [
+      "DELETE",
+      /^\/channels\/(\d+)\/messages\/(\d+)\/reactions\/([^/]+)\/@me$/,
+      ([id, message, emoji]) => {
+        const users = messageIn(seen(id), message).reactions;
+        users.get(decodeURIComponent(emoji ?? ""))?.delete(botId);
+        for (const [name, left] of users) if (left.size === 0) users.delete(name);
+      },
+    ],
     ["POST", /^\/channels\/(\d+)\/typing$/, ([id]) => void typing.push(seen(id).id)],
-    ["PUT", /^\/applications\/(\d+)\/commands$/, (_, { body }) => {
-      commands = checkCommands(body);
-      return commands.map((command) => ({ ...command, id: world.newId(), application_id: botId, version: world.newId() }));
-    }],
+    [
+      "PUT",
+      /^\/applications\/(\d+)\/commands$/,
+      (_, { body }) => {
+        commands = checkCommands(body);
+        return commands.map((command) => ({
+          ...command,
+          id: world.newId(),
+          application_id: botId,
+          version: world.newId(),
+        }));
+      },
+    ],
     ["GET", /^\/applications\/(\d+)\/commands$/, () => commands],
     ["POST", /^\/interactions\/(\d+)\/([^/]+)\/callback$/, ([id, key], { body }) => respond(id ?? "", key ?? "", body)],
-    ["POST", /^\/webhooks\/(\d+)\/([^/]+)$/, ([, key], sent) => {
-      const found = interactionOf(key ?? "");
-      checked(sent);
-      if (found.answered === undefined) throw new Refused(404, 10_015, "Unknown Webhook");
-      return messageJson(answerFor(found, sent, Number(sent.body.flags ?? 0)));
-    }],
-    ["PATCH", /^\/webhooks\/(\d+)\/([^/]+)\/messages\/@original$/, ([, key], sent) => {
-      const found = interactionOf(key ?? "");
-      checked(sent, true);
-      if (found.answered === 5 && found.original === undefined) {
-        found.original = answerFor(found, sent, found.flags);
-        return messageJson(found.original);
-      }
-      if (found.original === undefined) throw new Refused(404, 10_008, "Unknown Message");
-      return messageJson(change(found.original, sent));
-    }],
-    ["DELETE", /^\/webhooks\/(\d+)\/([^/]+)\/messages\/@original$/, ([, key]) => {
-      const found = interactionOf(key ?? "");
-      if (found.answered === undefined) throw new Refused(404, 10_015, "Unknown Webhook");
-      if (found.original !== undefined) found.channel.messages.delete(found.original.id);
-      found.original = undefined;
-    }],
-    ["GET", /^\/guilds\/(\d+)$/, ([id]) => {
-      if (id !== world.guild.id) throw new Refused(404, 10_004, "Unknown Guild");
-      return guildJson(world.guild, world.bot);
-    }],
-    ["GET", /^\/guilds\/(\d+)\/members\/(\d+)$/, ([id, user]) => {
-      const found = id === world.guild.id ? world.guild.members.get(user ?? "") : undefined;
-      if (found === undefined) throw new Refused(404, 10_007, "Unknown Member");
-      return { ...memberJson(), roles: found.id === botId ? [world.guild.botRole] : [], user: userJson(found) };
-    }],
+    [
+      "POST",
+      /^\/webhooks\/(\d+)\/([^/]+)$/,
+      ([, key], sent) => {
+        const found = interactionOf(key ?? "");
+        checked(sent);
+        if (found.answered === undefined) throw new Refused(404, 10_015, "Unknown Webhook");
+        return messageJson(answerFor(found, sent, Number(sent.body.flags ?? 0)));
+      },
+    ],
+    [
+      "PATCH",
+      /^\/webhooks\/(\d+)\/([^/]+)\/messages\/@original$/,
+      ([, key], sent) => {
+        const found = interactionOf(key ?? "");
+        checked(sent, true);
+        if (found.answered === 5 && found.original === undefined) {
+          found.original = answerFor(found, sent, found.flags);
+          return messageJson(found.original);
+        }
+        if (found.original === undefined) throw new Refused(404, 10_008, "Unknown Message");
+        return messageJson(change(found.original, sent));
+      },
+    ],
+    [
+      "DELETE",
+      /^\/webhooks\/(\d+)\/([^/]+)\/messages\/@original$/,
+      ([, key]) => {
+        const found = interactionOf(key ?? "");
+        if (found.answered === undefined) throw new Refused(404, 10_015, "Unknown Webhook");
+        if (found.original !== undefined) found.channel.messages.delete(found.original.id);
+        found.original = undefined;
+      },
+    ],
+    [
+      "GET",
+      /^\/guilds\/(\d+)$/,
+      ([id]) => {
+        if (id !== world.guild.id) throw new Refused(404, 10_004, "Unknown Guild");
+        return guildJson(world.guild, world.bot);
+      },
+    ],
+    [
+      "GET",
+      /^\/guilds\/(\d+)\/members\/(\d+)$/,
+      ([id, user]) => {
+        const found = id === world.guild.id ? world.guild.members.get(user ?? "") : undefined;
+        if (found === undefined) throw new Refused(404, 10_007, "Unknown Member");
+        return { ...memberJson(), roles: found.id === botId ? [world.guild.botRole] : [], user: userJson(found) };
+      },
+    ],
   ];
 
   function checkCommands(body: unknown): { name: string }[] {
-    if (!Array.isArray(body) || body.length > 100) throw new Refused(400, 50_035, "Invalid Form Body: Must be 100 or fewer in length.");
+    if (!Array.isArray(body) || body.length > 100)
+      throw new Refused(400, 50_035, "Invalid Form Body: Must be 100 or fewer in length.");
     for (const { name, description, options = [] } of body) {
       if (!/^[-_'\p{L}\p{N}\p{sc=Deva}\p{sc=Thai}]{1,32}$/u.test(String(name)) || name !== String(name).toLowerCase())
         throw new Refused(400, 50_035, "Invalid Form Body: name: String value did not match validation regex.");
-      if (typeof description !== "string" || description.length < 1 || description.length > 100 || !Array.isArray(options))
+      if (
+        typeof description !== "string" ||
+        description.length < 1 ||
+        description.length > 100 ||
+        !Array.isArray(options)
+      )
         throw new Refused(400, 50_035, "Invalid Form Body: description: Must be between 1 and 100 in length.");
     }
     return body;
@@ -397,10 +493,25 @@ export async function startDiscord({
     const after = String((bucket.resetAt - now()) / 1_000);
     const headers = {
       "x-ratelimit-bucket": Buffer.from(kind).toString("hex").slice(0, 32),
-      ...{ "x-ratelimit-limit": String(limit.calls), "x-ratelimit-reset": String(bucket.resetAt / 1_000), "x-ratelimit-reset-after": after },
+      ...{
+        "x-ratelimit-limit": String(limit.calls),
+        "x-ratelimit-reset": String(bucket.resetAt / 1_000),
+        "x-ratelimit-reset-after": after,
+      },
     };
     if (bucket.left <= 0)
-      throw new Refused(429, 0, "You are being rate limited.", { ...headers, "x-ratelimit-remaining": "0", "x-ratelimit-scope": "user", "retry-after": String(Math.ceil(Number(after))) }, { retry_after: Number(after), global: false });
+      throw new Refused(
+        429,
+        0,
+        "You are being rate limited.",
+        {
+          ...headers,
+          "x-ratelimit-remaining": "0",
+          "x-ratelimit-scope": "user",
+          "retry-after": String(Math.ceil(Number(after))),
+        },
+        { retry_after: Number(after), global: false },
+      );
     bucket.left -= 1;
     return { ...headers, "x-ratelimit-remaining": String(bucket.left) };
   }
@@ -420,7 +531,8 @@ export async function startDiscord({
           files.push({ name: value.name, type: value.type, bytes: new Uint8Array(await value.arrayBuffer()) });
       return { body, files };
     }
-    if (!type.startsWith("application/json")) throw new Refused(400, 50_035, "Invalid Form Body: expected application/json");
+    if (!type.startsWith("application/json"))
+      throw new Refused(400, 50_035, "Invalid Form Body: expected application/json");
     try {
       return { body: JSON.parse(bytes.toString("utf8")), files: [] };
     } catch {
@@ -433,7 +545,8 @@ export async function startDiscord({
     const found = [...world.channels.values()]
       .flatMap(({ messages }) => [...messages.values()].flatMap(({ attachments }) => attachments))
       .find((one) => one.id === id);
-    if (found === undefined || settings.filesAreLost) response.writeHead(404).end("This content is no longer available.");
+    if (found === undefined || settings.filesAreLost)
+      response.writeHead(404).end("This content is no longer available.");
     else response.writeHead(200, { "content-type": found.content_type }).end(found.bytes);
   }
 
@@ -456,7 +569,8 @@ export async function startDiscord({
       if (path === pathname) throw new Refused(404, 0, "404: Not Found");
       const isWebhook = /^\/(?:webhooks\/\d+|interactions)\//.test(path);
       const { authorization, "user-agent": agent = "" } = request.headers;
-      if (authorization !== `Bot ${token}` && !(isWebhook && authorization === undefined)) throw new Refused(401, 0, "401: Unauthorized");
+      if (authorization !== `Bot ${token}` && !(isWebhook && authorization === undefined))
+        throw new Refused(401, 0, "401: Unauthorized");
       if (!/^DiscordBot \(\S+, ?[\w.-]+\)/.test(agent)) throw new Refused(403, 0, "The user agent is blocked");
       const sent = await readBody(request);
       body = sent.body;
@@ -470,7 +584,13 @@ export async function startDiscord({
       if (before === "down") throw new Refused(503, 0, "Service Unavailable");
       if (before !== undefined) {
         const isGlobal = before === "global";
-        throw new Refused(429, 0, "You are being rate limited.", { "retry-after": "2", ...(isGlobal ? { "x-ratelimit-global": "true" } : { "x-ratelimit-scope": "user" }) }, { retry_after: 2, global: isGlobal });
+        throw new Refused(
+          429,
+          0,
+          "You are being rate limited.",
+          { "retry-after": "2", ...(isGlobal ? { "x-ratelimit-global": "true" } : { "x-ratelimit-scope": "user" }) },
+          { retry_after: 2, global: isGlobal },
+        );
       }
       result = route[2](route[1].exec(path)?.slice(1) ?? [], sent, searchParams);
       const after = isMessage ? due("cut", "hang", "late") : undefined;
@@ -518,11 +638,26 @@ export async function startDiscord({
     };
     interactions.push(interaction);
     const { guild } = channel;
-    const who = guild === undefined ? { user: userJson(person) } : { guild_id: guild.id, member: { ...memberJson(), user: userJson(person), permissions: "0" } };
+    const who =
+      guild === undefined
+        ? { user: userJson(person) }
+        : { guild_id: guild.id, member: { ...memberJson(), user: userJson(person), permissions: "0" } };
     const json = {
       ...{ id: interaction.id, application_id: botId, type: kind, token: interaction.token, version: 1 },
-      ...{ channel_id: channel.id, channel: channelJson(channel, world.bot), ...who, locale: "en-US", guild_locale: "en-US" },
-      ...{ app_permissions: "0", entitlements: [], context: guild === undefined ? 1 : 0, authorizing_integration_owners: {}, attachment_size_limit: mostFileBytes },
+      ...{
+        channel_id: channel.id,
+        channel: channelJson(channel, world.bot),
+        ...who,
+        locale: "en-US",
+        guild_locale: "en-US",
+      },
+      ...{
+        app_permissions: "0",
+        entitlements: [],
+        context: guild === undefined ? 1 : 0,
+        authorizing_integration_owners: {},
+        attachment_size_limit: mostFileBytes,
+      },
       ...more,
     };
     sessions.dispatch("INTERACTION_CREATE", json, { intent: 0 });
@@ -571,7 +706,12 @@ export async function startDiscord({
       }),
     slash: (person, channel, name, text) =>
       interact(person, channel, 2, {
-        data: { id: world.newId(), name, type: 1, ...(text !== undefined && { options: [{ name: "text", type: 3, value: text }] }) },
+        data: {
+          id: world.newId(),
+          name,
+          type: 1,
+          ...(text !== undefined && { options: [{ name: "text", type: 3, value: text }] }),
+        },
       }),
     fail(fault, times = 1) {
       faults = [...faults, ...Array.from({ length: times }, () => fault)];

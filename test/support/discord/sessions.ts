@@ -68,17 +68,34 @@ export function createSessions(options: SessionOptions): Sessions {
     const intents = Number(d.intents);
     const { os, browser, device } = (d.properties ?? {}) as Record<string, unknown>;
     if (d.token !== token) return void socket.close(4004, "Authentication failed.");
-    if (!Number.isInteger(d.intents) || (intents & ~everyIntent) !== 0) return void socket.close(4013, "Invalid intent(s).");
+    if (!Number.isInteger(d.intents) || (intents & ~everyIntent) !== 0)
+      return void socket.close(4013, "Invalid intent(s).");
     if ((intents & privileged & ~options.privileged()) !== 0) return void socket.close(4014, "Disallowed intent(s).");
-    if ([os, browser, device].some((each) => typeof each !== "string")) return void socket.close(4002, "Error while decoding payload.");
+    if ([os, browser, device].some((each) => typeof each !== "string"))
+      return void socket.close(4002, "Error while decoding payload.");
     counts.identified += 1;
     made += 1;
-    const session: Session = { id: `session${made}x${Date.now().toString(36)}`, intents, sequence: 0, events: [], socket };
+    const session: Session = {
+      id: `session${made}x${Date.now().toString(36)}`,
+      intents,
+      sequence: 0,
+      events: [],
+      socket,
+    };
     sessions.set(session.id, session);
     emit(session, "READY", {
       ...{ v: 10, user: { ...userJson(world.bot), verified: true, mfa_enabled: false, email: null, flags: 0 } },
-      ...{ guilds: [{ id: world.guild.id, unavailable: true }], session_id: session.id, resume_gateway_url: options.url() },
-      ...{ session_type: "normal", private_channels: [], relationships: [], application: { id: world.bot.id, flags: options.privileged() === 0 ? 0 : 1 << 19 } },
+      ...{
+        guilds: [{ id: world.guild.id, unavailable: true }],
+        session_id: session.id,
+        resume_gateway_url: options.url(),
+      },
+      ...{
+        session_type: "normal",
+        private_channels: [],
+        relationships: [],
+        application: { id: world.bot.id, flags: options.privileged() === 0 ? 0 : 1 << 19 },
+      },
     });
     emit(session, "GUILD_CREATE", guildJson(world.guild, world.bot));
     return session;
@@ -95,7 +112,8 @@ export function createSessions(options: SessionOptions): Sessions {
     counts.resumed += 1;
     session.socket?.destroy();
     session.socket = socket;
-    for (const event of session.events.filter(({ s }) => s > Number(d.seq))) socket.send(JSON.stringify({ op: 0, ...event }));
+    for (const event of session.events.filter(({ s }) => s > Number(d.seq)))
+      socket.send(JSON.stringify({ op: 0, ...event }));
     emit(session, "RESUMED", { _trace: [] });
     return session;
   }
@@ -127,7 +145,8 @@ export function createSessions(options: SessionOptions): Sessions {
         }
         const d = (payload.d ?? {}) as Record<string, unknown>;
         if (payload.op === 1) {
-          if (payload.d !== null && !Number.isInteger(payload.d)) return socket.close(4002, "Error while decoding payload.");
+          if (payload.d !== null && !Number.isInteger(payload.d))
+            return socket.close(4002, "Error while decoding payload.");
           counts.heartbeats += 1;
           expectBeat();
           return socket.send(JSON.stringify({ op: 11 }));

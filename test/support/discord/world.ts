@@ -150,27 +150,77 @@ export function channelJson(channel: Channel, bot: User) {
   if (person !== undefined) return { ...common, recipients: [userJson(person)] };
   const thread = {
     ...{ parent_id: parent?.id ?? null, owner_id: bot.id, message_count: 0, member_count: 1 },
-    thread_metadata: { archived: false, auto_archive_duration: 1440, archive_timestamp: "2026-01-01T00:00:00+00:00", locked: false },
+    thread_metadata: {
+      archived: false,
+      auto_archive_duration: 1440,
+      archive_timestamp: "2026-01-01T00:00:00+00:00",
+      locked: false,
+    },
   };
   return {
     ...{ ...common, name, guild_id: guild?.id, position: 0, nsfw: false },
-    ...(type === 11 ? thread : { permission_overwrites: channel.overwrites, parent_id: null, topic: null, rate_limit_per_user: 0 }),
+    ...(type === 11
+      ? thread
+      : { permission_overwrites: channel.overwrites, parent_id: null, topic: null, rate_limit_per_user: 0 }),
   };
 }
 
 export function guildJson(guild: Guild, bot: User) {
   const { id, name, owner, channels, permissions, members, botRole } = guild;
   const role = (roleId: string, roleName: string, of: string, tags?: object) => ({
-    ...{ id: roleId, name: roleName, permissions: of, color: 0, hoist: false, position: 0, managed: false, mentionable: false, flags: 0 },
+    ...{
+      id: roleId,
+      name: roleName,
+      permissions: of,
+      color: 0,
+      hoist: false,
+      position: 0,
+      managed: false,
+      mentionable: false,
+      flags: 0,
+    },
     ...(tags !== undefined && { tags }),
   });
   return {
-    ...{ id, name, owner_id: owner, icon: null, splash: null, discovery_splash: null, afk_channel_id: null, afk_timeout: 300 },
-    ...{ verification_level: 0, default_message_notifications: 0, explicit_content_filter: 0, mfa_level: 0, nsfw_level: 0 },
-    ...{ application_id: null, system_channel_id: null, system_channel_flags: 0, rules_channel_id: null, vanity_url_code: null },
+    ...{
+      id,
+      name,
+      owner_id: owner,
+      icon: null,
+      splash: null,
+      discovery_splash: null,
+      afk_channel_id: null,
+      afk_timeout: 300,
+    },
+    ...{
+      verification_level: 0,
+      default_message_notifications: 0,
+      explicit_content_filter: 0,
+      mfa_level: 0,
+      nsfw_level: 0,
+    },
+    ...{
+      application_id: null,
+      system_channel_id: null,
+      system_channel_flags: 0,
+      rules_channel_id: null,
+      vanity_url_code: null,
+    },
     ...{ description: null, banner: null, premium_tier: 0, preferred_locale: "en-US", public_updates_channel_id: null },
-    ...{ premium_progress_bar_enabled: false, safety_alerts_channel_id: null, joined_at: "2026-01-01T00:00:00+00:00", large: false },
-    ...{ unavailable: false, member_count: members.size, voice_states: [], presences: [], stage_instances: [], soundboard_sounds: [] },
+    ...{
+      premium_progress_bar_enabled: false,
+      safety_alerts_channel_id: null,
+      joined_at: "2026-01-01T00:00:00+00:00",
+      large: false,
+    },
+    ...{
+      unavailable: false,
+      member_count: members.size,
+      voice_states: [],
+      presences: [],
+      stage_instances: [],
+      soundboard_sounds: [],
+    },
     ...{ guild_scheduled_events: [], emojis: [], stickers: [], features: [] },
     roles: [role(id, "@everyone", permissions), role(botRole, bot.username, "0", { bot_id: bot.id })],
     members: [{ ...memberJson(), roles: [botRole], user: userJson(bot) }],
@@ -180,14 +230,25 @@ export function guildJson(guild: Guild, bot: User) {
 }
 
 export function messageJson(message: Message): Record<string, unknown> {
-  const { id, channel, author, content, edited, attachments, components, embeds, flags, type, nonce, reference } = message;
+  const { id, channel, author, content, edited, attachments, components, embeds, flags, type, nonce, reference } =
+    message;
   const mentioned = [...content.matchAll(/<@!?(\d+)>/g)].flatMap(([, user]) => {
     const found = channel.guild?.members.get(user ?? "") ?? (channel.person?.id === user ? channel.person : undefined);
     return found === undefined ? [] : [userJson(found)];
   });
   const answered = reference === undefined ? undefined : channel.messages.get(reference.message);
   return {
-    ...{ id, channel_id: channel.id, author: userJson(author), content, edited_timestamp: edited, components, embeds, flags, type },
+    ...{
+      id,
+      channel_id: channel.id,
+      author: userJson(author),
+      content,
+      edited_timestamp: edited,
+      components,
+      embeds,
+      flags,
+      type,
+    },
     timestamp: new Date(Number((BigInt(id) >> 22n) + discordEpoch)).toISOString(),
     ...{ tts: false, mention_everyone: false, pinned: false, mentions: mentioned },
     mention_roles: [...content.matchAll(/<@&(\d+)>/g)].map(([, role]) => role),
