@@ -82,7 +82,7 @@ export function createConnection(account: ChannelAccount<Options>): ChannelConne
     await loaded();
     const me = identityOf(await get("/users/@me", signal));
     const { session } = progress.state();
-    if (application === undefined || session === undefined) application = await get("/applications/@me", signal);
+    if (application === undefined || session === undefined) application = await get("/oauth2/applications/@me", signal);
     const hasContent = readsContent(application);
     const gateway = connectGateway({
       ...{ url: await addressOf(session, signal), token: options.token, session, calling: account.calling },
@@ -130,7 +130,7 @@ export function createConnection(account: ChannelAccount<Options>): ChannelConne
   }
 
   async function offer(list: ReturnType<ChannelAccount["commands"]>): Promise<void> {
-    application ??= await get("/applications/@me", account.signal);
+    application ??= await get("/oauth2/applications/@me", account.signal);
     const own = id(application.id);
     if (own !== undefined && options.slashCommands) await registerCommands(list, { api, application: own });
   }

@@ -34,7 +34,7 @@ export function createProbe(api: Api) {
   async function probe(): Promise<ChannelProbe> {
     try {
       const identity = identityOf(await get("/users/@me"));
-      const application = await get("/applications/@me");
+      const application = await get("/oauth2/applications/@me");
       const servers = list(await api.call("GET", "/users/@me/guilds?limit=200")).length;
       const reads = readsContent(application);
       return {

@@ -301,7 +301,7 @@ export async function startDiscord({
     ["GET", /^\/users\/@me$/, () => ({ ...userJson(world.bot), verified: true, flags: 0 })],
     [
       "GET",
-      /^\/applications\/@me$/,
+      /^(?:\/oauth2)?\/applications\/@me$/,
       () => ({
         ...{
           id: botId,
@@ -560,13 +560,13 @@ export async function startDiscord({
       else answerFile(pathname, response);
       return;
     }
-    const path = pathname.replace(/^\/api\/v10/, "");
+    const path = pathname.replace(/^\/api\/v10/, "").replaceAll("%40", "@");
     let body: unknown;
     let status = 200;
     let headers: Record<string, string> = {};
     let result: unknown;
     try {
-      if (path === pathname) throw new Refused(404, 0, "404: Not Found");
+      if (!pathname.startsWith("/api/v10/")) throw new Refused(404, 0, "404: Not Found");
       const isWebhook = /^\/(?:webhooks\/\d+|interactions)\//.test(path);
       const { authorization, "user-agent": agent = "" } = request.headers;
       if (authorization !== `Bot ${token}` && !(isWebhook && authorization === undefined))
@@ -606,7 +606,7 @@ export async function startDiscord({
     }
     calls.push({ method, path, status, body });
     if (response.destroyed) return;
-    response.writeHead(status, { "content-type": "application/json", ...headers });
+    response.writeHead(status, { ...(status !== 204 && { "content-type": "application/json" }), ...headers });
     response.end(status === 204 ? undefined : JSON.stringify(result));
   }
 
