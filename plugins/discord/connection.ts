@@ -54,7 +54,18 @@ export function createConnection(account: ChannelAccount<Options>): ChannelConne
       progress.change({ bot, session: undefined, newest: undefined, first: undefined });
   }
 
-  const get = async (path: string, signal: AbortSignal) => record(await api.call("GET", path, { signal })) ?? {};
+  /** Only a wrong token ends the account. Every other refusal passes, such as that of a proxy for a minute. */
+  async function get(path: string, signal: AbortSignal): Promise<Fields> {
+    try {
+      return record(await api.call("GET", path, { signal })) ?? {};
+    } catch (error) {
+      if (!(error instanceof ChannelError) || error.retryable || error.reason === "unauthorized") throw error;
+      throw new ChannelError("platform_error", {
+        ...{ retryable: true, detail: error.message, cause: error },
+        hint: "If this goes on, check apiRoot: it ends with the version, as in https://discord.com/api/v10.",
+      });
+    }
+  }
 
   /** The token goes to the platform's own hosts alone. */
   function trusted(url: string | undefined): string {
