@@ -34,6 +34,7 @@ export function createConnection(account: ChannelAccount<Options>): ChannelConne
   const onError = (error: unknown) => log.warn({ error }, "the position in the events of Discord could not be stored");
   const progress = createProgress(store, onError);
   const places = createPlaces({ api, store, now, botId: () => progress.state().bot });
+  const writers = createWriters(store);
   const sender = createSender({ api, places });
   const reactions = createReactions({ api, places });
   const { probe, members } = createProbe(api);
@@ -102,8 +103,7 @@ export function createConnection(account: ChannelAccount<Options>): ChannelConne
       onInvalidSession: () => progress.change({ session: undefined }),
     });
     const intake = createIntake({
-      ...{ account, api, places, progress, onFailure: gateway.end },
-      writers: createWriters(store),
+      ...{ account, api, places, progress, writers, onFailure: gateway.end },
     });
     live = { gateway, intake };
     const end = () => gateway.end(new Error("The account closes"));

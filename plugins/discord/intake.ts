@@ -65,7 +65,7 @@ export function createIntake({ account, api, places, progress, writers, onFailur
     if (type === "MESSAGE_UPDATE" && edited === undefined) return {};
     const at = edited === undefined ? {} : { id: `${key}:${edited}` };
     const event = eventOf(type, data, { chat });
-    const receiving = account.receive(asJson(event), at).then(() => writers.remember(key, author));
+    const receiving = Promise.all([account.receive(asJson(event), at), writers.remember(key, author)]);
     return { stored: receiving, ...(type === "MESSAGE_CREATE" && { message: key }) };
   }
 

@@ -35,13 +35,21 @@ async function openCrabline() {
   });
   const { endpoints, adminToken, botToken } = manifest;
   const call = async (path: string, init: RequestInit = {}) => {
-    const headers = { authorization: `Bot ${botToken}`, "user-agent": "DiscordBot (https://example.test, 1.0)", "content-type": "application/json" };
+    const headers = {
+      authorization: `Bot ${botToken}`,
+      "user-agent": "DiscordBot (https://example.test, 1.0)",
+      "content-type": "application/json",
+    };
     return (await fetch(`${endpoints.apiRoot}/v10${path}`, { headers, ...init })).json();
   };
   const say = async (content: string, more: object = {}) => {
     const response = await fetch(endpoints.adminInboundUrl, {
       method: "POST",
-      headers: { authorization: `Bearer ${adminToken}`, "x-crabline-admin-token": adminToken, "content-type": "application/json" },
+      headers: {
+        authorization: `Bearer ${adminToken}`,
+        "x-crabline-admin-token": adminToken,
+        "content-type": "application/json",
+      },
       body: JSON.stringify({ senderId: ada, senderName: "Ada", content, ...more }),
     });
     expect(response.status, await response.clone().text()).toBeLessThan(300);
@@ -69,13 +77,26 @@ test("on a server of others, people are answered in a direct chat, in a server a
   expect(await state()).toMatchObject({ identity: { id: bot } });
 
   await say(`<@${bot}> what is bread?`, { channelId: fixture.channelId, guildId: fixture.guildId });
-  await expect.poll(() => texts(call, fixture.channelId, bot), { timeout: 10_000 }).toEqual([expect.stringContaining("what is bread?")]);
+  await expect
+    .poll(() => texts(call, fixture.channelId, bot), { timeout: 10_000 })
+    .toEqual([expect.stringContaining("what is bread?")]);
 
   const thread = "135000000000000777";
-  await say(`<@${bot}> in a thread`, { channelId: thread, parentChannelId: fixture.channelId, guildId: fixture.guildId });
-  await expect.poll(() => texts(call, thread, bot), { timeout: 10_000 }).toEqual([expect.stringContaining("in a thread")]);
+  await say(`<@${bot}> in a thread`, {
+    channelId: thread,
+    parentChannelId: fixture.channelId,
+    guildId: fixture.guildId,
+  });
+  await expect
+    .poll(() => texts(call, thread, bot), { timeout: 10_000 })
+    .toEqual([expect.stringContaining("in a thread")]);
 
-  const { id: direct } = (await call("/users/@me/channels", { method: "POST", body: JSON.stringify({ recipient_id: ada }) })) as { readonly id: string };
+  const { id: direct } = (await call("/users/@me/channels", {
+    method: "POST",
+    body: JSON.stringify({ recipient_id: ada }),
+  })) as { readonly id: string };
   await say("in private", { channelId: direct });
-  await expect.poll(() => texts(call, direct, bot), { timeout: 10_000 }).toEqual([expect.stringContaining("in private")]);
+  await expect
+    .poll(() => texts(call, direct, bot), { timeout: 10_000 })
+    .toEqual([expect.stringContaining("in private")]);
 }, 60_000);

@@ -2,7 +2,7 @@
  * The stand-in, judged by the client that most bots are written with: discord.js, unchanged, is the bot. A request of it that
  * the stand-in refuses is a fault of the stand-in.
  */
-import { EventEmitter, once } from "node:events";
+import { type EventEmitter, once } from "node:events";
 import { expect, onTestFinished, test } from "vitest";
 import { startDiscord } from "../../support/discord/server.ts";
 import { botId } from "../../support/discord/world.ts";
@@ -50,18 +50,42 @@ interface JsClient extends EventEmitter {
   destroy(): Promise<void>;
   readonly user: { readonly id: string; readonly username: string };
   readonly channels: { fetch(id: string): Promise<JsChannel>; readonly cache: ReadonlyMap<string, JsChannel> };
-  readonly users: { fetch(id: string): Promise<{ createDM(): Promise<JsChannel> }>; createDM(id: string): Promise<JsChannel> };
-  readonly application: { readonly commands: { set(commands: readonly object[]): Promise<ReadonlyMap<string, { readonly name: string }>> } };
-  readonly guilds: { readonly cache: ReadonlyMap<string, { readonly name: string; readonly members: { fetchMe(): Promise<{ permissionsIn(channel: JsChannel): { has(flag: string): boolean } }> } }> };
+  readonly users: {
+    fetch(id: string): Promise<{ createDM(): Promise<JsChannel> }>;
+    createDM(id: string): Promise<JsChannel>;
+  };
+  readonly application: {
+    readonly commands: { set(commands: readonly object[]): Promise<ReadonlyMap<string, { readonly name: string }>> };
+  };
+  readonly guilds: {
+    readonly cache: ReadonlyMap<
+      string,
+      {
+        readonly name: string;
+        readonly members: { fetchMe(): Promise<{ permissionsIn(channel: JsChannel): { has(flag: string): boolean } }> };
+      }
+    >;
+  };
 }
 
 const { Client } = makersClient<{ readonly Client: new (options: object) => JsClient }>("discord.js");
 
-const intents = ["Guilds", "GuildMessages", "GuildMessageReactions", "DirectMessages", "DirectMessageReactions", "MessageContent"];
+const intents = [
+  "Guilds",
+  "GuildMessages",
+  "GuildMessageReactions",
+  "DirectMessages",
+  "DirectMessageReactions",
+  "MessageContent",
+];
 
 async function openClient({ heartbeatMs = 41_250 } = {}) {
   const server = await startDiscord({ heartbeatMs });
-  const client = new Client({ intents, partials: [1, 2, 3], rest: { api: server.root.replace(/\/v10$/, ""), retries: 0 } });
+  const client = new Client({
+    intents,
+    partials: [1, 2, 3],
+    rest: { api: server.root.replace(/\/v10$/, ""), retries: 0 },
+  });
   onTestFinished(async () => {
     await client.destroy();
     await server.close();
@@ -94,12 +118,18 @@ test("discord.js signs in, sees the server and its threads, and its messages arr
   const sent = await general.send({ content: "An answer", nonce: "0123456789abcdef0123", enforceNonce: true });
   const again = await general.send({ content: "An answer", nonce: "0123456789abcdef0123", enforceNonce: true });
   expect(again.id).toBe(sent.id);
-  const answer = await general.messages.fetch(asked.id).then((found) => found.reply({ content: "To you", allowedMentions: { parse: [], repliedUser: false } }));
+  const answer = await general.messages
+    .fetch(asked.id)
+    .then((found) => found.reply({ content: "To you", allowedMentions: { parse: [], repliedUser: false } }));
   expect(answer.reference?.messageId).toBe(asked.id);
   await sent.edit("An edited answer");
   await (await sent.react("👍")).users.remove();
   await general.sendTyping();
-  const files = await general.send({ content: "A file", files: [{ attachment: Buffer.from("Buy milk."), name: "note.txt" }], embeds: [{ title: "Card" }] });
+  const files = await general.send({
+    content: "A file",
+    files: [{ attachment: Buffer.from("Buy milk."), name: "note.txt" }],
+    embeds: [{ title: "Card" }],
+  });
   expect(files.attachments.size).toBe(1);
   await answer.delete();
   const history = await general.messages.fetch({ after: asked.id, limit: 100 });
@@ -108,7 +138,13 @@ test("discord.js signs in, sees the server and its threads, and its messages arr
   const direct = await client.users.createDM(world.ada.id);
   await direct.send("In private");
   expect([...world.direct(world.ada).messages.values()].map(({ content }) => content)).toEqual(["In private"]);
-  await client.application.commands.set([{ name: "help", description: "Lists the commands.", options: [{ type: 3, name: "text", description: "What follows." }] }]);
+  await client.application.commands.set([
+    {
+      name: "help",
+      description: "Lists the commands.",
+      options: [{ type: 3, name: "text", description: "What follows." }],
+    },
+  ]);
   expect(server.commands().map(({ name }) => name)).toEqual(["help"]);
   expect(refused()).toEqual([]);
 });
@@ -146,7 +182,11 @@ test("discord.js answers presses and slash commands", async () => {
   const using = next<JsInteraction>(client, "interactionCreate");
   server.slash(world.ada, world.general, "help", "all");
   const command = await using;
-  expect([command.isChatInputCommand(), command.commandName, command.options.getString("text")]).toEqual([true, "help", "all"]);
+  expect([command.isChatInputCommand(), command.commandName, command.options.getString("text")]).toEqual([
+    true,
+    "help",
+    "all",
+  ]);
   await command.deferReply({ flags: 64 });
   const answer = await command.editReply("The help");
   expect(world.general.messages.get(answer.id)).toMatchObject({ content: "The help", onlyFor: world.ada.id });

@@ -65,7 +65,13 @@ export interface DiscordServer {
   /** Answers to presses and commands. */
   readonly interactions: readonly Interaction[];
   /** Switches on the page of the bot. */
-  readonly settings: { messageContent: boolean; endpoint: string | null; blocked: boolean; filesAreLost: boolean };
+  readonly settings: {
+    resumeUrl: string | undefined;
+    messageContent: boolean;
+    endpoint: string | null;
+    blocked: boolean;
+    filesAreLost: boolean;
+  };
   say(person: User, channel: Channel, content: string, more?: SayOptions): Message;
   edit(message: Message, content: string): void;
   /** As the platform reports that it has added the preview of a link. */
@@ -129,7 +135,13 @@ export async function startDiscord({
   const history: { channel: string; content: string }[] = [];
   const typing: string[] = [];
   const interactions: Interaction[] = [];
-  const settings = { messageContent: true, endpoint: null as string | null, blocked: false, filesAreLost: false };
+  const settings = {
+    resumeUrl: undefined as string | undefined,
+    messageContent: true,
+    endpoint: null as string | null,
+    blocked: false,
+    filesAreLost: false,
+  };
   const nonces = new Map<string, { readonly message: Message; readonly at: number }>();
   const buckets = new Map<string, { left: number; resetAt: number }>();
   let commands: { name: string }[] = [];
@@ -138,7 +150,13 @@ export async function startDiscord({
   let port = wantedPort;
 
   const sessions = createSessions({
-    ...{ world, token, heartbeatMs, isSilent: () => isSilent, url: () => `ws://127.0.0.1:${port}` },
+    ...{
+      world,
+      token,
+      heartbeatMs,
+      isSilent: () => isSilent,
+      url: () => settings.resumeUrl ?? `ws://127.0.0.1:${port}`,
+    },
     privileged: () => (settings.messageContent ? 1 << 15 : 0),
   });
 
