@@ -1,4 +1,6 @@
 /** The reasons of the channel's own. */
+import type { CodeDefinition } from "service-gateway/sdk";
+
 export const codes = {
   bad_session: {
     meaning: "Discord does not continue the session of the bot.",
@@ -15,17 +17,20 @@ export const codes = {
   interaction_expired: {
     meaning: "Discord takes an answer that one person sees for 15 minutes after the command or the press only.",
     hint: "The person can use the command again.",
+    outcome: "failed",
   },
-  press_without_chat: { meaning: "A press or a command names no chat or no person.", hint: "" },
-  reaction_without_chat: { meaning: "A reaction names no chat or no person.", hint: "" },
-  own_reaction: { meaning: "The reaction is the bot's own.", hint: "" },
+  press_without_chat: { meaning: "A press or a command names no chat or no person.", hint: "", outcome: "silent" },
+  reaction_without_chat: { meaning: "A reaction names no chat or no person.", hint: "", outcome: "silent" },
+  own_reaction: { meaning: "The reaction is the bot's own.", hint: "", outcome: "silent" },
   edit_changes_nothing: {
     meaning: "The edit changed nothing that a person wrote, such as the preview of a link.",
     hint: "",
+    outcome: "silent",
   },
   no_text: {
     meaning: "The message contains nothing that the bot can read.",
     hint: "If it has a text, switch on the Message Content Intent of the bot.",
+    outcome: "silent",
   },
   sharding_required: {
     meaning:
@@ -36,4 +41,4 @@ export const codes = {
     meaning: "Discord named a host that is not its own, so the token was not sent there.",
     hint: "If a proxy of yours answers for Discord, set apiRoot to its address.",
   },
-};
+} satisfies Readonly<Record<string, CodeDefinition>>;

@@ -2,7 +2,7 @@
  * Events on their way to the gateway's store, in the order in which the platform sent them. What they leave out is
  * looked up before; the sequence number is stored when they are.
  */
-import { type ChannelAccount, ChannelError } from "service-gateway/sdk/channel";
+import { type ChannelAccount, ChannelError, type InboundChat } from "service-gateway/sdk/channel";
 import type { Api } from "./api.ts";
 import { asJson, type StoredEvent } from "./event.ts";
 import { type Fields, id, list, number, record, records, text } from "./fields.ts";
@@ -51,15 +51,26 @@ export function createIntake({ account, api, places, progress, writers, onFailur
     ...more,
   });
 
+  /** A channel that may not be looked up, although its events arrive, is known by its id alone. */
+  async function chatOf(channel: string, data: Fields): Promise<InboundChat> {
+    const unknown = { id: channel, kind: "group" } as const;
+    if (data.guild_id === undefined) return (await places.chatOf(channel)) ?? unknown;
+    try {
+      return (await places.chatOf(channel)) ?? unknown;
+    } catch (error) {
+      if (error instanceof ChannelError && !error.retryable) return unknown;
+      throw error;
+    }
+  }
+
   /** Messages and their edits. Their ids are those of the host, so that it finds a message by its name. */
   async function message(type: string, data: Fields): Promise<Handed> {
     const [channel, author, key] = [id(data.channel_id), id(record(data.author)?.id), id(data.id)];
     if (channel === undefined || author === undefined || key === undefined) return {};
-    const isOwn = author === progress.state().bot;
-    const isDirect = id(data.guild_id) === undefined && number(data.channel_type) === 1;
-    if (isDirect && !isOwn) await places.remember(author, channel);
-    const chat = await places.chatOf(channel);
-    if (chat === undefined || isOwn) return { message: key };
+    if (author === progress.state().bot) return { message: key };
+    // A bot is in no group of persons: without a server, it is a direct chat.
+    if (id(data.guild_id) === undefined) await places.remember(author, channel);
+    const chat = await chatOf(channel, data);
     const edited = type === "MESSAGE_UPDATE" ? text(data.edited_timestamp) : undefined;
     // The preview of a link: nobody has edited anything.
     if (type === "MESSAGE_UPDATE" && edited === undefined) return {};
@@ -75,8 +86,8 @@ export function createIntake({ account, api, places, progress, writers, onFailur
     const found: Promise<unknown>[] = [];
     for (const key of ids) {
       const writer = await writers.of(key);
-      const chat = writer === undefined || channel === undefined ? undefined : await places.chatOf(channel);
-      if (chat === undefined) continue;
+      if (writer === undefined || channel === undefined) continue;
+      const chat = await chatOf(channel, data);
       found.push(account.receive(asJson(eventOf("MESSAGE_DELETE", { id: key }, { chat, writer }))));
     }
     return { stored: Promise.all(found) };
@@ -86,8 +97,7 @@ export function createIntake({ account, api, places, progress, writers, onFailur
     const { bot, session } = progress.state();
     const channel = id(data.channel_id);
     if (channel === undefined || data.message_author_id !== bot || data.user_id === bot) return {};
-    const chat = await places.chatOf(channel);
-    if (chat === undefined) return {};
+    const chat = await chatOf(channel, data);
     // The platform gives a reaction no id, but the same event always has the same number.
     const at = session === undefined ? {} : { id: `${session.id}:${sequence}` };
     return { stored: account.receive(asJson(eventOf("MESSAGE_REACTION_ADD", data, { chat })), at) };
@@ -106,8 +116,7 @@ export function createIntake({ account, api, places, progress, writers, onFailur
     if (newest === undefined || first === undefined) return;
     const since = readSince({ newest, first }, account.now());
     await readHistory({ api, signal }, channel, since, async (data) => {
-      const type = guild === undefined ? { channel_type: 1 } : { guild_id: guild };
-      await (await message("MESSAGE_CREATE", { ...data, ...type })).stored;
+      await (await message("MESSAGE_CREATE", { ...data, ...(guild !== undefined && { guild_id: guild }) })).stored;
     });
   }
 

@@ -11,8 +11,9 @@ const contentFlags = (1 << 18) | (1 << 19);
 
 type Finding = NonNullable<ChannelProbe["findings"]>[number];
 
-/** Whether the bot may read messages that do not mention it. */
-export const readsContent = (application: Fields): boolean => ((number(application.flags) ?? 0) & contentFlags) !== 0;
+/** Whether the bot may read messages that do not mention it. If the platform does not say, it is asked for. */
+export const readsContent = (application: Fields): boolean =>
+  ((number(application.flags) ?? contentFlags) & contentFlags) !== 0;
 
 export const identityOf = (user: Fields) => {
   const [bot, username, name] = [id(user.id), text(user.username), text(user.global_name)];

@@ -101,8 +101,10 @@ export function render(
     const text = texts[index];
     const from = (index - holder) * mostFiles;
     const isHolder = index === holder;
+    const isBare = text === undefined && sent.files.length === 0 && embeds === undefined;
     const body: Body = {
-      content: text?.markup ?? "",
+      // The platform refuses buttons without a text.
+      content: text?.markup ?? (isBare ? "\u200b" : ""),
       message: {
         ...(flags !== 0 && { flags }),
         ...(isHolder && components !== undefined && { components }),

@@ -24,7 +24,12 @@ async function serve(): Promise<DiscordServer> {
 }
 
 function configFor({ token, root: apiRoot }: DiscordServer): object {
-  const access = { dmPolicy: "open", allowFrom: ["*"], groupPolicy: "open", groups: { "*": { requireMention: false } } };
+  const access = {
+    dmPolicy: "open",
+    allowFrom: ["*"],
+    groupPolicy: "open",
+    groups: { "*": { requireMention: false } },
+  };
   return {
     plugins: { load: [join(root, "plugins", "discord")], entries: { echo: { options: { delayMs: 0 } } } },
     agents: { defaults: { engine: "echo" } },
@@ -40,7 +45,9 @@ const answersTo = (channel: Channel, words: string) => answers(channel).filter((
 
 async function outcomes({ home, state }: Running): Promise<readonly (string | undefined)[]> {
   const { out } = await run(["events", "list", "--json", "--limit", "200", "--state", state], { home });
-  return (JSON.parse(out) as { readonly events: readonly { readonly outcome?: string }[] }).events.map(({ outcome }) => outcome);
+  return (JSON.parse(out) as { readonly events: readonly { readonly outcome?: string }[] }).events.map(
+    ({ outcome }) => outcome,
+  );
 }
 
 test(`${kills} kills in the middle of a send: no message is lost, and none is there twice`, async () => {
@@ -56,13 +63,16 @@ test(`${kills} kills in the middle of a send: no message is lost, and none is th
     // In every third round the platform has the message, and its answer never arrives.
     if (round % 3 === 0) server.fail("hang");
     server.say(world.ada, channel, words);
-    if (round % 3 === 0) await expect.poll(() => answersTo(channel, words).length, { timeout: 20_000, interval: 1 }).toBe(1);
+    if (round % 3 === 0)
+      await expect.poll(() => answersTo(channel, words).length, { timeout: 20_000, interval: 1 }).toBe(1);
     else await delay(round);
     await kill(gateway);
     gateway = await restart(gateway);
     await expect.poll(() => answersTo(channel, words).length, { timeout: 20_000 }).toBe(1);
   }
-  await expect.poll(async () => (await outcomes(gateway)).filter((outcome) => outcome !== "answered"), { timeout: 20_000 }).toEqual([]);
+  await expect
+    .poll(async () => (await outcomes(gateway)).filter((outcome) => outcome !== "answered"), { timeout: 20_000 })
+    .toEqual([]);
   for (let round = 1; round <= kills; round += 1)
     expect([...answersTo(direct, `number ${round}.`), ...answersTo(world.general, `number ${round}.`)]).toHaveLength(1);
   await stop(gateway);
@@ -87,7 +97,9 @@ describe("an absence", { timeout: 180_000 }, () => {
     if (forgets) server.sessions.forget();
     await server.listen();
     await expect.poll(() => answersTo(world.general, "while away 4").length, { timeout: 90_000 }).toBe(1);
-    const heard = answers(world.general).join("\n").match(/while away \d/g);
+    const heard = answers(world.general)
+      .join("\n")
+      .match(/while away \d/g);
     expect(heard).toEqual(said);
     await stop(gateway);
   });
@@ -104,7 +116,11 @@ describe("an absence", { timeout: 180_000 }, () => {
     for (const text of said) server.say(world.ada, world.general, text);
     const next = await restart(gateway);
     await expect.poll(() => answers(world.general).join("\n").includes("item 129;"), { timeout: 60_000 }).toBe(true);
-    expect(answers(world.general).join("\n").match(/item \d+;/g)).toEqual(said);
+    expect(
+      answers(world.general)
+        .join("\n")
+        .match(/item \d+;/g),
+    ).toEqual(said);
     await stop(next);
   });
 });
@@ -155,13 +171,25 @@ test("what a slash command and a press cost in a whole program: one answer each,
   const server = await serve();
   const { world } = server;
   const config = configFor(server) as { channels: { discord: object } };
-  Object.assign(config.channels.discord, { dmPolicy: "allowlist", groupPolicy: "allowlist", allowFrom: [world.ada.id] });
+  Object.assign(config.channels.discord, {
+    dmPolicy: "allowlist",
+    groupPolicy: "allowlist",
+    allowFrom: [world.ada.id],
+  });
   const gateway = await startGatewayProcess(config);
   await expect.poll(() => server.commands().length, { timeout: 20_000 }).toBeGreaterThan(3);
   server.slash(world.ada, world.general, "status");
-  await expect.poll(() => [...world.general.messages.values()].filter(({ onlyFor }) => onlyFor === world.ada.id).length, { timeout: 20_000 }).toBe(1);
+  await expect
+    .poll(() => [...world.general.messages.values()].filter(({ onlyFor }) => onlyFor === world.ada.id).length, {
+      timeout: 20_000,
+    })
+    .toBe(1);
   server.press(world.bela, undefined, world.general, "approve:anything");
-  await expect.poll(() => [...world.general.messages.values()].filter(({ onlyFor }) => onlyFor === world.bela.id).length, { timeout: 20_000 }).toBe(1);
+  await expect
+    .poll(() => [...world.general.messages.values()].filter(({ onlyFor }) => onlyFor === world.bela.id).length, {
+      timeout: 20_000,
+    })
+    .toBe(1);
   expect(answers(world.general)).toHaveLength(2);
   await stop(gateway);
 }, 60_000);

@@ -116,7 +116,7 @@ async function openDiscord(): Promise<ChannelPlatform> {
 }
 
 export const contract: Omit<ChannelContractOptions, "channel"> = {
-  options: {},
+  options: { token: "a-token-of-the-test", apiRoot: "https://discord.com/api/v10" },
   functions: ["admit", "fetchMedia", "members", "pause", "probe", "resolve"],
   fixtures: {
     platformFields: { embeds: [{ title: "Bread", color: 0xff_88_00, fields: [{ name: "Flour", value: "500 g" }] }] },

@@ -1,7 +1,8 @@
 /** What people do and see: commands, presses, deletions, edits, and what the bot never does. */
 import { aroundEach, describe, test } from "vitest";
+import { startDiscord } from "../../support/discord/server.ts";
 import type { Channel, User } from "../../support/discord/world.ts";
-import { expect, inOwnTest } from "../../support/own-test.ts";
+import { expect, inOwnTest, onTestFinished } from "../../support/own-test.ts";
 import { openRoom } from "./room.ts";
 
 aroundEach(inOwnTest);
@@ -75,19 +76,21 @@ describe.concurrent("deletions and edits", () => {
     expect(answers(world.general).join()).not.toContain("1234");
   });
 
-  test("it is known after a restart who wrote a deleted message", async () => {
-    const { server, host, heard, until } = await openRoom();
+  test("a deletion after a restart removes the words from the conversation", async () => {
+    const { server, host, heard, conversations, until } = await openRoom();
     const { world } = server;
     const message = server.say(world.ada, world.general, "the word is sourdough");
     await until(() => heard.length === 1);
     await host.restart();
     await until(() => server.sessions.counts.resumed === 1);
-    server.remove(message);
-    const events = async () => JSON.stringify(await (await host.fetch("/api/events")).text().catch(() => ""));
-    await host.advance(500);
     server.say(world.ada, world.general, "and now?");
     await until(() => heard.length === 2);
-    expect(await events()).not.toContain("sourdough");
+    expect(conversations.at(-1)).toContain("sourdough");
+    server.remove(message);
+    await host.advance(1_000);
+    server.say(world.ada, world.general, "and later?");
+    await until(() => heard.length === 3);
+    expect(conversations.at(-1)).not.toContain("sourdough");
   });
 
   test("the preview of a link is not an edit", async () => {
@@ -186,15 +189,20 @@ describe.concurrent("what people send", () => {
   });
 
   test("a file on another host is not fetched", async () => {
-    const { server, heard, until } = await openRoom();
+    const { server, conversations, until } = await openRoom();
     const { world } = server;
-    const bytes = Buffer.from("Buy milk.");
-    const message = server.say(world.ada, world.general, "prepare", {
-      file: { name: "a.txt", type: "text/plain", bytes },
+    const elsewhere = await startDiscord();
+    onTestFinished(() => elsewhere.close());
+    const file = { name: "a.txt", type: "text/plain", bytes: Buffer.from("Buy milk.") };
+    const there = elsewhere.say(world.ada, elsewhere.world.general, "", { file }).attachments[0]?.url ?? "";
+    // The same machine by another name, where the file is.
+    server.say(world.ada, world.general, "what is in it?", {
+      file: { ...file, url: there.replace("127.0.0.1", "localhost") },
     });
-    Object.assign(message.attachments[0] ?? {}, { url: "http://localhost:9/attachments/1/2/a.txt" });
-    await until(() => heard.length === 1);
-    server.edit(message, "once more?");
-    expect(heard).toHaveLength(1);
+    await until(() => conversations.length === 1);
+    expect(conversations[0]).toContain("not on a host of Discord");
+    server.say(world.ada, world.general, "and here?", { file });
+    await until(() => conversations.length === 2);
+    expect(conversations[1]).toMatch(/attached .*a\.txt/);
   });
 });

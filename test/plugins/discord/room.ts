@@ -12,6 +12,8 @@ export interface Room {
   readonly answers: (channel: Channel) => readonly string[];
   /** Texts that the agent was asked to answer, oldest first. */
   readonly heard: readonly string[];
+  /** The whole conversation of each turn, as JSON. */
+  readonly conversations: readonly string[];
   readonly state: () => Promise<object | undefined>;
   /** Plays time until a condition holds. */
   readonly until: (condition: () => boolean | Promise<boolean>, sentence?: string) => Promise<void>;
@@ -39,11 +41,13 @@ export async function openRoom({
   onTestFinished(() => server.close());
   prepare(server);
   const heard: string[] = [];
+  const conversations: string[] = [];
   const host = await createTestHost({
     plugins: [discord],
     config: { channels: { discord: { token: server.token, apiRoot: server.root, ...access, ...options } }, ...config },
     answer(turn, signal) {
       heard.push(turn.inbound.text);
+      conversations.push(JSON.stringify(turn.messages));
       return answer?.(turn, signal) ?? "";
     },
     allowErrors: [/./],
@@ -52,7 +56,7 @@ export async function openRoom({
   now = () => host.now();
   const state = async () => (await host.accounts()).find(({ channel }) => channel === "discord");
   const room: Room = {
-    ...{ server, host, heard, state },
+    ...{ server, host, heard, conversations, state },
     answers: ({ messages }) =>
       [...messages.values()].flatMap(({ author, content, onlyFor }) =>
         author.id === botId && onlyFor === undefined ? [content] : [],

@@ -91,8 +91,6 @@ export function checkMessage(
   if (wrong !== undefined) return wrong;
   const isEmpty =
     String(content ?? "").trim() === "" && files === 0 && (!Array.isArray(body.embeds) || body.embeds.length === 0);
-  const hasComponents = Array.isArray(body.components) && body.components.length > 0;
-  if (isEmpty && !isEdit && !hasComponents)
-    return { status: 400, code: 50_006, message: "Cannot send an empty message" };
+  if (isEmpty && !isEdit) return { status: 400, code: 50_006, message: "Cannot send an empty message" };
   return undefined;
 }

@@ -90,7 +90,13 @@ export interface DiscordServer {
 }
 
 interface SayOptions {
-  readonly file?: { readonly name: string; readonly type: string; readonly bytes: Uint8Array };
+  /** `url`: where the message says that the file is. */
+  readonly file?: {
+    readonly name: string;
+    readonly type: string;
+    readonly bytes: Uint8Array;
+    readonly url?: string;
+  };
   readonly replyTo?: Message;
   readonly type?: number;
 }
@@ -186,15 +192,12 @@ export async function startDiscord({
     return message;
   }
 
-  const attachment = (
-    channel: Channel,
-    { name, type, bytes }: { readonly name: string; readonly type: string; readonly bytes: Uint8Array },
-  ): Attachment => {
+  const attachment = (channel: Channel, { name, type, bytes, url }: NonNullable<SayOptions["file"]>): Attachment => {
     const id = world.newId();
     const filename = name.replaceAll(/[^\w.-]+/g, "_").replace(/^[._]+/, "") || "file";
     return {
       ...{ id, filename, size: bytes.length, content_type: type, bytes: Buffer.from(bytes) },
-      url: `http://127.0.0.1:${port}/attachments/${channel.id}/${id}/${filename}?ex=1&is=1&hm=ab`,
+      url: url ?? `http://127.0.0.1:${port}/attachments/${channel.id}/${id}/${filename}?ex=1&is=1&hm=ab`,
     };
   };
 
