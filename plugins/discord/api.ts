@@ -46,10 +46,6 @@ const reasons: Readonly<Record<number, string>> = {
   50083: "thread_gone",
 };
 
-/** The platform's code of an error, such as 10008. */
-export const codeOfError = (error: unknown): number | undefined =>
-  error instanceof ChannelError ? number(record(error.cause)?.code) : undefined;
-
 const patienceMs = 30_000;
 /** A file of 10 MiB takes a while. */
 const filePatienceMs = 300_000;
@@ -109,12 +105,11 @@ function errorOf(answer: Pick<WholeResponse, "status" | "headers"> & { readonly 
   const code = number(record(answer.body)?.code) ?? 0;
   const words = text(record(answer.body)?.message);
   const reason = reasons[code];
-  const error = refusedCall(answer, {
+  return refusedCall(answer, {
     call,
     ...(reason !== undefined && { reason }),
     ...(words !== undefined && { detail: `${words.slice(0, 200)}${code === 0 ? "" : ` (${code})`}` }),
   });
-  return Object.assign(error, { cause: { code } });
 }
 
 /** `undefined` for what is not the platform's, such as the page of a proxy. */

@@ -1,6 +1,10 @@
 /** The reasons of the channel's own. */
 import type { CodeDefinition } from "service-gateway/sdk";
 
+const contentSwitch =
+  "Open https://discord.com/developers/applications, choose the application, then Bot, and switch on " +
+  "Message Content Intent. Then restart the gateway.";
+
 export const codes = {
   bad_session: {
     meaning: "Discord does not continue the session of the bot.",
@@ -8,11 +12,11 @@ export const codes = {
   },
   content_intent_missing: {
     meaning: "The Message Content Intent is off: in servers the bot reads only messages that mention it.",
-    hint: "Open https://discord.com/developers/applications, choose the application, then Bot, and switch on Message Content Intent. Then restart the gateway.",
+    hint: contentSwitch,
   },
   intents_refused: {
     meaning: "Discord refuses an intent that the bot asks for.",
-    hint: "Open https://discord.com/developers/applications, choose the application, then Bot, and switch on Message Content Intent. Then restart the gateway.",
+    hint: contentSwitch,
   },
   interaction_expired: {
     meaning: "Discord takes an answer that one person sees for 15 minutes after the command or the press only.",

@@ -1,6 +1,6 @@
-/** An event as it is stored: what the platform sent, and what it leaves out. */
+/** An event as it is stored: what the platform sent, and what it leaves out; and who caused it. */
 import type { Json } from "service-gateway/sdk";
-import type { InboundChat } from "service-gateway/sdk/channel";
+import type { InboundChat, InboundSender } from "service-gateway/sdk/channel";
 import { type Fields, id, record, text } from "./fields.ts";
 
 export interface StoredEvent {
@@ -28,4 +28,20 @@ function chatOf(fields: Fields | undefined): InboundChat | undefined {
   const [chat, kind, title, thread] = [id(fields?.id), fields?.kind, text(fields?.title), id(fields?.thread)];
   if (chat === undefined || (kind !== "direct" && kind !== "group")) return undefined;
   return { id: chat, kind, ...(title !== undefined && { title }), ...(thread !== undefined && { thread }) };
+}
+
+/** The name that people see: the one in the server, the one of the person, the account's. */
+export function senderOf(user: Fields | undefined, member?: Fields): InboundSender | undefined {
+  const sender = id(user?.id);
+  if (sender === undefined) return undefined;
+  const [username, name] = [
+    text(user?.username),
+    [member?.nick, user?.global_name, user?.username].find((each) => typeof each === "string" && each !== ""),
+  ];
+  return {
+    id: sender,
+    ...(typeof name === "string" && { name }),
+    ...(username !== undefined && username !== "" && { username }),
+    ...(user?.bot === true && { isBot: true }),
+  };
 }

@@ -2,7 +2,8 @@
  * One connection to the gateway: it signs in or resumes, sends heartbeats, and passes events on. See
  * https://discord.com/developers/docs/events/gateway.
  */
-import { ChannelError } from "service-gateway/sdk/channel";
+import { randomInt } from "node:crypto";
+import { ChannelError, onEvent } from "service-gateway/sdk/channel";
 import { type Fields, number, record, text } from "./fields.ts";
 
 /** What a session is resumed with. */
@@ -91,16 +92,13 @@ export function connectGateway(options: GatewayOptions): GatewayConnection {
   ready.promise.catch(() => {});
   lost.promise.catch(() => {});
   let sequence = session?.sequence ?? null;
-  let beat: NodeJS.Timeout | undefined;
-  /** Called when the last heartbeat is confirmed; absent if it is. */
-  let unconfirmed: (() => void) | undefined;
   let isOver = false;
   const socket = new WebSocket(url);
 
   function end(reason: Error): void {
     if (isOver) return;
     isOver = true;
-    clearTimeout(beat);
+    heartbeats.stop();
     ready.reject(reason);
     lost.reject(reason);
     socket.close(leaveCode);
@@ -110,26 +108,11 @@ export function connectGateway(options: GatewayOptions): GatewayConnection {
     if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ op, d }));
   };
 
-  function heartbeat(): void {
-    if (unconfirmed !== undefined) {
-      end(loss("platform_silent", "Discord did not confirm a heartbeat"));
-      return;
-    }
-    unconfirmed = options.calling();
-    send(1, sequence);
-  }
-
-  function beatEvery(ms: number): void {
-    clearTimeout(beat);
-    const next = (after: number) => {
-      beat = setTimeout(() => {
-        heartbeat();
-        if (!isOver) next(ms);
-      }, after);
-    };
-    // So that not all clients of a server that has restarted send theirs at once.
-    next(ms * Math.random());
-  }
+  const heartbeats = createHeartbeats({
+    send: () => send(1, sequence),
+    calling: options.calling,
+    onSilence: () => end(loss("platform_silent", "Discord did not confirm a heartbeat")),
+  });
 
   function signIn(): void {
     const properties = { os: process.platform, browser: "service-gateway", device: "service-gateway" };
@@ -154,8 +137,7 @@ export function connectGateway(options: GatewayOptions): GatewayConnection {
         dispatch(payload);
         break;
       case 1:
-        unconfirmed = undefined;
-        heartbeat();
+        heartbeats.beat();
         break;
       case 7:
         end(loss("network", "Discord asks to connect again"));
@@ -165,23 +147,65 @@ export function connectGateway(options: GatewayOptions): GatewayConnection {
         end(loss("bad_session", "Discord does not continue the session"));
         break;
       case 10:
-        beatEvery(Math.max(1_000, number(record(payload.d)?.heartbeat_interval) ?? 41_250));
+        heartbeats.every(Math.max(1_000, number(record(payload.d)?.heartbeat_interval) ?? 41_250));
         signIn();
         break;
       case 11:
-        unconfirmed?.();
-        unconfirmed = undefined;
+        heartbeats.confirmed();
     }
   }
 
-  socket.addEventListener("message", ({ data }) => read(data));
-  socket.addEventListener("error", () => {});
-  socket.addEventListener("close", ({ code, reason }) => {
-    if (!isOver && endsSession.has(code)) options.onInvalidSession();
-    end(closeError(code, reason));
-    closed.resolve();
+  const source = "the gateway of Discord";
+  const emitter = { on: socket.addEventListener.bind(socket) };
+  onEvent<[MessageEvent]>(emitter, "message", { source, handle: ({ data }) => read(data) });
+  onEvent(emitter, "error", { source, handle: () => {} });
+  onEvent<[CloseEvent]>(emitter, "close", {
+    source,
+    handle({ code, reason }) {
+      if (!isOver && endsSession.has(code)) options.onInvalidSession();
+      end(closeError(code, reason));
+      closed.resolve();
+    },
   });
   return { ready: ready.promise, lost: lost.promise, closed: closed.promise, end };
+}
+
+/** A connection whose heartbeat is not confirmed until the next one is lost, although it may stay open. */
+function createHeartbeats({
+  send,
+  calling,
+  onSilence,
+}: {
+  readonly send: () => void;
+  readonly calling: () => () => void;
+  readonly onSilence: () => void;
+}) {
+  let timer: NodeJS.Timeout | undefined;
+  /** Called when the last heartbeat is confirmed; absent if it is. */
+  let unconfirmed: (() => void) | undefined;
+  const beat = () => {
+    unconfirmed = calling();
+    send();
+  };
+  return {
+    beat,
+    confirmed() {
+      unconfirmed?.();
+      unconfirmed = undefined;
+    },
+    every(ms: number) {
+      const next = (after: number) => {
+        timer = setTimeout(() => {
+          if (unconfirmed !== undefined) return onSilence();
+          beat();
+          next(ms);
+        }, after);
+      };
+      // So that not all clients of a server that has restarted send theirs at once.
+      next(randomInt(ms));
+    },
+    stop: () => clearTimeout(timer),
+  };
 }
 
 function parse(words: unknown): unknown {

@@ -1,7 +1,8 @@
 /** Reads what was written while the bot was away and its session had ended. */
 import { ChannelError } from "service-gateway/sdk/channel";
 import type { Api } from "./api.ts";
-import { type Fields, id, records } from "./fields.ts";
+import type { EventOptions, Handed } from "./events.ts";
+import { type Fields, id, number, records, text } from "./fields.ts";
 import { sleep } from "./rate-limits.ts";
 import { compareSnowflakes, snowflakeAt, timeOf } from "./snowflake.ts";
 
@@ -13,7 +14,7 @@ const pageSize = 100;
 const mostAttempts = 5;
 
 /** The id after which messages are read, given the newest stored one and the first that the bot could see. */
-export function readSince({ newest, first }: { readonly newest: string; readonly first: string }, now: number): string {
+function readSince({ newest, first }: { readonly newest: string; readonly first: string }, now: number): string {
   const starts = [first, snowflakeAt(timeOf(newest) - overlapMs), snowflakeAt(now - historyHours * 3_600_000)];
   return starts.reduce((one, other) => (compareSnowflakes(one, other) > 0 ? one : other));
 }
@@ -22,7 +23,7 @@ export function readSince({ newest, first }: { readonly newest: string; readonly
  * Passes the messages of a channel after an id to `take`, oldest first, a page at a time. A channel whose history the
  * bot may not read is left out. Rejects if the platform is away.
  */
-export async function readHistory(
+async function readHistory(
   { api, signal }: { readonly api: Api; readonly signal: AbortSignal },
   channel: string,
   since: string,
@@ -52,4 +53,65 @@ async function insist(call: () => Promise<unknown>, signal: AbortSignal): Promis
       await sleep(error.retryAfterMs ?? 1_000 * attempt, signal);
     }
   }
+}
+
+/** Forums and media channels have posts, and no messages of their own. */
+const withoutMessages: readonly number[] = [15, 16];
+
+/** What was written while there was no session: it is read when the next one begins, server by server. */
+export function createHistory({
+  account,
+  api,
+  places,
+  progress,
+  message,
+}: Pick<EventOptions, "account" | "api" | "places" | "progress"> & {
+  readonly message: (data: Fields) => Promise<Handed>;
+}) {
+  const { signal } = account;
+
+  async function readAgain(channel: string, guild?: string): Promise<void> {
+    const { newest, first } = progress.state();
+    if (newest === undefined || first === undefined) return;
+    const since = readSince({ newest, first }, account.now());
+    await readHistory({ api, signal }, channel, since, async (data) => {
+      await (await message({ ...data, ...(guild !== undefined && { guild_id: guild }) })).stored;
+    });
+  }
+
+  /** A new session: what was written since the last one has to be read. */
+  async function ready(data: Fields, sequence: number): Promise<Handed> {
+    const { newest = snowflakeAt(account.now()), first = newest } = progress.state();
+    const unread = records(data.guilds).flatMap((guild) => id(guild.id) ?? []);
+    progress.change({ newest, first, unread });
+    for (const { channel } of await places.directs()) await readAgain(channel);
+    const [session, url] = [text(data.session_id), text(data.resume_gateway_url)];
+    if (session !== undefined && url !== undefined) progress.change({ session: { id: session, url, sequence } });
+    return {};
+  }
+
+  async function server(data: Fields): Promise<Handed> {
+    const guild = id(data.id);
+    const { unread = [], newest = "0" } = progress.state();
+    if (guild === undefined || !unread.includes(guild) || data.unavailable === true) return {};
+    for (const each of [...records(data.channels), ...records(data.threads)]) {
+      const [channel, last] = [id(each.id), id(each.last_message_id)];
+      if (channel === undefined || last === undefined || withoutMessages.includes(number(each.type) ?? 0)) continue;
+      const since = readSince({ newest, first: progress.state().first ?? newest }, account.now());
+      if (compareSnowflakes(last, since) > 0) await readAgain(channel, guild);
+    }
+    progress.change({ unread: unread.filter((each) => each !== guild) });
+    return {};
+  }
+
+  return {
+    ready,
+    server,
+    /** The bot is no longer in a server. */
+    left(data: Fields): Handed {
+      const { unread = [] } = progress.state();
+      if (data.unavailable !== true) progress.change({ unread: unread.filter((each) => each !== data.id) });
+      return {};
+    },
+  };
 }

@@ -8,6 +8,7 @@ import {
   saveMedia,
   unansweredCall,
 } from "service-gateway/sdk/channel";
+import { fetchLimited } from "service-gateway/sdk/reading";
 import type { Api } from "./api.ts";
 import { type Fields, id, number, record, records, text } from "./fields.ts";
 
@@ -76,7 +77,8 @@ export async function fetchFile(
     // A message of a person names the address, and no token is sent there.
     if (!api.hosts.isFile(url))
       throw new ChannelError("media_refused", { detail: "the file is not on a host of Discord" });
-    return await fetch(url, { signal: until, redirect: "error" }).catch((error: unknown) => {
+    const limit = { maxBytes, fault: () => mediaTooLarge(maxBytes) };
+    return await fetchLimited(url, { signal: until }, limit).catch((error: unknown) => {
       throw unansweredCall(error, { call: "download" });
     });
   };

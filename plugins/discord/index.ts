@@ -3,10 +3,9 @@ import { defineChannel } from "service-gateway/sdk/channel";
 import { codes } from "./codes.ts";
 import { createConnection } from "./connection.ts";
 import { historyHours } from "./history.ts";
-import { checkOptions, options } from "./options.ts";
+import { botOf, checkOptions, options } from "./options.ts";
 import { buttonLimits, maxChars, platformFields } from "./render.ts";
 import { snowflakePattern } from "./snowflake.ts";
-import { botOf } from "./token.ts";
 
 export default defineChannel({
   id: "discord",
@@ -21,7 +20,8 @@ export default defineChannel({
   environment: { token: "DISCORD_BOT_TOKEN" },
   onboarding: {
     steps: [
-      "Open https://discord.com/developers/applications, choose New Application, then Bot, and switch on Message Content Intent.",
+      "Open https://discord.com/developers/applications, choose New Application, then Bot, and switch on " +
+        "Message Content Intent.",
       "On the same page, choose Reset Token and copy the token.",
     ],
     credential: "token",

@@ -1,9 +1,8 @@
 /** Presses of buttons and slash commands. The platform calls both interactions, and wants each answered within 3 s. */
 import type { ChannelAccount, InboundChat, Parsed } from "service-gateway/sdk/channel";
 import type { Api } from "./api.ts";
-import { asJson, type StoredEvent } from "./event.ts";
+import { asJson, type StoredEvent, senderOf } from "./event.ts";
 import { type Fields, id, number, record, records, text } from "./fields.ts";
-import { senderOf } from "./sender.ts";
 import { isSnowflake } from "./snowflake.ts";
 
 const command = 2;
@@ -104,4 +103,25 @@ export async function answerInteraction(
   } catch (error) {
     account.log.debug({ reason: (error as { reason?: unknown }).reason }, "an interaction could not be answered");
   }
+}
+
+/** The platform's limits: names of lower case letters, and descriptions of a hundred characters. */
+const commandName = /^[-_\p{Ll}\p{Lo}\p{N}]{1,32}$/u;
+const mostCommands = 100;
+/** Where slash commands are offered: in servers, and in direct chats with the bot. */
+const contexts = [0, 1];
+
+/** Registers the gateway's commands as slash commands of the bot, in place of those before. */
+export async function registerCommands(
+  commands: ReturnType<ChannelAccount["commands"]>,
+  { api, application }: { readonly api: Api; readonly application: string },
+): Promise<void> {
+  const body = commands
+    .filter(({ name }) => commandName.test(name))
+    .slice(0, mostCommands)
+    .map(({ name, summary }) => ({
+      ...{ name, description: summary.trim().slice(0, 100) || name, type: 1, contexts },
+      options: [{ type: 3, name: "text", description: "What follows the command.", required: false }],
+    }));
+  await api.call("PUT", `/applications/${application}/commands`, { body });
 }

@@ -1,5 +1,6 @@
-/** What the operator sets for an account, and the hosts that follow from it. */
+/** What the operator sets for an account, and what follows from it: the bot and the hosts. */
 import { type OptionProblem, type Static, secretText, Type } from "service-gateway/sdk/channel";
+import { isSnowflake } from "./snowflake.ts";
 
 const publicRoot = "https://discord.com/api/v10";
 
@@ -63,4 +64,11 @@ export function hostsOf({ apiRoot }: Pick<Options, "apiRoot">): Hosts {
     isGateway: (url) => isOf(url, { scheme: "ws", domains: /^(?:[\w-]+\.)*discord\.gg$/ }),
     isFile: (url) => isOf(url, { scheme: "http", domains: /^(?:cdn\.discordapp\.com|media\.discordapp\.net)$/ }),
   };
+}
+
+/** The id of the bot, which its token begins with, in base64. */
+export function botOf(token: string): string | undefined {
+  const [first = ""] = token.split(".");
+  const bot = Buffer.from(first, "base64url").toString("latin1");
+  return isSnowflake(bot) ? bot : undefined;
 }

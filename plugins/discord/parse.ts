@@ -1,11 +1,10 @@
 /** What people do, as messages. Pure and total. */
 import type { Json } from "service-gateway/sdk";
 import type { ChannelInbound, InboundChat, InboundSender, Parsed } from "service-gateway/sdk/channel";
-import { readEvent, type StoredEvent } from "./event.ts";
+import { readEvent, type StoredEvent, senderOf } from "./event.ts";
 import { type Fields, id, list, number, record, records, text } from "./fields.ts";
 import { filesOf, placeholders } from "./inbound-files.ts";
 import { parseInteraction } from "./interaction.ts";
-import { senderOf } from "./sender.ts";
 import { timeOf } from "./snowflake.ts";
 
 /** DEFAULT and REPLY. All others are commands, which arrive as interactions, and announcements of the platform. */
@@ -31,7 +30,7 @@ export function parse(raw: Json): Parsed {
   }
 }
 
-/** The text with names in place of ids, and whether it names the bot. A mention of the bot at its beginning is left out. */
+/** The text with names in place of ids, without the bot at its beginning, and whether it names the bot. */
 function contentOf(message: Fields, { bot, role }: StoredEvent): { readonly text: string; readonly names: boolean } {
   const content = text(message.content) ?? "";
   const isBot = (mark: string, each: string) => (mark === "&" ? each === role : each === bot);

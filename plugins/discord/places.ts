@@ -31,8 +31,8 @@ export interface Places {
   directs(): Promise<readonly { readonly person: string; readonly channel: string }[]>;
   /** The channel that a message for an address is sent to. */
   channelOf(address: Pick<Address, "chat" | "thread">): Promise<string>;
-  /** Channels of servers with this name. */
-  named(name: string): readonly string[];
+  /** The id for a name, such as `#general`. */
+  resolve(target: string): string;
 }
 
 const threadTypes: readonly number[] = [10, 11, 12];
@@ -56,7 +56,7 @@ export function createPlaces({
 }): Places {
   const channels = new Map<string, Channel>();
   const guilds = new Map<string, { readonly name: string; readonly role: string | undefined }>();
-  const directs = new Map<string, { readonly channel: string; readonly at: number }>();
+  const directs = createDirects(store, now);
 
   function put(data: Fields, guild = id(data.guild_id)): void {
     const channel = id(data.id);
@@ -95,19 +95,6 @@ export function createPlaces({
     return channels.get(channel);
   }
 
-  async function directOf(person: string): Promise<string | undefined> {
-    const known = directs.get(person)?.channel ?? id(record(await store.get(`${directKey}${person}`))?.channel);
-    return known;
-  }
-
-  async function remember(person: string, channel: string): Promise<void> {
-    const known = directs.get(person);
-    if (known?.channel === channel && now() - known.at < refreshMs) return;
-    channels.set(channel, { name: "", person });
-    await store.set(`${directKey}${person}`, { channel }, { ttlSeconds: directSeconds });
-    directs.set(person, { channel, at: now() });
-  }
-
   const titleOf = ({ name, guild = "" }: Channel): string => {
     const server = guilds.get(guild)?.name;
     return `#${name}${server === undefined ? "" : ` (${server})`}`;
@@ -130,27 +117,56 @@ export function createPlaces({
       return { id: parent, kind: "group", title: titleOf(above ?? found), thread: channel };
     },
     roleIn: (guild = "") => guilds.get(guild)?.role,
-    remember,
-    async directs() {
+    async remember(person, channel) {
+      channels.set(channel, { name: "", person });
+      await directs.remember(person, channel);
+    },
+    directs: directs.all,
+    async channelOf({ chat, thread = chat }) {
+      if (!isSnowflake(chat) || !isSnowflake(thread))
+        throw new ChannelError("chat_not_found", { detail: `${chat} is not the id of a person or of a channel` });
+      if (thread !== chat || channels.has(chat)) return thread;
+      const direct = await directs.of(chat);
+      if (direct !== undefined) return direct;
+      if ((await fetched(chat)) !== undefined) return chat;
+      const opened = id(record(await api.call("POST", "/users/@me/channels", { body: { recipient_id: chat } }))?.id);
+      if (opened === undefined) throw new ChannelError("chat_not_found");
+      await directs.remember(chat, opened);
+      return opened;
+    },
+    resolve(target) {
+      const name = target.trim().replace(/^<[#@]!?(\d+)>$/, "$1");
+      if (isSnowflake(name)) return name;
+      const found = [...channels].filter(([, one]) => one.guild !== undefined && one.name === name.replace(/^#/, ""));
+      const [[only] = [], other] = found;
+      if (only !== undefined && other === undefined) return only;
+      throw new ChannelError("chat_not_found", {
+        detail: `${found.length === 0 ? "no channel has" : "several channels have"} the name ${name.slice(0, 100)}`,
+        hint: "Switch on Developer Mode in Discord, and copy the id from the menu of the person or of the channel.",
+      });
+    },
+  };
+}
+
+/** The direct chats of people. A channel of its own belongs to each, which the platform opens once. */
+function createDirects(store: PluginStore, now: () => number) {
+  const known = new Map<string, { readonly channel: string; readonly at: number }>();
+  return {
+    async of(person: string): Promise<string | undefined> {
+      return known.get(person)?.channel ?? id(record(await store.get(`${directKey}${person}`))?.channel);
+    },
+    async remember(person: string, channel: string): Promise<void> {
+      const last = known.get(person);
+      if (last?.channel === channel && now() - last.at < refreshMs) return;
+      await store.set(`${directKey}${person}`, { channel }, { ttlSeconds: directSeconds });
+      known.set(person, { channel, at: now() });
+    },
+    async all() {
       const rows = await store.list({ prefix: directKey });
       return rows.flatMap(({ key, value }) => {
         const channel = id(record(value)?.channel);
         return channel === undefined ? [] : [{ person: key.slice(directKey.length), channel }];
       });
     },
-    async channelOf({ chat, thread = chat }) {
-      if (!isSnowflake(chat) || !isSnowflake(thread))
-        throw new ChannelError("chat_not_found", { detail: `${chat} is not the id of a person or of a channel` });
-      if (thread !== chat || channels.has(chat)) return thread;
-      const direct = await directOf(chat);
-      if (direct !== undefined) return direct;
-      if ((await fetched(chat)) !== undefined) return chat;
-      const opened = id(record(await api.call("POST", "/users/@me/channels", { body: { recipient_id: chat } }))?.id);
-      if (opened === undefined) throw new ChannelError("chat_not_found");
-      await remember(chat, opened);
-      return opened;
-    },
-    named: (name) =>
-      [...channels].flatMap(([channel, { name: own, guild }]) => (own === name && guild ? [channel] : [])),
   };
 }

@@ -2,8 +2,7 @@
 import { ChannelError, type ChannelMembership, type ChannelProbe } from "service-gateway/sdk/channel";
 import type { Api } from "./api.ts";
 import { codes } from "./codes.ts";
-import { type Fields, id, list, number, record, text } from "./fields.ts";
-import { invitedPermissions, missingPermissions } from "./permissions.ts";
+import { type Fields, id, list, number, record, records, text } from "./fields.ts";
 import { isSnowflake } from "./snowflake.ts";
 
 /** Of an application: the intent is approved, or granted to a bot in few servers. */
@@ -22,8 +21,24 @@ export const identityOf = (user: Fields) => {
   return { id: bot, ...(username !== undefined && { username }), ...(name !== undefined && { name }) };
 };
 
-export const invitation = (application: string): string =>
-  `https://discord.com/oauth2/authorize?client_id=${application}&scope=bot+applications.commands&permissions=${invitedPermissions}`;
+/** What the channel uses, in the words of the platform's settings. */
+const needed: readonly (readonly [name: string, bit: bigint])[] = [
+  ["View Channel", 1n << 10n],
+  ["Send Messages", 1n << 11n],
+  ["Embed Links", 1n << 14n],
+  ["Attach Files", 1n << 15n],
+  ["Read Message History", 1n << 16n],
+  ["Add Reactions", 1n << 6n],
+  ["Send Messages in Threads", 1n << 38n],
+];
+const administrator = 1n << 3n;
+
+/** The number that an invitation of the bot asks for. */
+const invitedPermissions = String(needed.reduce((sum, [, bit]) => sum | bit, 0n));
+
+const invitation = (application: string): string =>
+  `https://discord.com/oauth2/authorize?client_id=${application}&scope=bot+applications.commands` +
+  `&permissions=${invitedPermissions}`;
 
 const detailOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
@@ -40,7 +55,7 @@ export function createProbe(api: Api) {
       const reads = readsContent(application);
       return {
         ok: true,
-        detail: `${identity.username ?? identity.id} (${identity.id}), in ${servers} ${servers === 1 ? "server" : "servers"}`,
+        detail: `${identity.username ?? "the bot"} (${identity.id}), in ${servers} server${servers === 1 ? "" : "s"}`,
         identity,
         seesAllGroupMessages: reads,
         findings: findingsOf(application, { reads, servers }),
@@ -107,13 +122,50 @@ function findingsOf(
     findings.push({
       name: "interactions endpoint",
       reason: "the application has an Interactions Endpoint URL, so presses and slash commands do not reach the bot",
-      fix: "Open https://discord.com/developers/applications, choose the application, then General Information, and clear Interactions Endpoint URL.",
+      fix:
+        "Open https://discord.com/developers/applications, choose the application, then General Information, and " +
+        "clear Interactions Endpoint URL.",
     });
   if (servers === 0 && app !== undefined)
     findings.push({
       name: "no server",
-      reason: "the bot is in no server, so nobody can write to it",
+      reason: "the bot is in no server, so it gets no messages",
       fix: `Invite it: open ${invitation(app)}`,
     });
   return findings;
+}
+
+const bits = (value: unknown): bigint => (/^\d{1,25}$/.test(text(value) ?? "") ? BigInt(text(value) ?? "0") : 0n);
+
+/** The names of what the bot lacks in a channel. See https://discord.com/developers/docs/topics/permissions. */
+function missingPermissions({
+  bot,
+  guild,
+  channel,
+  member,
+}: {
+  readonly bot: string;
+  /** With `owner_id` and `roles`. */
+  readonly guild: Fields;
+  /** With `permission_overwrites`. */
+  readonly channel: Fields;
+  /** The bot's own, with `roles`. */
+  readonly member: Fields;
+}): readonly string[] {
+  if (guild.owner_id === bot) return [];
+  const everyone = id(guild.id) ?? "";
+  const own = new Set([everyone, ...list(member.roles).flatMap((role) => id(role) ?? [])]);
+  let allowed = records(guild.roles).reduce(
+    (sum, role) => (own.has(id(role.id) ?? "") ? sum | bits(role.permissions) : sum),
+    0n,
+  );
+  if ((allowed & administrator) !== 0n) return [];
+  const overwrites = records(channel.permission_overwrites);
+  // Those of everyone, then of all roles together, then of the bot itself.
+  for (const group of [[everyone], [...own].filter((role) => role !== everyone), [bot]]) {
+    const found = overwrites.filter((each) => group.includes(id(each.id) ?? ""));
+    for (const { deny } of found) allowed &= ~bits(deny);
+    for (const { allow } of found) allowed |= bits(allow);
+  }
+  return needed.flatMap(([name, bit]) => ((allowed & bit) === 0n ? [name] : []));
 }

@@ -17,7 +17,8 @@ interface State {
 
 export interface Progress {
   readonly state: () => State;
-  load(): Promise<void>;
+  /** Reads what is stored, once. Another bot than before begins anew. */
+  load(bot: string | undefined): Promise<void>;
   /** An event and all before it are stored. */
   stored(sequence: number, message: string | undefined): void;
   change(next: Partial<State>): void;
@@ -29,6 +30,7 @@ const key = "progress";
 
 export function createProgress(store: PluginStore, onError: (error: unknown) => void): Progress {
   let state: State = {};
+  let isLoaded = false;
   let isDirty = false;
   let writing: Promise<void> | undefined;
 
@@ -52,8 +54,11 @@ export function createProgress(store: PluginStore, onError: (error: unknown) => 
 
   return {
     state: () => state,
-    async load() {
+    async load(bot) {
+      if (isLoaded) return;
       state = read(await store.get(key));
+      isLoaded = true;
+      if (bot !== undefined && state.bot !== bot) state = { bot };
     },
     stored(sequence, message) {
       const { session, newest = "0", unread = [] } = state;

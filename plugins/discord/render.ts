@@ -8,9 +8,8 @@ import { isSnowflake } from "./snowflake.ts";
 /** UTF-16 units of one message. */
 export const maxChars = 2_000;
 export const markup = { dialect: "discord", limit: maxChars } as const;
-/** Files of one message, and bytes of each in a server that nobody has boosted. */
+/** Files of one message. */
 const mostFiles = 10;
-export const mostFileBytes = 10 * 1_048_576;
 const suppressNotifications = 1 << 12;
 const suppressEmbeds = 1 << 2;
 

@@ -1,25 +1,13 @@
 /** Sends messages, edits and removes them. */
 import type { Address, Json } from "service-gateway/sdk";
-import {
-  ChannelError,
-  editingPreview,
-  growingMarkdown,
-  type MarkupMessage,
-  type Part,
-  type Receipt,
-} from "service-gateway/sdk/channel";
+import { ChannelError, type Part, type Receipt } from "service-gateway/sdk/channel";
 import type { Api } from "./api.ts";
 import { id, record } from "./fields.ts";
 import { type Handle, readHandle } from "./interaction.ts";
 import type { Places } from "./places.ts";
-import { allowedMentions, type Body, markup } from "./render.ts";
+import { allowedMentions, type Body } from "./render.ts";
 
 const ephemeral = 1 << 6;
-/** Milliseconds between the edits of a preview: the platform takes five in five seconds. */
-const previewEveryMs = 1_200;
-
-type PreviewHow = Omit<Parameters<typeof editingPreview>[1], "pace"> & { readonly trigger?: string };
-
 export function createSender({ api, places }: { readonly api: Api; readonly places: Places }) {
   const messagesOf = async (address: Address) => `/channels/${await places.channelOf(address)}/messages`;
 
@@ -74,31 +62,8 @@ export function createSender({ api, places }: { readonly api: Api; readonly plac
     }
   }
 
-  const original = ({ application, token }: Handle) =>
-    `/webhooks/${application}/${encodeURIComponent(token)}/messages/@original`;
-
-  /** Only the person who used the command or pressed the button sees it. */
-  async function answer(part: Part, handle: Handle, signal: AbortSignal): Promise<Receipt> {
-    const { content, message, files, command } = part.body as unknown as Body;
-    const body = { ...message, content, allowed_mentions: { parse: [] }, flags: ephemeral };
-    const isFirst = handle.kind === "command" && command !== undefined;
-    try {
-      const sent = isFirst
-        ? await api.call("PATCH", original(handle), { body, files, signal })
-        : await api.call("POST", `/webhooks/${handle.application}/${encodeURIComponent(handle.token)}?wait=true`, {
-            ...{ body, files, signal },
-          });
-      return { messageId: id(record(sent)?.id) ?? "0" };
-    } catch (error) {
-      // Such an answer has no key: a repetition would be seen twice, except for the first one, which is an edit.
-      if (!(error instanceof ChannelError) || error.fate === "not-sent" || isFirst) throw error;
-      throw new ChannelError(error.reason, { fate: "unknown", detail: error.message, cause: error });
-    }
-  }
-
   return {
-    routeOf: async (part: Part, address: Address) =>
-      ({ method: part.replaces === undefined ? "POST" : "PATCH", path: await messagesOf(address) }) as const,
+    messagesOf,
     async send(part: Part, address: Address, signal: AbortSignal): Promise<Receipt> {
       const { onlyFor } = part;
       if (onlyFor !== undefined) {
@@ -107,7 +72,7 @@ export function createSender({ api, places }: { readonly api: Api; readonly plac
           throw new ChannelError("interaction_expired", {
             detail: "Discord shows a message to one person only in answer to a command or a press",
           });
-        return await answer(part, handle, signal);
+        return await answer(api, part, handle, signal);
       }
       const changed = part.replaces === undefined ? undefined : await edit(part, address, signal);
       const receipt = changed ?? (await post(part, address, signal));
@@ -123,28 +88,27 @@ export function createSender({ api, places }: { readonly api: Api; readonly plac
         if (!(error instanceof ChannelError) || error.reason !== "message_gone") throw error;
       }
     },
-    async typing(address: Address): Promise<void> {
-      await api.call("POST", `/channels/${await places.channelOf(address)}/typing`);
-    },
-    preview: (address: Address, how: PreviewHow) => {
-      const partOf = ({ markup: content }: MarkupMessage, index: number): Part => ({
-        kind: "preview",
-        chars: 0,
-        body: { content, message: index === 0 ? {} : { flags: 1 << 12 }, files: [] },
-        ...(index === 0 && how.trigger !== undefined && address.chat !== "" && { replyTo: how.trigger }),
-      });
-      return editingPreview<MarkupMessage>(
-        {
-          messagesOf: growingMarkdown(markup),
-          textOf: ({ markup: content }) => content,
-          post: async (message, index, signal) => (await post(partOf(message, index), address, signal)).messageId,
-          edit: async (messageId, message, signal) =>
-            void (await edit({ ...partOf(message, 1), replaces: messageId, inPlace: true }, address, signal)),
-          remove: async (messageId, signal) =>
-            void (await api.call("DELETE", `${await messagesOf(address)}/${messageId}`, { signal })),
-        },
-        { ...how, pace: { everyMs: previewEveryMs } },
-      );
-    },
   };
+}
+
+const original = ({ application, token }: Handle) =>
+  `/webhooks/${application}/${encodeURIComponent(token)}/messages/@original`;
+
+/** Only the person who used the command or pressed the button sees it. */
+async function answer(api: Api, part: Part, handle: Handle, signal: AbortSignal): Promise<Receipt> {
+  const { content, message, files, command } = part.body as unknown as Body;
+  const body = { ...message, content, allowed_mentions: { parse: [] }, flags: ephemeral };
+  const isFirst = handle.kind === "command" && command !== undefined;
+  try {
+    const sent = isFirst
+      ? await api.call("PATCH", original(handle), { body, files, signal })
+      : await api.call("POST", `/webhooks/${handle.application}/${encodeURIComponent(handle.token)}?wait=true`, {
+          ...{ body, files, signal },
+        });
+    return { messageId: id(record(sent)?.id) ?? "0" };
+  } catch (error) {
+    // Such an answer has no key: a repetition would be seen twice, except for the first one, which is an edit.
+    if (!(error instanceof ChannelError) || error.fate === "not-sent" || isFirst) throw error;
+    throw new ChannelError(error.reason, { fate: "unknown", detail: error.message, cause: error });
+  }
 }

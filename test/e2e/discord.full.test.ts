@@ -9,7 +9,7 @@ import { startGateway } from "../core/cli/gateway-runner.ts";
 import { root } from "../house/sources.ts";
 import { createOpenAiServer } from "../openai-server/index.ts";
 import { type DiscordServer, startDiscord } from "../support/discord/server.ts";
-import { botId, type Channel } from "../support/discord/world.ts";
+import { botId, type Channel, usualPermissions } from "../support/discord/world.ts";
 import { expect, inOwnTest, onTestFinished } from "../support/own-test.ts";
 import { kill, type Running, restart, startGatewayProcess, stop } from "./room.ts";
 
@@ -125,7 +125,7 @@ describe("an absence", { timeout: 180_000 }, () => {
   });
 });
 
-test("the example runs as printed except for its addresses and ids, and a new user finds what is switched off", async () => {
+test("the example runs as printed except for its addresses and ids, and names what is switched off", async () => {
   const server = await serve();
   const model = await createOpenAiServer();
   onTestFinished(() => model.close());
@@ -153,7 +153,7 @@ test("the example runs as printed except for its addresses and ids, and a new us
   expect(probed).toContain("Message Content Intent");
   expect(probed).toContain("Interactions Endpoint URL");
   expect((await service("doctor")).out).toMatch(/Send Messages/);
-  world.guild.permissions = String(0x40_00_0f_ff_ff_fen & ~(1n << 3n));
+  world.guild.permissions = usualPermissions;
 
   server.say(world.ada, world.general, `<@${botId}> What is bread?`);
   await expect.poll(() => answers(world.general).join(), { timeout: 20_000 }).toMatch(/What is bread/);
@@ -167,7 +167,7 @@ test("the example runs as printed except for its addresses and ids, and a new us
   expect(JSON.stringify(await gateway.finished)).not.toContain(server.token);
 }, 120_000);
 
-test("what a slash command and a press cost in a whole program: one answer each, the foreign press is refused alone", async () => {
+test("a slash command is answered once, and the press of a stranger is refused to them alone", async () => {
   const server = await serve();
   const { world } = server;
   const config = configFor(server) as { channels: { discord: object } };

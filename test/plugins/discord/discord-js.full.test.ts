@@ -1,6 +1,6 @@
 /**
- * The stand-in, judged by the client that most bots are written with: discord.js, unchanged, is the bot. A request of it that
- * the stand-in refuses is a fault of the stand-in.
+ * The stand-in, judged by the client that most bots are written with: discord.js, unchanged, is the bot. A request of
+ * it that the stand-in refuses is a fault of the stand-in.
  */
 import { type EventEmitter, once } from "node:events";
 import { expect, onTestFinished, test } from "vitest";

@@ -24,8 +24,8 @@ import {
 } from "./world.ts";
 
 /**
- * What happens to the next message of the bot: `cut` and `hang`: it is there, and there is no answer; `limit`, `global`:
- * refused for two seconds; `late`: 500 after it was accepted; `down`: 503 before.
+ * What happens to the next message of the bot. `cut` and `hang`: it is there, and there is no answer. `limit`,
+ * `global`: it is refused for two seconds. `late`: 500 after it was accepted. `down`: 503 before.
  */
 export type Fault = "cut" | "down" | "global" | "hang" | "late" | "limit";
 

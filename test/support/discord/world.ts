@@ -1,6 +1,6 @@
 /** What there is on the platform: people, servers, channels, messages. Ids are snowflakes. */
 
-export const discordEpoch = 1_420_070_400_000n;
+const discordEpoch = 1_420_070_400_000n;
 
 export interface User {
   readonly id: string;
