@@ -1,29 +1,14 @@
 /** What people do, handed to the gateway's store with what the platform leaves out of its events. */
-import { type ChannelAccount, ChannelError, type InboundChat } from "service-gateway/sdk/channel";
-import type { Api } from "./api.ts";
+import { ChannelError, type InboundChat } from "service-gateway/sdk/channel";
 import { asJson, type StoredEvent } from "./event.ts";
 import { type Fields, id, list, record, text } from "./fields.ts";
 import type { Dispatch } from "./gateway.ts";
-import { createHistory } from "./history.ts";
+import { createHistory, type EventParts, type Handed } from "./history.ts";
 import { answerInteraction, interactionChat } from "./interaction.ts";
 import type { Places } from "./places.ts";
-import type { Progress } from "./progress.ts";
 import type { Writers } from "./writers.ts";
 
-export interface EventOptions {
-  readonly account: Pick<ChannelAccount, "receive" | "check" | "log" | "now" | "signal">;
-  readonly api: Api;
-  readonly places: Places;
-  readonly progress: Progress;
-  readonly writers: Writers;
-}
-
-/** What becomes of an event. */
-export interface Handed {
-  readonly stored?: Promise<unknown>;
-  /** The message that it contains. */
-  readonly message?: string;
-}
+type EventOptions = EventParts & { readonly writers: Writers };
 
 export interface Events {
   /** Resolves when everything that the event lacks is known, and it is on its way to the store. */

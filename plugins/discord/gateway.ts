@@ -52,6 +52,8 @@ export const intents = {
   messageContent: 1 << 15,
 } as const;
 
+const properties = { os: process.platform, browser: "service-gateway", device: "service-gateway" };
+
 /** With 1000 and 1001 the platform would end the session. */
 const leaveCode = 4_900;
 
@@ -82,7 +84,8 @@ function closeError(code: number, words: string): ChannelError {
 const endsSession: ReadonlySet<number> = new Set([1000, 1001, 4003, 4007, 4009]);
 
 export function connectGateway(options: GatewayOptions): GatewayConnection {
-  const { token, session } = options;
+  const { token } = options;
+  let { session } = options;
   const url = new URL(options.url);
   url.search = "?v=10&encoding=json";
   const ready = Promise.withResolvers<void>();
@@ -92,6 +95,7 @@ export function connectGateway(options: GatewayOptions): GatewayConnection {
   ready.promise.catch(() => {});
   lost.promise.catch(() => {});
   let sequence = session?.sequence ?? null;
+  let waiting: NodeJS.Timeout | undefined;
   let isOver = false;
   const socket = new WebSocket(url);
 
@@ -99,6 +103,7 @@ export function connectGateway(options: GatewayOptions): GatewayConnection {
     if (isOver) return;
     isOver = true;
     heartbeats.stop();
+    clearTimeout(waiting);
     ready.reject(reason);
     lost.reject(reason);
     socket.close(leaveCode);
@@ -115,18 +120,28 @@ export function connectGateway(options: GatewayOptions): GatewayConnection {
   });
 
   function signIn(): void {
-    const properties = { os: process.platform, browser: "service-gateway", device: "service-gateway" };
     if (session === undefined) send(2, { token, intents: options.intents, properties });
     else send(6, { token, session_id: session.id, seq: session.sequence });
   }
 
-  function dispatch({ t, s, d }: Fields): void {
-    const type = text(t);
-    const data = record(d);
-    if (type === undefined || data === undefined || number(s) === undefined) return;
-    sequence = number(s) ?? sequence;
-    options.onDispatch({ type, data, sequence: Number(s) });
-    if (type === "READY" || type === "RESUMED") ready.resolve();
+  /** A new session begins on the same connection, after the wait that the platform asks for. */
+  function invalidSession(isResumable: boolean): void {
+    if (!isResumable) options.onInvalidSession();
+    if (isResumable || session === undefined) {
+      end(loss("bad_session", "Discord does not continue the session"));
+      return;
+    }
+    session = undefined;
+    sequence = null;
+    waiting = setTimeout(signIn, randomInt(1_000, 5_000));
+  }
+
+  function dispatch(payload: Fields): void {
+    const event = readDispatch(payload);
+    if (event === undefined) return;
+    sequence = event.sequence;
+    options.onDispatch(event);
+    if (event.type === "READY" || event.type === "RESUMED") ready.resolve();
   }
 
   function read(words: unknown): void {
@@ -143,8 +158,7 @@ export function connectGateway(options: GatewayOptions): GatewayConnection {
         end(loss("network", "Discord asks to connect again"));
         break;
       case 9:
-        if (payload.d !== true) options.onInvalidSession();
-        end(loss("bad_session", "Discord does not continue the session"));
+        invalidSession(payload.d === true);
         break;
       case 10:
         heartbeats.every(Math.max(1_000, number(record(payload.d)?.heartbeat_interval) ?? 41_250));
@@ -168,6 +182,11 @@ export function connectGateway(options: GatewayOptions): GatewayConnection {
     },
   });
   return { ready: ready.promise, lost: lost.promise, closed: closed.promise, end };
+}
+
+function readDispatch({ t, s, d }: Fields): Dispatch | undefined {
+  const [type, sequence, data] = [text(t), number(s), record(d)];
+  return type === undefined || sequence === undefined || data === undefined ? undefined : { type, sequence, data };
 }
 
 /** A connection whose heartbeat is not confirmed until the next one is lost, although it may stay open. */

@@ -1,8 +1,9 @@
 /** Reads what was written while the bot was away and its session had ended. */
-import { ChannelError } from "service-gateway/sdk/channel";
+import { type ChannelAccount, ChannelError } from "service-gateway/sdk/channel";
 import type { Api } from "./api.ts";
-import type { EventOptions, Handed } from "./events.ts";
 import { type Fields, id, number, records, text } from "./fields.ts";
+import type { Places } from "./places.ts";
+import type { Progress } from "./progress.ts";
 import { sleep } from "./rate-limits.ts";
 import { compareSnowflakes, snowflakeAt, timeOf } from "./snowflake.ts";
 
@@ -55,6 +56,21 @@ async function insist(call: () => Promise<unknown>, signal: AbortSignal): Promis
   }
 }
 
+/** What events are handed on with. */
+export interface EventParts {
+  readonly account: Pick<ChannelAccount, "receive" | "check" | "log" | "now" | "signal">;
+  readonly api: Api;
+  readonly places: Places;
+  readonly progress: Progress;
+}
+
+/** What becomes of an event. */
+export interface Handed {
+  readonly stored?: Promise<unknown>;
+  /** The message that it contains. */
+  readonly message?: string;
+}
+
 /** Forums and media channels have posts, and no messages of their own. */
 const withoutMessages: readonly number[] = [15, 16];
 
@@ -65,7 +81,7 @@ export function createHistory({
   places,
   progress,
   message,
-}: Pick<EventOptions, "account" | "api" | "places" | "progress"> & {
+}: EventParts & {
   readonly message: (data: Fields) => Promise<Handed>;
 }) {
   const { signal } = account;

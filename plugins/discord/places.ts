@@ -134,17 +134,7 @@ export function createPlaces({
       await directs.remember(chat, opened);
       return opened;
     },
-    resolve(target) {
-      const name = target.trim().replace(/^<[#@]!?(\d+)>$/, "$1");
-      if (isSnowflake(name)) return name;
-      const found = [...channels].filter(([, one]) => one.guild !== undefined && one.name === name.replace(/^#/, ""));
-      const [[only] = [], other] = found;
-      if (only !== undefined && other === undefined) return only;
-      throw new ChannelError("chat_not_found", {
-        detail: `${found.length === 0 ? "no channel has" : "several channels have"} the name ${name.slice(0, 100)}`,
-        hint: "Switch on Developer Mode in Discord, and copy the id from the menu of the person or of the channel.",
-      });
-    },
+    resolve: (target) => resolveName(channels, target),
   };
 }
 
@@ -169,4 +159,16 @@ function createDirects(store: PluginStore, now: () => number) {
       });
     },
   };
+}
+
+function resolveName(channels: ReadonlyMap<string, Channel>, target: string): string {
+  const name = target.trim().replace(/^<[#@]!?(\d+)>$/, "$1");
+  if (isSnowflake(name)) return name;
+  const found = [...channels].filter(([, one]) => one.guild !== undefined && one.name === name.replace(/^#/, ""));
+  const [[only] = [], other] = found;
+  if (only !== undefined && other === undefined) return only;
+  throw new ChannelError("chat_not_found", {
+    detail: `${found.length === 0 ? "no channel has" : "several channels have"} the name ${name.slice(0, 100)}`,
+    hint: "Switch on Developer Mode in Discord, and copy the id from the menu of the person or of the channel.",
+  });
 }

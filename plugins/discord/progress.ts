@@ -17,7 +17,7 @@ interface State {
 
 export interface Progress {
   readonly state: () => State;
-  /** Reads what is stored, once. Another bot than before begins anew. */
+  /** Reads what is stored, once. Another bot than before has nothing stored. */
   load(bot: string | undefined): Promise<void>;
   /** An event and all before it are stored. */
   stored(sequence: number, message: string | undefined): void;

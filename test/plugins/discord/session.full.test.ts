@@ -43,6 +43,28 @@ describe.concurrent("what is said meanwhile", () => {
       );
   });
 
+  test("arrives once and in order after the platform was away for 300 s", async () => {
+    const { server, host, heard, until, state } = await openRoom();
+    const { world } = server;
+    const direct = world.direct(world.ada);
+    server.say(world.ada, direct, "before");
+    await until(() => heard.includes("before"));
+    await server.away();
+    server.sessions.forget();
+    for (let minute = 0; minute < 5; minute += 1) {
+      server.say(world.ada, direct, `direct ${minute}`);
+      server.say(world.ada, world.thread, `thread ${minute}`);
+      await host.advance(60_000);
+    }
+    expect(await state()).not.toMatchObject({ state: "connected" });
+    await server.listen();
+    await until(() => heard.length === 11);
+    for (const name of ["direct", "thread"])
+      expect(heard.filter((text) => text.startsWith(name))).toEqual(
+        [0, 1, 2, 3, 4].map((minute) => `${name} ${minute}`),
+      );
+  });
+
   test("does not include what was said before the bot was there", async () => {
     const { server, heard, until } = await openRoom({
       prepare: ({ world, say }) => void say(world.ada, world.general, "before the bot"),

@@ -21,6 +21,7 @@ export interface Sessions {
   cut(): void;
   /** Sends a payload as it is to every connection. */
   send(payload: unknown): void;
+  sendText(text: string): void;
   /** Ends every connection with a code. */
   close(code: number): void;
   /** Forgets the sessions, so that none can be resumed. */
@@ -118,8 +119,14 @@ export function createSessions(options: SessionOptions): Sessions {
     return session;
   }
 
+  const sendText = (text: string) => {
+    for (const socket of sockets) socket.send(text);
+  };
+
   return {
     counts,
+    sendText,
+    send: (payload) => sendText(JSON.stringify(payload)),
     isConnected: () => [...sessions.values()].some(({ socket }) => socket !== undefined),
     upgrade(request, stream) {
       const { searchParams } = new URL(request.url ?? "/", "http://platform");
@@ -186,9 +193,6 @@ export function createSessions(options: SessionOptions): Sessions {
     },
     cut() {
       for (const socket of sockets) socket.destroy();
-    },
-    send(payload) {
-      for (const socket of sockets) socket.send(JSON.stringify(payload));
     },
     close(code) {
       for (const socket of sockets) socket.close(code, "");
