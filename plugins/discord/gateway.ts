@@ -92,8 +92,7 @@ export function connectGateway(options: GatewayOptions): GatewayConnection {
   const lost = Promise.withResolvers<never>();
   const closed = Promise.withResolvers<void>();
   // Either may come first, and nothing waits for the other then.
-  ready.promise.catch(() => {});
-  lost.promise.catch(() => {});
+  for (const { promise } of [ready, lost]) promise.catch(() => {});
   let sequence = session?.sequence ?? null;
   let waiting: NodeJS.Timeout | undefined;
   let isOver = false;

@@ -63,7 +63,7 @@ export async function openRoom({
       ),
     async until(condition, sentence = "the condition does not hold") {
       for (let tries = 0; !(await condition()); tries += 1) {
-        if (tries > 200) throw new Error(`${sentence}: ${JSON.stringify(await state())}`);
+        if (tries > 600) throw new Error(`${sentence}: ${JSON.stringify(await state())}`);
         await host.advance(200);
         await new Promise((resolve) => setImmediate(resolve));
       }
