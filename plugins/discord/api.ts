@@ -44,6 +44,7 @@ const reasons: Readonly<Record<number, string>> = {
   50027: "interaction_expired",
   50033: "chat_not_found",
   50083: "thread_gone",
+  160002: "no_rights",
 };
 
 const patienceMs = 30_000;

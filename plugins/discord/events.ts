@@ -30,7 +30,7 @@ export function createEvents(options: EventOptions): Events {
     const { bot, session } = progress.state();
     const channel = id(data.channel_id);
     if (channel === undefined || data.message_author_id !== bot || data.user_id === bot) return {};
-    const chat = await chatOf(places, channel, data);
+    const chat = await chatOf(places, channel);
     // The platform gives a reaction no id, but the same event always has the same number.
     const at = session === undefined ? {} : { id: `${session.id}:${sequence}` };
     return { stored: account.receive(asJson(eventOf("MESSAGE_REACTION_ADD", data, { chat })), at) };
@@ -77,15 +77,12 @@ export function createEvents(options: EventOptions): Events {
 }
 
 /** A channel that may not be looked up, although its events arrive, is known by its id alone. */
-async function chatOf(places: Places, channel: string, data: Fields): Promise<InboundChat> {
-  const unknown = { id: channel, kind: "group" } as const;
-  if (data.guild_id === undefined) return (await places.chatOf(channel)) ?? unknown;
-  try {
-    return (await places.chatOf(channel)) ?? unknown;
-  } catch (error) {
-    if (error instanceof ChannelError && !error.retryable) return unknown;
+async function chatOf(places: Places, channel: string): Promise<InboundChat> {
+  const found = await places.chatOf(channel).catch((error: unknown) => {
+    if (error instanceof ChannelError && !error.retryable) return undefined;
     throw error;
-  }
+  });
+  return found ?? { id: channel, kind: "group" };
 }
 
 /** Messages, their edits and deletions. */
@@ -100,7 +97,7 @@ function createMessages(
     if (author === progress.state().bot) return { message: key };
     // A bot is in no group of persons: without a server, it is a direct chat.
     if (id(data.guild_id) === undefined) await places.remember(author, channel);
-    const chat = await chatOf(places, channel, data);
+    const chat = await chatOf(places, channel);
     const edited = type === "MESSAGE_UPDATE" ? text(data.edited_timestamp) : undefined;
     // The platform has added the preview of a link.
     if (type === "MESSAGE_UPDATE" && edited === undefined) return {};
@@ -117,7 +114,7 @@ function createMessages(
     for (const key of ids) {
       const writer = await writers.of(key);
       if (writer === undefined || channel === undefined) continue;
-      const chat = await chatOf(places, channel, data);
+      const chat = await chatOf(places, channel);
       found.push(account.receive(asJson(eventOf("MESSAGE_DELETE", { id: key }, { chat, writer }))));
     }
     return { stored: Promise.all(found) };

@@ -8,6 +8,7 @@ import type { Places } from "./places.ts";
 import { allowedMentions, type Body } from "./render.ts";
 
 const ephemeral = 1 << 6;
+
 export function createSender({ api, places }: { readonly api: Api; readonly places: Places }) {
   const messagesOf = async (address: Address) => `/channels/${await places.channelOf(address)}/messages`;
 

@@ -188,6 +188,19 @@ describe.concurrent("what people send", () => {
     expect(heard).toHaveLength(texts.length);
   });
 
+  test("a message from a channel that the bot may not look up is read, and those after it arrive", async () => {
+    const { server, heard, until, state } = await openRoom();
+    const { world } = server;
+    const overwrites = [{ id: world.guild.id, type: 0 as const, allow: "0", deny: String(1n << 10n) }];
+    const hidden: Channel = { ...world.general, id: "1100000000000000109", messages: new Map(), overwrites };
+    world.channels.set(hidden.id, hidden);
+    server.say(world.ada, hidden, "from somewhere");
+    server.say(world.ada, world.general, "after it");
+    await until(() => heard.length === 2);
+    expect(heard).toEqual(expect.arrayContaining(["from somewhere", "after it"]));
+    expect(await state()).toMatchObject({ state: "connected" });
+  });
+
   test("a file on another host is not fetched", async () => {
     const { server, conversations, until } = await openRoom();
     const { world } = server;
