@@ -13,6 +13,8 @@ type EventOptions = EventParts & { readonly writers: Writers };
 export interface Events {
   /** Resolves when everything that the event lacks is known, and it is on its way to the store. */
   hand(dispatch: Dispatch): Promise<Handed>;
+  /** A new session begins. */
+  begin(ready: Dispatch): void;
   /** Called when an event arrives, whatever is still to be done for those before. */
   answer(dispatch: Dispatch): void;
 }
@@ -49,7 +51,8 @@ export function createEvents(options: EventOptions): Events {
       places.learn(type, data);
       switch (type) {
         case "READY":
-          return await history.ready(data, sequence);
+        case "RESUMED":
+          return await history.directs();
         case "GUILD_CREATE":
           return await history.server(data);
         case "GUILD_DELETE":
@@ -68,6 +71,7 @@ export function createEvents(options: EventOptions): Events {
           return {};
       }
     },
+    begin: history.begin,
     answer({ type, data }) {
       // The platform waits for 3 s.
       if (type === "INTERACTION_CREATE")

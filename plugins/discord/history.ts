@@ -1,7 +1,8 @@
 /** Reads what was written while the bot was away and its session had ended. */
 import { type ChannelAccount, ChannelError } from "service-gateway/sdk/channel";
 import type { Api } from "./api.ts";
-import { type Fields, id, number, records, text } from "./fields.ts";
+import { type Fields, id, number, record, records, text } from "./fields.ts";
+import type { Dispatch } from "./gateway.ts";
 import type { Places } from "./places.ts";
 import type { Progress } from "./progress.ts";
 import { sleep } from "./rate-limits.ts";
@@ -71,6 +72,8 @@ export interface Handed {
   readonly message?: string;
 }
 
+/** Stands for the direct chats in the list of what is not read yet, which are in no server. */
+const directChats = "0";
 /** Forums and media channels have posts, and no messages of their own. */
 const withoutMessages: readonly number[] = [15, 16];
 
@@ -95,14 +98,12 @@ export function createHistory({
     });
   }
 
-  /** A new session: what was written since the last one has to be read. */
-  async function ready(data: Fields, sequence: number): Promise<Handed> {
-    const { newest = snowflakeAt(account.now()), first = newest } = progress.state();
-    const unread = records(data.guilds).flatMap((guild) => id(guild.id) ?? []);
-    progress.change({ newest, first, unread });
+  /** Direct chats are read once for a session, also if it goes on in another process. */
+  async function directs(): Promise<Handed> {
+    const { unread = [] } = progress.state();
+    if (!unread.includes(directChats)) return {};
     for (const { channel } of await places.directs()) await readAgain(channel);
-    const [session, url] = [text(data.session_id), text(data.resume_gateway_url)];
-    if (session !== undefined && url !== undefined) progress.change({ session: { id: session, url, sequence } });
+    progress.change({ unread: unread.filter((each) => each !== directChats) });
     return {};
   }
 
@@ -121,7 +122,15 @@ export function createHistory({
   }
 
   return {
-    ready,
+    /** A new session: what was written since the last one has to be read. */
+    begin({ data, sequence }: Dispatch): void {
+      const { newest = snowflakeAt(account.now()), first = newest } = progress.state();
+      const [name, url, bot] = [text(data.session_id), text(data.resume_gateway_url), id(record(data.user)?.id)];
+      const session = name === undefined || url === undefined ? undefined : { id: name, url, sequence };
+      const guilds = records(data.guilds).flatMap((guild) => id(guild.id) ?? []);
+      progress.change({ ...(bot !== undefined && { bot }), session, newest, first, unread: [directChats, ...guilds] });
+    },
+    directs,
     server,
     /** The bot is no longer in a server. */
     left(data: Fields): Handed {

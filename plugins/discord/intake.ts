@@ -4,7 +4,6 @@
  */
 import { ChannelError } from "service-gateway/sdk/channel";
 import type { Events } from "./events.ts";
-import { id, record } from "./fields.ts";
 import type { Dispatch } from "./gateway.ts";
 import type { Progress } from "./progress.ts";
 
@@ -40,17 +39,16 @@ export function createIntake({
   return {
     take(dispatch) {
       if (hasFailed) return;
-      const { type, data, sequence } = dispatch;
-      if (type === "READY") {
-        const bot = id(record(data.user)?.id);
-        if (bot !== undefined) progress.change({ bot });
-      }
+      const { type, sequence } = dispatch;
+      // Stored before anything that follows, so that the session goes on even if the process ends now.
+      if (type === "READY") events.begin(dispatch);
+      const session = progress.state().session?.id;
       events.answer(dispatch);
       const next = handed.then(() => events.hand(dispatch));
       handed = next;
       stored = Promise.all([stored, next]).then(async ([, { stored: storing, message: key }]) => {
         await storing;
-        progress.stored(sequence, key);
+        progress.stored({ session, sequence, message: key });
       });
       handed.catch(fail);
       stored.catch(fail);

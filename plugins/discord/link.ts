@@ -75,6 +75,8 @@ export function createLink({
     endAtAbort(gateway, signal);
     try {
       await gateway.ready;
+      // From now on, nothing is lost with the process.
+      await progress.saved();
       isResumeUrlDead = false;
     } catch (error) {
       isResumeUrlDead = session !== undefined && !isResumeUrlDead;

@@ -20,7 +20,12 @@ export interface Progress {
   /** Reads what is stored, once. Another bot than before has nothing stored. */
   load(bot: string | undefined): Promise<void>;
   /** An event and all before it are stored. */
-  stored(sequence: number, message: string | undefined): void;
+  stored(event: {
+    /** The session that it came in. */
+    readonly session: string | undefined;
+    readonly sequence: number;
+    readonly message: string | undefined;
+  }): void;
   change(next: Partial<State>): void;
   /** Resolves when everything is on the disk. */
   saved(): Promise<void>;
@@ -60,12 +65,12 @@ export function createProgress(store: PluginStore, onError: (error: unknown) => 
       isLoaded = true;
       if (bot !== undefined && state.bot !== bot) state = { bot };
     },
-    stored(sequence, message) {
+    stored({ session: of, sequence, message }) {
       const { session, newest = "0", unread = [] } = state;
       // While older messages are still to be read, a newer one must not hide them.
       const isNewer = message !== undefined && unread.length === 0 && compareSnowflakes(message, newest) > 0;
       change({
-        ...(session !== undefined && { session: { ...session, sequence } }),
+        ...(session !== undefined && session.id === of && { session: { ...session, sequence } }),
         ...(isNewer && { newest: message }),
       });
     },

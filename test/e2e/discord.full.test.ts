@@ -57,6 +57,7 @@ test(`${kills} kills in the middle of a send: no message is lost, and none is th
   const config = configFor(server);
   Object.assign((config as { channels: { discord: object } }).channels.discord, { streamMode: undefined });
   let gateway = await startGatewayProcess(config);
+  await expect.poll(() => server.commands().length, { timeout: 20_000 }).toBeGreaterThan(0);
   for (let round = 1; round <= kills; round += 1) {
     const words = `Word number ${round}.`;
     const channel = round % 2 === 0 ? direct : world.general;
@@ -68,7 +69,7 @@ test(`${kills} kills in the middle of a send: no message is lost, and none is th
     else await delay(round);
     await kill(gateway);
     gateway = await restart(gateway);
-    await expect.poll(() => answersTo(channel, words).length, { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => answersTo(channel, words).length, { message: words, timeout: 60_000 }).toBe(1);
   }
   await expect
     .poll(async () => (await outcomes(gateway)).filter((outcome) => outcome !== "answered"), { timeout: 20_000 })

@@ -73,7 +73,7 @@ test("on a server of others, people are answered in a direct chat, in a server a
     allowErrors: [/./],
   });
   const state = async () => (await host.accounts()).find(({ channel }) => channel === "discord");
-  await expect.poll(async () => JSON.stringify(await state()), { timeout: 5_000 }).toContain("connected");
+  await expect.poll(async () => JSON.stringify(await state()), { timeout: 30_000 }).toContain("connected");
   expect(await state()).toMatchObject({ identity: { id: bot } });
 
   await say(`<@${bot}> what is bread?`, { channelId: fixture.channelId, guildId: fixture.guildId });
