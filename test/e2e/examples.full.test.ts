@@ -27,6 +27,7 @@ if (!hasCaddy) console.warn("Caddy is not installed: the reverse proxy of exampl
 const folders = sources("examples/*/config.jsonc").map((path) => path.split("/")[1] ?? "");
 const own = ["dev", "irc", "matrix"];
 const own = ["dev", "irc", "mattermost"];
+const own = ["dev", "discord", "irc"];
 /** Tested with a database, in `nodes.test.ts`. */
 const withDatabase = ["several-nodes"];
 const environment = {

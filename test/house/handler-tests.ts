@@ -58,6 +58,7 @@ export const handlerTests: Readonly<Record<string, { readonly events: string; re
     by: "e2e/junk-requests.full.test.ts",
   },
   "plugins/botchat/intake/webhook.ts": { events: "error request", by: "plugins/botchat/webhook-junk.full.test.ts" },
+  "plugins/discord/gateway.ts": { events: "close error message", by: "plugins/discord/gateway-junk.full.test.ts" },
   "plugins/mail/imap/connection.ts": { events: "error", by: "plugins/mail/imap-faults.full.test.ts" },
   "plugins/mail/imap/open-folders.ts": { events: "close error exists", by: "plugins/mail/imap-faults.full.test.ts" },
   "plugins/mail/imap/paced-socket.ts": {

@@ -12,10 +12,12 @@ import template from "../../../examples/plugin-template/src/index.ts";
 import { fixtures, functions, options } from "../../../examples/plugin-template/test/fixtures.ts";
 import { openPlatform } from "../../../examples/plugin-template/test/platform.ts";
 import botchat from "../../../plugins/botchat/index.ts";
+import discord from "../../../plugins/discord/index.ts";
 import irc from "../../../plugins/irc/index.ts";
 import mattermost from "../../../plugins/mattermost/index.ts";
 import { root } from "../../house/sources.ts";
 import { contract as botchatContract } from "../../plugins/botchat/contract-options.ts";
+import { contract as discordContract } from "../../plugins/discord/contract-options.ts";
 import { contract as ircContract } from "../../plugins/irc/contract-options.ts";
 import { contract as mattermostContract } from "../../plugins/mattermost/contract-options.ts";
 import { temporaryDirectory } from "../../support/directory.ts";
@@ -45,6 +47,11 @@ describe.each([
     inline: template,
     source: { file: join(root, "examples/plugin-template/src/index.ts"), bundled: false },
     contract: templateContract,
+  },
+  {
+    inline: discord,
+    source: { file: join(root, "plugins/discord/index.ts"), bundled: false },
+    contract: discordContract,
   },
   { inline: irc, source: { file: join(root, "plugins/irc/index.ts"), bundled: false }, contract: ircContract },
   {
