@@ -3,6 +3,7 @@ import { ChannelError, refusedCall, retryAfterOf, unansweredCall } from "service
 import { fetchWhole, type WholeResponse } from "service-gateway/sdk/reading";
 import { refusedBySlack } from "./errors.ts";
 import { type Fields, record, text } from "./fields.ts";
+import { waitFor } from "./wait.ts";
 
 type Argument = string | number | boolean | object | undefined;
 
@@ -101,12 +102,7 @@ export function createApi({
       return body;
     },
     async close() {
-      let timer: NodeJS.Timeout | undefined;
-      const late = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, closeMs);
-      });
-      if (running.size > 0) await Promise.race([Promise.allSettled(running), late]);
-      clearTimeout(timer);
+      if (running.size > 0) await waitFor(Promise.allSettled(running), closeMs);
       stop.abort();
     },
   };

@@ -1,6 +1,7 @@
 /** What people wrote while the gateway was away. Slack repeats an event for some minutes only, but it has the history. */
 import { type ChannelAccount, ChannelError } from "service-gateway/sdk/channel";
 import type { SlackApi } from "./api.ts";
+import { wait } from "./wait.ts";
 import { type Fields, isTimestamp, list, record, records, text } from "./fields.ts";
 
 /** Older messages are not answered any more. */
@@ -71,7 +72,7 @@ export function createBacklog(
         return await api.call(method, args, { signal });
       } catch (error) {
         if (!(error instanceof ChannelError && error.reason === "flood_wait") || signal.aborted) throw error;
-        await waited(error.retryAfterMs ?? 1_000, signal);
+        await wait(error.retryAfterMs ?? 1_000, signal);
       }
     }
   }
@@ -160,15 +161,3 @@ export function createBacklog(
 }
 
 const reasonOf = (error: unknown) => (error instanceof ChannelError ? error.message : String(error));
-
-function waited(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    signal.addEventListener("abort", end, { once: true });
-  });
-}

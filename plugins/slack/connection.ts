@@ -14,14 +14,14 @@ import { createChats } from "./chats.ts";
 import { type Fields, isTimestamp, record, text } from "./fields.ts";
 import { createIntake, type Who } from "./intake.ts";
 import { createFetchMedia } from "./media.ts";
-import type { Options } from "./options.ts";
-import { isPlatformUrl } from "./options.ts";
+import { isPlatformUrl, type Options } from "./options.ts";
 import { parseStored } from "./parse.ts";
 import { answerPosted } from "./posted.ts";
 import { createProbe } from "./probe.ts";
 import { maxChars, renderReply, textFields } from "./render.ts";
 import { createSender, noticeTo } from "./send.ts";
 import { openSocketMode, type SocketMode } from "./socket.ts";
+import { wait } from "./wait.ts";
 
 /** Slack limits edits to one a second in a channel. */
 const previewEveryMs = 1_000;
@@ -42,7 +42,7 @@ export function createConnection(account: ChannelAccount<Options>): ChannelConne
   let catching: Promise<void> = Promise.resolve();
 
   async function introduce(): Promise<Who> {
-    const me = await api.call("auth.test");
+    const me = await api.call("auth.test", {}, { signal });
     const [user, bot, team, enterprise] = [text(me.user_id), text(me.bot_id), text(me.team_id), text(me.enterprise_id)];
     if (user === undefined || team === undefined)
       throw new ChannelError("bad_answer", { detail: "auth.test: no bot", retryable: true });
@@ -80,17 +80,17 @@ export function createConnection(account: ChannelAccount<Options>): ChannelConne
     introduced = undefined;
     const { user } = await who();
     const gap = new AbortController();
-    const lost = appToken === undefined ? answers(stop) : await listen(stop);
+    if (appToken !== undefined) socket = await listen(stop);
+    const lost = socket === undefined ? answers(stop) : endOf(socket);
     if (isPaused) socket?.close();
     catching = intake.backlog.catchUp(AbortSignal.any([signal, gap.signal]));
     return { identity: { id: user }, lost: Promise.race([lost, removed.promise]).finally(() => gap.abort()) };
   }
 
-  async function listen(stop: AbortSignal): Promise<Promise<unknown>> {
-    socket = await openSocketMode(
+  function listen(stop: AbortSignal): Promise<SocketMode> {
+    return openSocketMode(
       {
         log,
-        contact: () => {},
         take: (envelope) => take(text(envelope.type) ?? "", record(envelope.payload) ?? {}),
         async url(by) {
           const { url } = await api.call(
@@ -108,22 +108,16 @@ export function createConnection(account: ChannelAccount<Options>): ChannelConne
       },
       stop,
     );
-    // A socket that was closed on purpose is not to be opened again.
-    return socket.lost.catch(async (error: unknown) => (isPaused ? await new Promise<never>(() => {}) : error));
   }
+
+  /** A socket that was closed on purpose is not to be opened again. */
+  const endOf = ({ lost }: SocketMode) =>
+    lost.catch((error: unknown) => (isPaused ? new Promise<never>(() => {}) : Promise.reject(error)));
 
   /** Without a socket, nothing else shows that Slack is away. */
   async function answers(stop: AbortSignal): Promise<unknown> {
     for (;;) {
-      await new Promise<void>((resolve) => {
-        const end = () => {
-          clearTimeout(timer);
-          stop.removeEventListener("abort", end);
-          resolve();
-        };
-        const timer = setTimeout(end, lookEveryMs);
-        stop.addEventListener("abort", end, { once: true });
-      });
+      await wait(lookEveryMs, stop);
       if (stop.aborted) return undefined;
       await api.call("auth.test", {}, { signal: stop });
     }

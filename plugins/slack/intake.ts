@@ -9,6 +9,7 @@ import type { Options } from "./options.ts";
 import type { Me, Stored } from "./parse.ts";
 import type { PostedKind } from "./posted.ts";
 import { mentionsIn, type People } from "./text.ts";
+import { waitFor } from "./wait.ts";
 
 const heard: ReadonlySet<unknown> = new Set(["message", "app_mention", "reaction_added"]);
 /** Names of more people in one message are not worth the calls. */
@@ -85,7 +86,7 @@ export function createIntake({
     if (isForeign(payload, me))
       return log.warn({ team: text(payload.team_id) }, "an event of another workspace is ignored");
     const missing = event.type === "reaction_added" ? undefined : backlog.before(channel);
-    if (missing !== undefined) await withinMs(missing, backlogWaitMs);
+    if (missing !== undefined) await waitFor(missing, backlogWaitMs);
     await submit(event, me, text(payload.event_id));
   }
 
@@ -233,13 +234,4 @@ function lists({ files, attachments, bot_profile }: Fields): Fields {
     }),
     ...(name !== undefined && { bot_profile: { name } }),
   };
-}
-
-async function withinMs(work: Promise<void>, ms: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  await Promise.race([work.catch(() => {}), late]);
-  clearTimeout(timer);
 }

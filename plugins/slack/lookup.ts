@@ -1,5 +1,6 @@
 /** What Slack has to be asked for: its events name people and channels by ids alone. */
 import type { ChannelAccount } from "service-gateway/sdk/channel";
+import { waitFor } from "./wait.ts";
 
 const maxAgeMs = 3_600_000;
 /** After a failure, each event of the same person would cause a call. */
@@ -34,14 +35,6 @@ export function createLookup<V>(
   }
 
   return {
-    async find(id) {
-      let timer: NodeJS.Timeout | undefined;
-      const late = new Promise<undefined>((resolve) => {
-        timer = setTimeout(resolve, waitMs, undefined);
-      });
-      const found = await Promise.race([answerOf(id), late]);
-      clearTimeout(timer);
-      return found;
-    },
+    find: (id) => waitFor(answerOf(id), waitMs),
   };
 }

@@ -15,7 +15,7 @@ export const platformFields = Type.Object({
   blocks: Type.Optional(
     Type.Array(Type.Object({ type: Type.String() }, { additionalProperties: true }), {
       maxItems: 50,
-      description: "Blocks of Block Kit, shown in place of the text.",
+      description: "Blocks of Block Kit, shown below the text.",
     }),
   ),
   unfurl_links: Type.Optional(Type.Boolean({ description: "Whether Slack shows previews of links." })),
@@ -44,7 +44,8 @@ export function renderReply(reply: Reply, _address: Address): readonly Part[] {
   const own = reply.platform?.slack as TextBody["fields"];
   const rows = reply.buttons.filter((row) => row.length > 0).map(actions);
   const removes = reply.buttons.length > 0 && rows.length === 0 && reply.replaces !== undefined;
-  const messages = renderMarkdown(reply.text, { dialect: "mrkdwn", limit: rows.length > 0 ? sectionChars : maxChars });
+  const hasBlocks = rows.length > 0 || list(own?.blocks).length > 0;
+  const messages = renderMarkdown(reply.text, { dialect: "mrkdwn", limit: hasBlocks ? sectionChars : maxChars });
   const texts = messages.map(({ markup, size }, index): Part => {
     const isLast = index === messages.length - 1;
     const body: TextBody = {
@@ -56,7 +57,7 @@ export function renderReply(reply: Reply, _address: Address): readonly Part[] {
   });
   // Slack shows a message of blocks alone, too.
   const bare: TextBody = { text: "", rows, ...(own !== undefined && { fields: own }) };
-  const needsOne = texts.length === 0 && (rows.length > 0 || list(own?.blocks).length > 0);
+  const needsOne = texts.length === 0 && hasBlocks;
   return [
     ...texts,
     ...(needsOne ? [{ kind: "text", chars: 0, body: bare as unknown as Json }] : []),
@@ -93,9 +94,6 @@ export function textFields({ text, rows = [], fields = {} }: TextBody): Readonly
   const shown = list(own) as readonly Json[];
   const section: readonly Json[] =
     text === "" ? [] : [{ type: "section", expand: true, text: { type: "mrkdwn", text, verbatim: true } }];
-  const blocks =
-    rows.length === 0 && shown.length === 0
-      ? []
-      : [...(shown.length > 0 ? shown : section), ...(rows as readonly Json[])];
+  const blocks = rows.length === 0 && shown.length === 0 ? [] : [...section, ...shown, ...(rows as readonly Json[])];
   return { text, unfurl_links: false, unfurl_media: false, ...rest, blocks };
 }

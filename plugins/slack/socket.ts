@@ -21,7 +21,6 @@ interface Options {
   /** Confirmed when it resolves; a rejection leaves the envelope to Slack, which sends it again. */
   take(envelope: Fields): Promise<void>;
   readonly log: ChannelAccount["log"];
-  contact(): void;
 }
 
 interface Link {
@@ -30,7 +29,7 @@ interface Link {
 }
 
 /** Opens a socket, and another one before Slack closes it. Resolves once Slack has said hello. */
-export async function openSocketMode({ url, take, log, contact }: Options, signal: AbortSignal): Promise<SocketMode> {
+export async function openSocketMode({ url, take, log }: Options, signal: AbortSignal): Promise<SocketMode> {
   const links = new Set<Link>();
   const loss = Promise.withResolvers<never>();
   loss.promise.catch(() => {});
@@ -120,7 +119,6 @@ export async function openSocketMode({ url, take, log, contact }: Options, signa
     socket.addEventListener("message", ({ data }) => {
       const envelope = parsed(data);
       hear();
-      contact();
       if (envelope?.type === "hello") hello.resolve();
       else if (envelope?.type === "disconnect") onDisconnect(envelope.reason);
       else if (envelope !== undefined && !isClosed) void confirm(socket, envelope);

@@ -2,6 +2,7 @@
 import type { Json } from "service-gateway/sdk";
 import type { Part } from "service-gateway/sdk/channel";
 import type { ChannelContractOptions, ChannelPlatform, PlatformPlace } from "service-gateway/testkit";
+import { emojiOf } from "../../../plugins/slack/emoji.ts";
 import { reservePort } from "../../support/ports.ts";
 import { typed } from "../../support/slack/people.ts";
 import { appToken, botToken, signingSecret, startSlack } from "../../support/slack/server.ts";
@@ -78,7 +79,7 @@ async function openSlack({ posts }: { readonly posts: boolean }): Promise<Channe
       ),
     reactions: () =>
       [...(world.channels.get(adaDirect)?.messages.find(({ ts }) => ts === last)?.reactions ?? [])].flatMap(
-        ([name, users]) => (users.has(bot.user) ? [name] : []),
+        ([name, users]) => (users.has(bot.user) ? [emojiOf(name)] : []),
       ),
     async fail(failure) {
       if (failure === "away") return await server.close();
