@@ -3,35 +3,33 @@ import {
   type ChannelAccount,
   type ChannelConnection,
   ChannelError,
-  editingPreview,
-  growingMarkdown,
   keepConnected,
   type LiveConnection,
-  type MarkupMessage,
 } from "service-gateway/sdk/channel";
 import { createApi } from "./api.ts";
 import { createChats } from "./chats.ts";
-import { type Fields, isTimestamp, record, text } from "./fields.ts";
+import { noticeTo } from "./ephemeral.ts";
+import { type Fields, record, text } from "./fields.ts";
 import { createIntake, type Who } from "./intake.ts";
 import { createFetchMedia } from "./media.ts";
 import { isPlatformUrl, type Options } from "./options.ts";
 import { parseStored } from "./parse.ts";
 import { answerPosted } from "./posted.ts";
+import { createPreview } from "./preview.ts";
 import { createProbe } from "./probe.ts";
-import { maxChars, renderReply, textFields } from "./render.ts";
-import { createSender, noticeTo } from "./send.ts";
+import { createReact } from "./reactions.ts";
+import { renderReply } from "./render.ts";
+import { createSender } from "./send.ts";
 import { openSocketMode, type SocketMode } from "./socket.ts";
 import { wait } from "./wait.ts";
 
-/** Slack limits edits to one a second in a channel. */
-const previewEveryMs = 1_000;
 /** How often an account without a socket looks whether Slack answers. */
 const lookEveryMs = 60_000;
 
 export function createConnection(account: ChannelAccount<Options>): ChannelConnection {
-  const { log, signal, now } = account;
+  const { log, signal, now, newId } = account;
   let { options } = account;
-  const { appToken, signingSecret } = options;
+  const { appToken, signingSecret, apiUrl } = options;
   const api = createApi({ ...options, now, calling: account.calling });
   const chats = createChats(api, account);
   const removed = Promise.withResolvers<never>();
@@ -41,20 +39,21 @@ export function createConnection(account: ChannelAccount<Options>): ChannelConne
   let isPaused = false;
   let catching: Promise<void> = Promise.resolve();
 
-  async function introduce(): Promise<Who> {
-    const me = await api.call("auth.test", {}, { signal });
-    const [user, bot, team, enterprise] = [text(me.user_id), text(me.bot_id), text(me.team_id), text(me.enterprise_id)];
-    if (user === undefined || team === undefined)
-      throw new ChannelError("bad_answer", { detail: "auth.test: no bot", retryable: true });
-    const username = text(me.user);
-    account.status({ state: "connecting", identity: { id: user, ...(username !== undefined && { username }) } });
-    return { user, team, ...(bot !== undefined && { bot }), ...(enterprise !== undefined && { enterprise }) };
-  }
   const who = () =>
     (introduced ??= introduce().catch((error: unknown) => {
       introduced = undefined;
       throw error;
     }));
+
+  async function introduce(): Promise<Who> {
+    const me = await api.call("auth.test", {}, { signal });
+    const [user, bot, team, enterprise] = [me.user_id, me.bot_id, me.team_id, me.enterprise_id].map(text);
+    if (user === undefined || team === undefined)
+      throw new ChannelError("bad_answer", { detail: "auth.test: the answer names no bot", retryable: true });
+    const username = text(me.user);
+    account.status({ state: "connecting", identity: { id: user, ...(username !== undefined && { username }) } });
+    return { user, team, ...(bot !== undefined && { bot }), ...(enterprise !== undefined && { enterprise }) };
+  }
 
   const intake = createIntake({
     ...{ account, api, who, options: () => options },
@@ -76,92 +75,47 @@ export function createConnection(account: ChannelAccount<Options>): ChannelConne
       handler: (request) => answerPosted(request, { signingSecret, account, take }),
     });
 
-  async function connect(stop: AbortSignal): Promise<LiveConnection> {
-    introduced = undefined;
-    const { user } = await who();
-    const gap = new AbortController();
-    if (appToken !== undefined) socket = await listen(stop);
-    const lost = socket === undefined ? answers(stop) : endOf(socket);
-    if (isPaused) socket?.close();
-    catching = intake.backlog.catchUp(AbortSignal.any([signal, gap.signal]));
-    return { identity: { id: user }, lost: Promise.race([lost, removed.promise]).finally(() => gap.abort()) };
+  async function socketUrl(stop?: AbortSignal): Promise<string> {
+    const how = { asApp: true, timeoutMs: 20_000, ...(stop !== undefined && { signal: stop }) } as const;
+    const url = text((await api.call("apps.connections.open", {}, how)).url);
+    if (url !== undefined && isPlatformUrl(url, apiUrl)) return url;
+    throw new ChannelError("bad_answer", { detail: "apps.connections.open: no address of Slack", retryable: true });
   }
 
-  function listen(stop: AbortSignal): Promise<SocketMode> {
-    return openSocketMode(
-      {
-        log,
-        take: (envelope) => take(text(envelope.type) ?? "", record(envelope.payload) ?? {}),
-        async url(by) {
-          const { url } = await api.call(
-            "apps.connections.open",
-            {},
-            { asApp: true, timeoutMs: 20_000, ...(by && { signal: by }) },
-          );
-          if (typeof url !== "string" || !isPlatformUrl(url, options.apiUrl))
-            throw new ChannelError("bad_answer", {
-              detail: "apps.connections.open: no address of Slack",
-              retryable: true,
-            });
-          return url;
-        },
-      },
-      stop,
-    );
+  /** Without a socket, nothing else shows that Slack is away. */
+  async function answers(stop: AbortSignal): Promise<void> {
+    for (await wait(lookEveryMs, stop); !stop.aborted; await wait(lookEveryMs, stop))
+      await api.call("auth.test", {}, { signal: stop });
   }
 
   /** A socket that was closed on purpose is not to be opened again. */
   const endOf = ({ lost }: SocketMode) =>
     lost.catch((error: unknown) => (isPaused ? new Promise<never>(() => {}) : Promise.reject(error)));
 
-  /** Without a socket, nothing else shows that Slack is away. */
-  async function answers(stop: AbortSignal): Promise<unknown> {
-    for (;;) {
-      await wait(lookEveryMs, stop);
-      if (stop.aborted) return undefined;
-      await api.call("auth.test", {}, { signal: stop });
-    }
+  async function connect(stop: AbortSignal): Promise<LiveConnection> {
+    introduced = undefined;
+    const { user } = await who();
+    if (appToken !== undefined)
+      socket = await openSocketMode(
+        { log, url: socketUrl, take: (of) => take(text(of.type) ?? "", record(of.payload) ?? {}) },
+        stop,
+      );
+    if (isPaused) socket?.close();
+    const gap = new AbortController();
+    catching = intake.backlog.catchUp(AbortSignal.any([signal, gap.signal]));
+    const lost = socket === undefined ? answers(stop) : endOf(socket);
+    return { identity: { id: user }, lost: Promise.race([lost, removed.promise]).finally(() => gap.abort()) };
   }
-
-  const messages = { dialect: "mrkdwn", limit: maxChars } as const;
 
   return {
     start: () => keepConnected(account, connect),
     parse: (raw) => parseStored(raw, options),
     render: renderReply,
-    ...createSender({ api, chats, apiUrl: options.apiUrl, now }),
+    ...createSender(api, { chats, apiUrl, now, newId }),
+    react: createReact(api, chats),
+    preview: createPreview(api, { chats, log }),
     fetchMedia: createFetchMedia(account, api),
     ...createProbe(api, { options: () => options, isConnected: () => socket !== undefined }),
-    preview({ chat, thread }, how) {
-      return editingPreview<MarkupMessage>(
-        {
-          messagesOf: growingMarkdown(messages),
-          textOf: ({ markup }) => markup,
-          async post({ markup }, _index, stop) {
-            const channel = await chats.find(chat, stop);
-            const fields = textFields({ text: markup });
-            const { ts } = await api.call(
-              "chat.postMessage",
-              { channel, ...fields, thread_ts: thread },
-              { signal: stop },
-            );
-            if (!isTimestamp(ts)) throw new ChannelError("bad_answer", { fate: "unknown" });
-            return ts;
-          },
-          async edit(ts, { markup }, stop) {
-            await api.call(
-              "chat.update",
-              { channel: await chats.find(chat, stop), ts, text: markup },
-              { signal: stop },
-            );
-          },
-          async remove(ts, stop) {
-            await api.call("chat.delete", { channel: await chats.find(chat, stop), ts }, { signal: stop });
-          },
-        },
-        { ...how, pace: { everyMs: previewEveryMs, delay: () => api.heldMs("chat.update") }, log },
-      );
-    },
     update(next) {
       // Read with the same schema as the options that the account was opened with.
       options = next as Options;
@@ -175,7 +129,7 @@ export function createConnection(account: ChannelAccount<Options>): ChannelConne
       socket?.close();
       await api.close();
       await catching.catch(() => {});
-      await intake.backlog.close();
+      await intake.seen.save();
     },
   };
 }

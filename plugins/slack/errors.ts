@@ -7,7 +7,7 @@ const appPage = "https://api.slack.com/apps";
 export const codes: NonNullable<PluginDefinition["codes"]> = {
   missing_scope: {
     meaning: "The Slack app lacks a permission (scope).",
-    hint: `Open the app at ${appPage}, add the scope under OAuth & Permissions > Bot Token Scopes, and press Reinstall.`,
+    hint: `Open ${appPage}, add the scope under OAuth & Permissions > Bot Token Scopes, and press Reinstall.`,
     outcome: "failed",
   },
   socket_mode_off: {
@@ -33,7 +33,9 @@ interface Meaning {
 
 const token = (hint: string): Meaning => ({ reason: "unauthorized", hint });
 const unknownChat = (hint?: string): Meaning => ({ reason: "chat_not_found", ...(hint !== undefined && { hint }) });
-const newToken = `Open the app at ${appPage}, press OAuth & Permissions > Reinstall to Workspace, and set botToken to the new token.`;
+const newToken =
+  `Open the app at ${appPage}, press OAuth & Permissions > Reinstall to Workspace, and set botToken to the token ` +
+  "that is shown then.";
 const admin: Meaning = {
   reason: "no_rights",
   hint: "An admin of the workspace has restricted this. Ask them to allow the app to write there.",
@@ -48,11 +50,12 @@ const meanings: Readonly<Record<string, Meaning>> = {
   not_authed: token(newToken),
   token_revoked: token(newToken),
   token_expired: token(
-    "The token expires because token rotation is on. Create the app anew from the manifest, which leaves it off.",
+    "The token has expired, because token rotation is on. Create the app again from the manifest, which leaves it off.",
   ),
   account_inactive: token(`The app was removed from the workspace, or the workspace was closed. ${newToken}`),
   not_allowed_token_type: token(
-    "The token is of another kind. botToken begins with xoxb- (OAuth & Permissions), appToken with xapp- (Basic Information > App-Level Tokens).",
+    "The token is of another kind. botToken begins with xoxb- (OAuth & Permissions), appToken with xapp- (Basic " +
+      "Information > App-Level Tokens).",
   ),
   missing_scope: { reason: "missing_scope" },
   not_in_channel: unknownChat("The app is not in the channel. Write `/invite @` and its name there."),
@@ -67,7 +70,7 @@ const meanings: Readonly<Record<string, Meaning>> = {
   cannot_dm_bot: unknownChat("Slack does not let one bot write to another."),
   messages_tab_disabled: {
     reason: "blocked_by_user",
-    hint: `Open the app at ${appPage}, and under App Home switch on the Messages Tab and "Allow users to send messages".`,
+    hint: `Open ${appPage}, and under App Home switch on the Messages Tab and "Allow users to send messages".`,
   },
   thread_not_found: { reason: "thread_gone" },
   invalid_thread_ts: { reason: "thread_gone" },
@@ -127,5 +130,6 @@ export function refusedBySlack(
 }
 
 export function missingScopeHint(scope = "the scope"): string {
-  return `Open the app at ${appPage}, add ${scope} under OAuth & Permissions > Bot Token Scopes, and press Reinstall to Workspace.`;
+  const place = `Open the app at ${appPage}, add ${scope} under OAuth & Permissions > Bot Token Scopes`;
+  return `${place}, and press Reinstall to Workspace.`;
 }

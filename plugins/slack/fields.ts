@@ -1,5 +1,6 @@
 /** Fields of JSON from outside, whose form is not known. */
 import type { Json } from "service-gateway/sdk";
+import { ChannelError } from "service-gateway/sdk/channel";
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -25,3 +26,10 @@ export const isTimestamp = (value: unknown): value is string =>
 
 export const idPattern = "[UWB][A-Z0-9]{2,}";
 export const channelPattern = "[CG][A-Z0-9]{2,}";
+
+/** The id of the message that a call has made. */
+export function messageIdOf(answer: Fields, call: string): string {
+  const ts = answer.ts ?? answer.message_ts;
+  if (isTimestamp(ts)) return ts;
+  throw new ChannelError("bad_answer", { fate: "unknown", detail: `${call}: the answer names no message` });
+}

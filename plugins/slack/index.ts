@@ -1,6 +1,5 @@
 /** The channel for Slack: one account is one app in one workspace. */
 import { defineChannel } from "service-gateway/sdk/channel";
-import { backlogHours } from "./backlog.ts";
 import { slackCommands } from "./commands.ts";
 import { createConnection } from "./connection.ts";
 import { codes } from "./errors.ts";
@@ -8,6 +7,7 @@ import { channelPattern, idPattern, record, text } from "./fields.ts";
 import { checkOptions, options } from "./options.ts";
 import { readPosted } from "./posted.ts";
 import { buttonLimits, maxChars, platformFields } from "./render.ts";
+import { backlogHours } from "./seen.ts";
 
 const channel = defineChannel({
   id: "slack",

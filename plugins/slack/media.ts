@@ -8,6 +8,7 @@ import {
   saveMedia,
   unansweredCall,
 } from "service-gateway/sdk/channel";
+import { fetchLimited } from "service-gateway/sdk/reading";
 import type { SlackApi } from "./api.ts";
 import { missingScopeHint } from "./errors.ts";
 import { record, text } from "./fields.ts";
@@ -27,9 +28,12 @@ export function createFetchMedia(
     if (typeof file.size === "number" && file.size > maxBytes) throw mediaTooLarge(maxBytes, file.size);
     const call = "the download of a file";
     const headers = { authorization: `Bearer ${botToken}` };
-    const response = await fetch(address, { headers, signal, redirect: "manual" }).catch((error: unknown) => {
-      throw unansweredCall(error, { call });
-    });
+    const limit = { maxBytes, fault: () => mediaTooLarge(maxBytes) };
+    const response = await fetchLimited(address, { headers, signal, redirect: "manual" }, limit).catch(
+      (error: unknown) => {
+        throw unansweredCall(error, { call });
+      },
+    );
     const isPage = response.headers.get("content-type")?.startsWith("text/html") === true && mimeType !== "text/html";
     if (!response.ok || response.body === null || isPage) {
       await response.body?.cancel();

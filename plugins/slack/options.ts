@@ -59,8 +59,8 @@ export function checkOptions({ botToken, appToken, signingSecret, apiUrl }: Opti
       option: "appToken",
       message: "is missing, so no events arrive",
       hint:
-        "Set appToken for Socket Mode: Basic Information > App-Level Tokens > Generate, with connections:write. Or set " +
-        "signingSecret, if Slack posts events to the gateway.",
+        "Set appToken for Socket Mode: Basic Information > App-Level Tokens > Generate, with connections:write. Or " +
+        "set signingSecret, if Slack posts events to the gateway.",
     });
   if (!URL.canParse(apiUrl))
     problems.push({ option: "apiUrl", message: "is not an address", hint: "Use https://slack.com/api." });

@@ -141,13 +141,14 @@ function parseMessage(message: Fields, channel: unknown, at: Read): Parsed {
   if (chat === undefined) return undefined;
   const words = [text(message.text) ?? "", ...list(message.attachments).flatMap(quoted)].join("\n").trim();
   const read = readText(words, { me: me.user, people });
+  const media = list(message.files).flatMap(mediaOf);
   const isDirect = chat.kind === "direct";
   return {
     chat,
     sender,
-    text: read.text,
+    text: read.text || media.map(placeholderOf).join(" "),
     ...(read.plain !== read.text && { plain: read.plain }),
-    media: list(message.files).flatMap(mediaOf),
+    media,
     mention: isDirect || read.namesBot || message.parent_user_id === me.user || stored.follows === true,
     ...(read.namesBot && { mentionedByName: true }),
     timestamp: Math.floor(Number(ts) * 1_000),
@@ -165,11 +166,13 @@ function quoted(attachment: unknown): string[] {
   const { is_share, is_msg_unfurl, author_name, fallback, text: words, from_url, title } = record(attachment) ?? {};
   // The preview of a link: its writer did not write it.
   if (from_url !== undefined && is_share !== true && is_msg_unfurl !== true) return [];
-  const said = text(words) ?? text(fallback) ?? text(title);
-  if (said === undefined) return [];
+  const shared = text(words) ?? text(fallback) ?? text(title);
+  if (shared === undefined) return [];
   const from = text(author_name);
-  return [`${from === undefined ? "" : `${from}:\n`}${said}`.replace(/^/gm, "&gt; ")];
+  return [`${from === undefined ? "" : `${from}:\n`}${shared}`.replace(/^/gm, "&gt; ")];
 }
+
+const placeholderOf = ({ kind }: InboundMedia) => `<media:${kind === "voice" ? "audio" : kind}>`;
 
 function mediaOf(value: unknown): InboundMedia[] {
   const file = record(value);

@@ -17,36 +17,15 @@ type Finding = NonNullable<ChannelProbe["findings"]>[number];
 const anyId = new RegExp(`^(?:${idPattern}|${channelPattern})$`);
 const mostPages = 20;
 
-/** What an app-level token is checked by is limited to one call a minute, which the connection needs. */
-export function createProbe(
-  api: SlackApi,
-  { options, isConnected }: { options(): Options; isConnected(): boolean },
-): Calls {
+interface Around {
+  options(): Options;
+  /** The call that checks an app-level token is limited to one a minute, which the connection needs. */
+  isConnected(): boolean;
+}
+
+export function createProbe(api: SlackApi, around: Around): Calls {
   const sentence = (error: unknown) =>
     error instanceof ChannelError && error.hint !== undefined ? `${error.message}: ${error.hint}` : String(error);
-
-  async function appFindings(): Promise<readonly Finding[]> {
-    if (options().appToken === undefined || isConnected()) return [];
-    try {
-      await api.call("apps.connections.open", {}, { asApp: true });
-      return [];
-    } catch (error) {
-      if (!(error instanceof ChannelError) || error.retryable) return [];
-      const fix =
-        error.reason === "missing_scope"
-          ? "Open the app at https://api.slack.com/apps, press Basic Information > App-Level Tokens > Generate, add connections:write, and set appToken to the token."
-          : (error.hint ?? "Switch on Settings > Socket Mode of the app, and check appToken.");
-      return [{ name: "no events", reason: `Slack refuses the app-level token (${error.message})`, fix }];
-    }
-  }
-
-  function scopeFindings(): readonly Finding[] {
-    const granted = api.scopes();
-    if (granted === undefined) return [];
-    return Object.entries(scopes)
-      .filter(([scope]) => !granted.includes(scope))
-      .map(([scope, without]) => ({ name: `scope ${scope}`, reason: without, fix: missingScopeHint(scope) }));
-  }
 
   async function* pages(method: string, key: string, args: Readonly<Record<string, string | number>>) {
     let cursor = "";
@@ -80,13 +59,13 @@ export function createProbe(
       try {
         const me = await api.call("auth.test");
         const [id, username, team] = [text(me.user_id) ?? "", text(me.user) ?? "", text(me.team) ?? ""];
-        const how = options().appToken === undefined ? "events posted to the gateway" : "Socket Mode";
+        const how = around.options().appToken === undefined ? "events posted to the gateway" : "Socket Mode";
         return {
           ok: true,
           detail: `@${username} (${id}) in ${team}, ${how}`,
           identity: { id, username },
           seesAllGroupMessages: api.scopes()?.includes("channels:history") ?? true,
-          findings: [...(await appFindings()), ...scopeFindings()],
+          findings: [...(await appFindings(api, around)), ...scopeFindings(api)],
         };
       } catch (error) {
         return { ok: false, detail: sentence(error) };
@@ -111,10 +90,34 @@ export function createProbe(
       });
       if (found === undefined)
         throw new ChannelError("chat_not_found", {
-          detail: "Slack has nobody of this name, or the app is not in a channel of this name",
+          detail: "Slack knows no user of this name, and the app is in no channel of this name",
           hint: "Use an id, such as U0123ABCD or C0123ABCD, or #name, @name or a mail address.",
         });
       return found;
     },
   };
+}
+
+async function appFindings(api: SlackApi, { options, isConnected }: Around): Promise<readonly Finding[]> {
+  if (options().appToken === undefined || isConnected()) return [];
+  try {
+    await api.call("apps.connections.open", {}, { asApp: true });
+    return [];
+  } catch (error) {
+    if (!(error instanceof ChannelError) || error.retryable) return [];
+    const fix =
+      error.reason === "missing_scope"
+        ? "Open the app at https://api.slack.com/apps, press Basic Information > App-Level Tokens > Generate, add " +
+          "connections:write, and set appToken to the token."
+        : (error.hint ?? "Switch on Settings > Socket Mode of the app, and check appToken.");
+    return [{ name: "no events", reason: `Slack refuses the app-level token (${error.message})`, fix }];
+  }
+}
+
+function scopeFindings(api: SlackApi): readonly Finding[] {
+  const granted = api.scopes();
+  if (granted === undefined) return [];
+  return Object.entries(scopes)
+    .filter(([scope]) => !granted.includes(scope))
+    .map(([scope, without]) => ({ name: `scope ${scope}`, reason: without, fix: missingScopeHint(scope) }));
 }

@@ -17,7 +17,7 @@ const uploadMs = 300_000;
 const looks = 4;
 const lookEveryMs = 250;
 
-/** Until the last step, nobody sees anything: whatever fails before has not been sent. */
+/** Slack shows the files with the last step: a failure before it has sent nothing. */
 export async function uploadFiles(
   files: readonly Upload[],
   {

@@ -86,8 +86,11 @@ export function createDelivery({
     if (delivery.postTo !== undefined) return void post(envelope, delivery.postTo).catch(() => {});
     const socket = [...sockets].at(-1);
     envelope.at = socket;
-    if (socket === undefined && envelope.attempt === 1)
-      return void (clearTimeout(envelope.timer), waiting.delete(envelope.id));
+    if (socket === undefined && envelope.attempt === 1) {
+      clearTimeout(envelope.timer);
+      waiting.delete(envelope.id);
+      return;
+    }
     const retry = { retry_attempt: envelope.attempt - 1, retry_reason: envelope.attempt > 1 ? "timeout" : "" };
     const isEvent = envelope.kind === "events_api";
     socket?.send(

@@ -34,6 +34,8 @@ export interface SlackServer {
   readonly calls: { readonly method: string; readonly args: Readonly<Record<string, string>> }[];
   /** What no careful client does, such as an argument that a method does not have. */
   readonly complaints: string[];
+  /** Addresses to which the token went although they need none. */
+  readonly tokenAt: string[];
   /** The scopes of the bot's token. */
   scopes: readonly string[];
   /** `invalid_auth` and the like, for all calls. */
@@ -78,7 +80,7 @@ export async function startSlack({
     world,
     people: createPeople(world, delivery),
     delivery,
-    ...{ calls: [], complaints: [], scopes: allScopes, refusal: undefined, faults: [], isSilent: false },
+    ...{ calls: [], complaints: [], tokenAt: [], scopes: allScopes, refusal: undefined, faults: [], isSilent: false },
     async close() {
       if (isClosed) return;
       isClosed = true;
@@ -190,8 +192,8 @@ export async function startSlack({
 
   async function upload(ticket: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const file = [...world.files.values()].find((one) => one.ticket === ticket && one.bytes === undefined);
-    if (request.headers.authorization !== undefined) server.complaints.push("upload: the token was sent");
-    const bytes = await buffer(request);
+    if (request.headers.authorization !== undefined) server.tokenAt.push("upload");
+    const bytes = await fileIn(await buffer(request), request.headers["content-type"] ?? "");
     if (file === undefined) return void response.writeHead(404).end();
     if (request.method !== "POST" || bytes.length !== file.length)
       return void response.writeHead(400).end("wrong length");
@@ -212,7 +214,7 @@ export async function startSlack({
     const body = JSON.parse((await buffer(request)).toString("utf8")) as { text?: string; response_type?: string };
     const at = delivery.interaction(id);
     if (at === undefined) return void response.writeHead(404).end("expired_url");
-    if (request.headers.authorization !== undefined) server.complaints.push("response_url: the token was sent");
+    if (request.headers.authorization !== undefined) server.tokenAt.push("response_url");
     if (body.response_type === "ephemeral") world.ephemerals.push({ ...at, text: body.text ?? "", ts: world.nextTs() });
     response.end("ok");
   }
@@ -249,4 +251,12 @@ export async function startSlack({
   const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
   delivery.origin = url;
   return Object.assign(server, { url, apiUrl: `${url}/api` });
+}
+
+/** The bytes themselves, or a form with one file. */
+async function fileIn(body: Buffer, type: string): Promise<Buffer> {
+  if (!type.startsWith("multipart/form-data")) return body;
+  const form = await new Response(new Uint8Array(body), { headers: { "content-type": type } }).formData();
+  const [file] = [...form.values()];
+  return typeof file === "object" ? Buffer.from(await file.arrayBuffer()) : Buffer.alloc(0);
 }

@@ -17,7 +17,6 @@ export interface ServerSocket {
   cut(): void;
   onText?: (text: string) => void;
   onClose?: () => void;
-  onPong?: () => void;
 }
 
 /** Answers the upgrade; `undefined` if the request is none of a WebSocket, which is then refused. */
@@ -36,7 +35,8 @@ export function acceptWebSocket(request: IncomingMessage, stream: Duplex): Serve
     .update(key + magic)
     .digest("base64");
   stream.write(
-    `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
+    "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +
+      `Sec-WebSocket-Accept: ${accept}\r\n\r\n`,
   );
   let isOpen = true;
   let input = Buffer.alloc(0);
@@ -77,7 +77,10 @@ export function acceptWebSocket(request: IncomingMessage, stream: Duplex): Serve
       const length = lengthOf(input);
       if (length === undefined) return;
       const { size, offset } = length;
-      if ((second & 0x80) === 0 || (first & 0x70) !== 0 || size > mostBytes) return refuse();
+      if ((second & 0x80) === 0 || (first & 0x70) !== 0 || size > mostBytes) {
+        refuse();
+        return;
+      }
       if (input.length < offset + 4 + size) return;
       const mask = input.subarray(offset, offset + 4);
       const body = Buffer.from(input.subarray(offset + 4, offset + 4 + size)).map(
@@ -90,18 +93,18 @@ export function acceptWebSocket(request: IncomingMessage, stream: Duplex): Serve
   }
 
   function take(opcode: number, isLast: boolean, body: Buffer): void {
-    if (opcode === opcodes.ping) return frame(opcodes.pong, body);
-    if (opcode === opcodes.pong) return socket.onPong?.();
-    if (opcode === opcodes.close) {
+    if (opcode === opcodes.ping) frame(opcodes.pong, body);
+    else if (opcode === opcodes.close) {
       frame(opcodes.close, body);
       stream.end();
-      return ended();
+      ended();
+    } else if (opcode !== opcodes.pong) {
+      pieces.push(body);
+      if (!isLast) return;
+      const whole = Buffer.concat(pieces).toString("utf8");
+      pieces = [];
+      socket.onText?.(whole);
     }
-    pieces.push(body);
-    if (!isLast) return;
-    const whole = Buffer.concat(pieces).toString("utf8");
-    pieces = [];
-    socket.onText?.(whole);
   }
 
   const socket: ServerSocket = {
