@@ -7,20 +7,21 @@ import {
   type LiveConnection,
 } from "service-gateway/sdk/channel";
 import { createApi } from "./api.ts";
-import { createChats } from "./chats.ts";
-import { noticeTo } from "./ephemeral.ts";
 import { type Fields, record, text } from "./fields.ts";
-import { createIntake, type Who } from "./intake.ts";
+import { createIdentity } from "./identity.ts";
 import { createFetchMedia } from "./media.ts";
 import { isPlatformUrl, type Options } from "./options.ts";
-import { parseStored } from "./parse.ts";
-import { answerPosted } from "./posted.ts";
-import { createPreview } from "./preview.ts";
 import { createProbe } from "./probe.ts";
-import { createReact } from "./reactions.ts";
-import { renderReply } from "./render.ts";
-import { createSender } from "./send.ts";
-import { openSocketMode, type SocketMode } from "./socket.ts";
+import { createIntake } from "./receive/intake.ts";
+import { parseStored } from "./receive/parse.ts";
+import { answerPosted } from "./receive/posted.ts";
+import { openSocketMode, type SocketMode } from "./receive/socket.ts";
+import { createChats } from "./send/chats.ts";
+import { noticeTo } from "./send/ephemeral.ts";
+import { createSender } from "./send/parts.ts";
+import { createPreview } from "./send/preview.ts";
+import { createReact } from "./send/reactions.ts";
+import { renderReply } from "./send/render.ts";
 import { wait } from "./wait.ts";
 
 /** How often an account without a socket looks whether Slack answers. */
@@ -32,31 +33,15 @@ export function createConnection(account: ChannelAccount<Options>): ChannelConne
   const { appToken, signingSecret, apiUrl } = options;
   const api = createApi({ ...options, now, calling: account.calling });
   const chats = createChats(api, account);
+  const identity = createIdentity(api, account);
   const removed = Promise.withResolvers<never>();
   removed.promise.catch(() => {});
-  let introduced: Promise<Who> | undefined;
   let socket: SocketMode | undefined;
   let isPaused = false;
   let catching: Promise<void> = Promise.resolve();
 
-  const who = () =>
-    (introduced ??= introduce().catch((error: unknown) => {
-      introduced = undefined;
-      throw error;
-    }));
-
-  async function introduce(): Promise<Who> {
-    const me = await api.call("auth.test", {}, { signal });
-    const [user, bot, team, enterprise] = [me.user_id, me.bot_id, me.team_id, me.enterprise_id].map(text);
-    if (user === undefined || team === undefined)
-      throw new ChannelError("bad_answer", { detail: "auth.test: the answer names no bot", retryable: true });
-    const username = text(me.user);
-    account.status({ state: "connecting", identity: { id: user, ...(username !== undefined && { username }) } });
-    return { user, team, ...(bot !== undefined && { bot }), ...(enterprise !== undefined && { enterprise }) };
-  }
-
   const intake = createIntake({
-    ...{ account, api, who, options: () => options },
+    ...{ account, api, who: identity.who, options: () => options },
     learnChat: chats.learn,
     onRemoved: removed.reject,
     notify: (payload, notice) => noticeTo(api, payload, notice),
@@ -93,8 +78,7 @@ export function createConnection(account: ChannelAccount<Options>): ChannelConne
     lost.catch((error: unknown) => (isPaused ? new Promise<never>(() => {}) : Promise.reject(error)));
 
   async function connect(stop: AbortSignal): Promise<LiveConnection> {
-    introduced = undefined;
-    const { user } = await who();
+    const { user } = await identity.renew();
     if (appToken !== undefined)
       socket = await openSocketMode(
         { log, url: socketUrl, take: (of) => take(text(of.type) ?? "", record(of.payload) ?? {}) },

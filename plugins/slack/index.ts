@@ -5,9 +5,9 @@ import { createConnection } from "./connection.ts";
 import { codes } from "./errors.ts";
 import { channelPattern, idPattern, record, text } from "./fields.ts";
 import { checkOptions, options } from "./options.ts";
-import { readPosted } from "./posted.ts";
-import { buttonLimits, maxChars, platformFields } from "./render.ts";
-import { backlogHours } from "./seen.ts";
+import { readPosted } from "./receive/posted.ts";
+import { backlogHours } from "./receive/seen.ts";
+import { buttonLimits, maxChars, platformFields } from "./send/render.ts";
 
 const channel = defineChannel({
   id: "slack",

@@ -1,8 +1,8 @@
 /** Texts of people as Slack has them, and what they cannot do. */
 import { describe, expect, test } from "vitest";
 import { isPlatformUrl } from "../../../plugins/slack/options.ts";
-import { parseStored } from "../../../plugins/slack/parse.ts";
-import { mentionsIn, readText } from "../../../plugins/slack/text.ts";
+import { parseStored } from "../../../plugins/slack/receive/parse.ts";
+import { mentionsIn, readText } from "../../../plugins/slack/receive/text.ts";
 import { hostileFamilies } from "../../support/hostile-texts.ts";
 
 const people = { U0ADA0001: { name: "Ada Lind" }, U0EVE0001: { username: "eve" } };

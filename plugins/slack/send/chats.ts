@@ -1,7 +1,7 @@
 /** Where a chat is at Slack: a direct chat is named by the person, and has an id of its own there. */
 import { type ChannelAccount, ChannelError } from "service-gateway/sdk/channel";
-import type { SlackApi } from "./api.ts";
-import { channelPattern, idPattern, record, text } from "./fields.ts";
+import type { SlackApi } from "../api.ts";
+import { channelPattern, idPattern, record, text } from "../fields.ts";
 
 const person = new RegExp(`^${idPattern}$`);
 const channel = new RegExp(`^${channelPattern}$`);

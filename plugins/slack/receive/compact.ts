@@ -1,5 +1,5 @@
 /** What is stored of an event: the fields that are read. */
-import { type Fields, list, pick, record, text } from "./fields.ts";
+import { type Fields, list, pick, record, text } from "../fields.ts";
 
 const messageFields = ["type", "subtype", "user", "bot_id", "username", "text", "ts", "thread_ts", "parent_user_id"];
 const eventFields = [...messageFields, "channel", "event_ts", "deleted_ts", "reaction", "item"];

@@ -1,10 +1,10 @@
 /** Sends parts: a message, an edit of one, one for a single person, files. */
 import { type ChannelConnection, ChannelError, createTokenBucket, type TokenBucket } from "service-gateway/sdk/channel";
-import type { SlackApi } from "./api.ts";
+import type { SlackApi } from "../api.ts";
+import { isTimestamp, messageIdOf } from "../fields.ts";
 import type { Chats } from "./chats.ts";
 import { editMessage } from "./edit.ts";
 import { showOne } from "./ephemeral.ts";
-import { isTimestamp, messageIdOf } from "./fields.ts";
 import { type FilesBody, type TextBody, textFields } from "./render.ts";
 import { uploadFiles } from "./upload.ts";
 

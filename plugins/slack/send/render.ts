@@ -1,7 +1,7 @@
 /** A reply as messages of Slack. Pure. */
 import type { Address, Json, Reply } from "service-gateway/sdk";
 import { type Button, type Part, renderMarkdown, Type } from "service-gateway/sdk/channel";
-import { list } from "./fields.ts";
+import { list } from "../fields.ts";
 
 /** What `chat.update` takes of a text, so that a preview can become any message. */
 export const maxChars = 4_000;

@@ -3,9 +3,9 @@ import { openAsBlob } from "node:fs";
 import { basename } from "node:path";
 import { ChannelError, type Receipt, refusedCall, unansweredCall } from "service-gateway/sdk/channel";
 import { fetchWhole } from "service-gateway/sdk/reading";
-import type { SlackApi } from "./api.ts";
-import { isTimestamp, list, record, text } from "./fields.ts";
-import { isPlatformUrl } from "./options.ts";
+import type { SlackApi } from "../api.ts";
+import { isTimestamp, list, record, text } from "../fields.ts";
+import { isPlatformUrl } from "../options.ts";
 
 export interface Upload {
   readonly path: string;

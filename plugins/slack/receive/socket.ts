@@ -3,7 +3,7 @@
  * https://docs.slack.dev/apis/events-api/using-socket-mode
  */
 import { type ChannelAccount, ChannelError } from "service-gateway/sdk/channel";
-import { type Fields, text } from "./fields.ts";
+import { type Fields, text } from "../fields.ts";
 import { type Link, openLink } from "./link.ts";
 
 /** How long a socket that is replaced may still deliver. */
@@ -57,7 +57,7 @@ export async function openSocketMode({ url, take, log }: Options, signal: AbortS
     const link = openLink(address, {
       log,
       take: (envelope) => {
-        if (envelope.type === "disconnect") onDisconnect(envelope.reason);
+        if (envelope.type === "disconnect") onDisconnect(link, envelope.reason);
         else void confirm(link, envelope);
       },
       closed() {
@@ -83,11 +83,16 @@ export async function openSocketMode({ url, take, log }: Options, signal: AbortS
     if (isClosed) clearTimeout(timer);
   }
 
-  function onDisconnect(reason: unknown): void {
+  function onDisconnect(link: Link, reason: unknown): void {
     if (reason === "link_disabled") {
       // The operator has switched Socket Mode off; it may be on again later.
       const detail = "Slack ended the connection: link_disabled";
       end(new ChannelError("socket_mode_off", { retryable: true, detail }));
+      return;
+    }
+    // Such as `too_many_websockets`: another socket would be refused as well.
+    if (reason !== "warning" && reason !== "refresh_requested") {
+      link.close();
       return;
     }
     refreshing ??= replaceAll()

@@ -1,7 +1,7 @@
 /** Names of people and channels, which events have by their ids alone. */
 import type { ChannelAccount } from "service-gateway/sdk/channel";
-import type { SlackApi } from "./api.ts";
-import { record, text } from "./fields.ts";
+import type { SlackApi } from "../api.ts";
+import { record, text } from "../fields.ts";
 import { createLookup } from "./lookup.ts";
 import type { People } from "./text.ts";
 

@@ -1,7 +1,7 @@
 /** One socket to Slack: what comes by it, and whether it still lives. */
 import diagnostics from "node:diagnostics_channel";
 import { type ChannelAccount, createSourceFaultLog, onEvent, onMessage } from "service-gateway/sdk/channel";
-import { type Fields, record } from "./fields.ts";
+import { type Fields, record } from "../fields.ts";
 
 /** Slack pings about every ten seconds. */
 const silentMs = 60_000;

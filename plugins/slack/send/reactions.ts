@@ -1,8 +1,8 @@
 /** The bot's reactions: one on a message at a time. */
 import { type ChannelConnection, ChannelError } from "service-gateway/sdk/channel";
-import type { SlackApi } from "./api.ts";
+import type { SlackApi } from "../api.ts";
+import { emojiName } from "../emoji.ts";
 import type { Chats } from "./chats.ts";
-import { emojiName } from "./emoji.ts";
 
 const mostMessages = 1_000;
 

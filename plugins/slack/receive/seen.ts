@@ -1,6 +1,6 @@
 /** How far the events are known to be stored, and in which threads the bot takes part. */
 import type { ChannelAccount } from "service-gateway/sdk/channel";
-import { isTimestamp, list, record } from "./fields.ts";
+import { isTimestamp, list, record } from "../fields.ts";
 
 /** Older messages are not answered any more. */
 export const backlogHours = 24;

@@ -1,8 +1,8 @@
 /** Changes a message of the bot. */
 import type { Address } from "service-gateway/sdk";
 import { ChannelError, type Receipt } from "service-gateway/sdk/channel";
-import type { SlackApi } from "./api.ts";
-import { records } from "./fields.ts";
+import type { SlackApi } from "../api.ts";
+import { records } from "../fields.ts";
 import { type TextBody, textFields } from "./render.ts";
 
 interface Change {

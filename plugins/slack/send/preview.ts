@@ -6,9 +6,9 @@ import {
   growingMarkdown,
   type MarkupMessage,
 } from "service-gateway/sdk/channel";
-import type { SlackApi } from "./api.ts";
+import type { SlackApi } from "../api.ts";
+import { messageIdOf } from "../fields.ts";
 import type { Chats } from "./chats.ts";
-import { messageIdOf } from "./fields.ts";
 import { maxChars, textFields } from "./render.ts";
 
 const everyMs = 1_000;

@@ -1,8 +1,8 @@
 /** What an event of Slack is as a message. Pure. */
 import type { Json } from "service-gateway/sdk";
 import type { ChannelInbound, InboundMedia, Parsed } from "service-gateway/sdk/channel";
-import { emojiOf } from "./emoji.ts";
-import { channelPattern, type Fields, idPattern, isTimestamp, list, record, text } from "./fields.ts";
+import { emojiOf } from "../emoji.ts";
+import { channelPattern, type Fields, idPattern, isTimestamp, list, record, text } from "../fields.ts";
 import { type People, readText } from "./text.ts";
 
 /** The bot, as Slack knows it. */

@@ -1,6 +1,6 @@
 /** What people wrote while the gateway was away. Slack repeats an event for some minutes; its history lasts. */
 import { type ChannelAccount, ChannelError } from "service-gateway/sdk/channel";
-import type { Fields } from "./fields.ts";
+import type { Fields } from "../fields.ts";
 import type { History } from "./history.ts";
 import type { Seen } from "./seen.ts";
 

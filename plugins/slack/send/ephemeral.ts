@@ -2,9 +2,9 @@
 import type { Address, Json } from "service-gateway/sdk";
 import { type Part, type Receipt, refusedCall, unansweredCall } from "service-gateway/sdk/channel";
 import { fetchWhole } from "service-gateway/sdk/reading";
-import type { SlackApi } from "./api.ts";
-import { type Fields, messageIdOf, record, text } from "./fields.ts";
-import { isPlatformUrl } from "./options.ts";
+import type { SlackApi } from "../api.ts";
+import { type Fields, messageIdOf, record, text } from "../fields.ts";
+import { isPlatformUrl } from "../options.ts";
 
 interface Message {
   readonly channel: string;

@@ -1,32 +1,27 @@
 /** What comes in, by a socket or posted: completed with names, in the order of its channel, and stored. */
 import type { Json } from "service-gateway/sdk";
 import { type ChannelAccount, ChannelError } from "service-gateway/sdk/channel";
-import type { SlackApi } from "./api.ts";
+import type { SlackApi } from "../api.ts";
+import { type Fields, list, record, text } from "../fields.ts";
+import type { Who } from "../identity.ts";
+import type { Options } from "../options.ts";
+import { waitFor } from "../wait.ts";
 import { type Backlog, createBacklog } from "./backlog.ts";
 import { compactCommand, compactEvent, compactPress } from "./compact.ts";
 import { createDirectory } from "./directory.ts";
-import { type Fields, list, record, text } from "./fields.ts";
 import { createHistory } from "./history.ts";
-import type { Options } from "./options.ts";
 import type { Me, Stored } from "./parse.ts";
-import type { PostedKind } from "./posted.ts";
 import { createSeen, type Seen } from "./seen.ts";
 import { mentionsIn } from "./text.ts";
 import { threadOf } from "./threads.ts";
-import { waitFor } from "./wait.ts";
 
 const heard: ReadonlySet<unknown> = new Set(["message", "app_mention", "reaction_added"]);
 /** Slack repeats what is not confirmed within 3 s. */
 const backlogWaitMs = 1_500;
 
-export interface Who extends Me {
-  readonly team: string;
-  readonly enterprise?: string;
-}
-
 export interface Intake {
   /** Resolves when the event is stored, or needs nothing: confirm it then. */
-  take(kind: PostedKind | string, payload: Fields): Promise<void>;
+  take(kind: string, payload: Fields): Promise<void>;
   readonly backlog: Backlog;
   readonly seen: Seen;
 }

@@ -1,8 +1,8 @@
 /** The history that Slack has of a channel and its threads, for what was written while the gateway was away. */
 import { type ChannelAccount, ChannelError } from "service-gateway/sdk/channel";
-import type { SlackApi } from "./api.ts";
-import { type Fields, isTimestamp, record, records, text } from "./fields.ts";
-import { wait } from "./wait.ts";
+import type { SlackApi } from "../api.ts";
+import { type Fields, isTimestamp, record, records, text } from "../fields.ts";
+import { wait } from "../wait.ts";
 
 type Args = Readonly<Record<string, string | number>>;
 

@@ -1,7 +1,7 @@
 /** Events that Slack posts to the gateway's port: signed, repeated until they are confirmed. */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { ChannelAccount, ChannelRequest, RouteAnswer } from "service-gateway/sdk/channel";
-import { type Fields, record, text } from "./fields.ts";
+import { type Fields, record, text } from "../fields.ts";
 
 /** Of the request, for a replayed one is as old as its signature. */
 const maxAgeSeconds = 300;

@@ -1,6 +1,6 @@
 /** What Slack has to be asked for: its events name people and channels by ids alone. */
 import type { ChannelAccount } from "service-gateway/sdk/channel";
-import { waitFor } from "./wait.ts";
+import { waitFor } from "../wait.ts";
 
 const maxAgeMs = 3_600_000;
 /** After a failure, each event of the same person would cause a call. */

@@ -1,6 +1,6 @@
 /** Threads that a mention begins, and those that the bot takes part in. */
 import type { ChannelAccount } from "service-gateway/sdk/channel";
-import { type Fields, isTimestamp, text } from "./fields.ts";
+import { type Fields, isTimestamp, text } from "../fields.ts";
 import type { Me, Stored } from "./parse.ts";
 import type { Seen } from "./seen.ts";
 import { mentionsIn } from "./text.ts";

@@ -1,0 +1,43 @@
+/** Who the bot is in its workspace. */
+import { type ChannelAccount, ChannelError } from "service-gateway/sdk/channel";
+import type { SlackApi } from "./api.ts";
+import { text } from "./fields.ts";
+
+export interface Who {
+  /** The bot as a member of the workspace. */
+  readonly user: string;
+  /** The same as an app. */
+  readonly bot?: string;
+  readonly team: string;
+  readonly enterprise?: string;
+}
+
+export interface Identity {
+  /** As Slack has said before; a failure is not remembered. */
+  who(): Promise<Who>;
+  /** Asks again. */
+  renew(): Promise<Who>;
+}
+
+export function createIdentity(api: SlackApi, { status, signal }: Pick<ChannelAccount, "status" | "signal">): Identity {
+  let known: Promise<Who> | undefined;
+
+  async function ask(): Promise<Who> {
+    const me = await api.call("auth.test", {}, { signal });
+    const [user, bot, team, enterprise] = [me.user_id, me.bot_id, me.team_id, me.enterprise_id].map(text);
+    if (user === undefined || team === undefined)
+      throw new ChannelError("bad_answer", { detail: "auth.test: the answer names no bot", retryable: true });
+    const username = text(me.user);
+    status({ state: "connecting", identity: { id: user, ...(username !== undefined && { username }) } });
+    return { user, team, ...(bot !== undefined && { bot }), ...(enterprise !== undefined && { enterprise }) };
+  }
+
+  function renew(): Promise<Who> {
+    known = ask().catch((error: unknown) => {
+      known = undefined;
+      throw error;
+    });
+    return known;
+  }
+  return { renew, who: () => known ?? renew() };
+}
