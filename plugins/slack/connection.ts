@@ -95,7 +95,7 @@ export function createConnection(account: ChannelAccount<Options>): ChannelConne
     start: () => keepConnected(account, connect),
     parse: (raw) => parseStored(raw, options),
     render: renderReply,
-    ...createSender(api, { chats, apiUrl, now, newId }),
+    ...createSender(api, { chats, apiUrl, now, newId, log }),
     react: createReact(api, chats),
     preview: createPreview(api, { chats, log }),
     fetchMedia: createFetchMedia(account, api),

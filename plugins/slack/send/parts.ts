@@ -1,11 +1,19 @@
 /** Sends parts: a message, an edit of one, one for a single person, files. */
-import { type ChannelConnection, ChannelError, createTokenBucket, type TokenBucket } from "service-gateway/sdk/channel";
+import {
+  type ChannelAccount,
+  type ChannelConnection,
+  ChannelError,
+  createTokenBucket,
+  type Receipt,
+  type TokenBucket,
+} from "service-gateway/sdk/channel";
 import type { SlackApi } from "../api.ts";
 import { isTimestamp, messageIdOf } from "../fields.ts";
 import type { Chats } from "./chats.ts";
 import { editMessage } from "./edit.ts";
 import { showOne } from "./ephemeral.ts";
 import { type FilesBody, type TextBody, textFields } from "./render.ts";
+import { createSentBefore } from "./sent-before.ts";
 import { uploadFiles } from "./upload.ts";
 
 type Calls = Required<Pick<ChannelConnection, "admit" | "send" | "remove">>;
@@ -16,9 +24,29 @@ const mostBuckets = 1_000;
 
 export function createSender(
   api: SlackApi,
-  { chats, apiUrl, now, newId }: { chats: Chats; apiUrl: string; now(): number; newId(): string },
+  { chats, apiUrl, now, newId, log }: { chats: Chats; apiUrl: string } & Pick<ChannelAccount, "now" | "newId" | "log">,
 ): Calls {
   const buckets = new Map<string, TokenBucket>();
+  const sentBefore = createSentBefore(api, { now, log });
+
+  async function post(
+    { channel, thread }: { readonly channel: string; readonly thread: string | undefined },
+    { fields, key }: { readonly fields: ReturnType<typeof textFields>; readonly key: string | undefined },
+    signal: AbortSignal,
+  ): Promise<Receipt> {
+    const there = await sentBefore.find({ channel, thread }, key, signal);
+    if (there !== undefined) return { messageId: there };
+    const args = { channel, ...fields, thread_ts: thread, metadata: sentBefore.mark(key) };
+    try {
+      const messageId = messageIdOf(await api.call("chat.postMessage", args, { signal }), "chat.postMessage");
+      sentBefore.ended({ channel, thread }, true);
+      return { messageId };
+    } catch (error) {
+      sentBefore.ended({ channel, thread }, error instanceof ChannelError && error.fate === "not-sent");
+      throw error;
+    }
+  }
+
   return {
     admit(_part, { chat }, signal) {
       const bucket = buckets.get(chat) ?? createTokenBucket({ ...pace, now });
@@ -27,7 +55,7 @@ export function createSender(
       if (buckets.size > mostBuckets) buckets.delete(buckets.keys().next().value as string);
       return bucket.take(signal);
     },
-    async send({ body: given, onlyFor, replaces, inPlace = false }, address, signal) {
+    async send({ body: given, key, onlyFor, replaces, inPlace = false }, address, signal) {
       const channel = await chats.find(address.chat, signal);
       const { thread } = address;
       const body = given as unknown as TextBody | FilesBody;
@@ -42,8 +70,7 @@ export function createSender(
       }
       if (inPlace)
         throw new ChannelError("message_gone", { detail: "the message to change is gone, or is not the bot's" });
-      const answer = await api.call("chat.postMessage", { channel, ...fields, thread_ts: thread }, { signal });
-      return { messageId: messageIdOf(answer, "chat.postMessage") };
+      return await post({ channel, thread }, { fields, key }, signal);
     },
     async remove(messageId, { chat }, signal) {
       const channel = await chats.find(chat, signal);

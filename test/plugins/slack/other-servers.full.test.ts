@@ -1,8 +1,8 @@
 /**
  * A second opinion: servers that others wrote, unchanged. What they lack, so that the channel does without it there:
  *
- * - crabline has seven methods of the Web API and posted events; no edits, deletions, reactions, files, people, buttons,
- *   slash commands or Socket Mode.
+ * - crabline has seven methods of the Web API and posted events; no edits, deletions, reactions, files, people,
+ *   buttons, slash commands or Socket Mode.
  * - emulate has the Web API with files and reactions, and the bot is a person there (a token of a bot needs an OAuth
  *   installation); no Socket Mode, buttons, slash commands, `users.conversations` or exact limits.
  */

@@ -97,6 +97,11 @@ export function shape({ reactions, ...message }: Message, replies = 0): Fields {
   };
 }
 
+/** Only who asks for it gets what apps have added to messages. */
+function withMetadata({ metadata, ...message }: Fields, { args }: Call): Fields {
+  return args.include_all_metadata === "true" && metadata !== undefined ? { ...message, metadata } : message;
+}
+
 /** One page, with the cursor of the next. */
 function page<T>(found: readonly T[], { limit = "100", cursor = "" }: Readonly<Record<string, string>>) {
   const from = cursor === "" ? 0 : Number(Buffer.from(cursor, "base64").toString());
@@ -178,7 +183,8 @@ export const methods: Readonly<Record<string, Method>> = {
     scopes: ["chat:write"],
     takes: [...messageArgs, "unfurl_links", "unfurl_media", "reply_broadcast", "metadata"],
     run(call) {
-      const message = post(call, content(call, mostChars));
+      const metadata = json(call.args.metadata, "invalid_metadata_format") as Fields | undefined;
+      const message = post(call, { ...content(call, mostChars), ...(metadata !== undefined && { metadata }) });
       return { channel: call.args.channel, ts: message.ts, message: shape(message) };
     },
   },
@@ -288,7 +294,7 @@ export const methods: Readonly<Record<string, Method>> = {
         ({ thread_ts, subtype }) => thread_ts === undefined || subtype === "thread_broadcast",
       );
       const { items, more } = page(within(roots, call.args).toReversed(), call.args);
-      return { messages: items.map((one) => shape(one, replies(one.ts))), ...more };
+      return { messages: items.map((one) => withMetadata(shape(one, replies(one.ts)), call)), ...more };
     },
   },
   "conversations.replies": {
@@ -302,7 +308,7 @@ export const methods: Readonly<Record<string, Method>> = {
         call.args,
       );
       const { items, more } = page([root, ...answers], call.args);
-      return { messages: items.map((one) => ({ ...shape(one), thread_ts: root.ts })), ...more };
+      return { messages: items.map((one) => withMetadata({ ...shape(one), thread_ts: root.ts }, call)), ...more };
     },
   },
   "users.conversations": {

@@ -17,6 +17,7 @@ export interface Message {
   readonly bot_id?: string;
   readonly thread_ts?: string;
   readonly subtype?: string;
+  readonly metadata?: Fields;
   blocks?: readonly unknown[];
   files?: readonly Fields[];
   edited?: { readonly user: string; readonly ts: string };
