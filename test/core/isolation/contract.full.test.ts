@@ -13,9 +13,11 @@ import { fixtures, functions, options } from "../../../examples/plugin-template/
 import { openPlatform } from "../../../examples/plugin-template/test/platform.ts";
 import botchat from "../../../plugins/botchat/index.ts";
 import irc from "../../../plugins/irc/index.ts";
+import slack from "../../../plugins/slack/index.ts";
 import { root } from "../../house/sources.ts";
 import { contract as botchatContract } from "../../plugins/botchat/contract-options.ts";
 import { contract as ircContract } from "../../plugins/irc/contract-options.ts";
+import { socketContract as slackContract } from "../../plugins/slack/contract-options.ts";
 import { temporaryDirectory } from "../../support/directory.ts";
 import { inWorker } from "./in-worker.ts";
 
@@ -45,6 +47,7 @@ describe.each([
     contract: templateContract,
   },
   { inline: irc, source: { file: join(root, "plugins/irc/index.ts"), bundled: false }, contract: ircContract },
+  { inline: slack, source: { file: join(root, "plugins/slack/index.ts"), bundled: false }, contract: slackContract },
   { inline: botchat, source: { file: botchatFile, bundled: true }, contract: botchatContract },
 ])("$inline.id in a worker", ({ inline, source, contract }) => {
   const worker = inWorker(inline, source);
@@ -123,7 +126,7 @@ describe.each([
           "lacks are removed.",
       },
       // The clock of the contract does not reach into another thread.
-      ...(inline === irc
+      ...(inline === irc || inline === slack
         ? [{ test: "recovery > a platform that falls silent is noticed", reason: "Its time limits are real there." }]
         : []),
       // The connection that parses inline has not met the platform, so it does not know its own name.
