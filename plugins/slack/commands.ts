@@ -1,44 +1,6 @@
-/** `service slack manifest`: what makes the app, to paste into Slack's form. */
-import type { CliDefinition, Json } from "service-gateway/sdk";
-import { events, scopes } from "./scopes.ts";
-
-/** https://docs.slack.dev/reference/app-manifest */
-export function manifestOf({
-  name,
-  command,
-  url,
-}: {
-  readonly name: string;
-  readonly command: string;
-  /** The address of the account on the gateway's port; absent: Socket Mode. */
-  readonly url?: string;
-}): Json {
-  const address: Readonly<Record<string, string>> = url === undefined ? {} : { request_url: url };
-  return {
-    display_information: { name },
-    features: {
-      app_home: { home_tab_enabled: false, messages_tab_enabled: true, messages_tab_read_only_enabled: false },
-      bot_user: { display_name: name, always_online: true },
-      slash_commands: [
-        {
-          command,
-          description: "Ask the agent",
-          usage_hint: "your question",
-          should_escape: true,
-          ...(url === undefined ? {} : { url }),
-        },
-      ],
-    },
-    oauth_config: { scopes: { bot: Object.keys(scopes) } },
-    settings: {
-      event_subscriptions: { ...address, bot_events: [...events] },
-      interactivity: { is_enabled: true, ...address },
-      org_deploy_enabled: false,
-      socket_mode_enabled: url === undefined,
-      token_rotation_enabled: false,
-    },
-  };
-}
+/** `service slack manifest` and `service slack install`. */
+import type { CliDefinition } from "service-gateway/sdk";
+import { manifestOf } from "./manifest.ts";
 
 export const slackCommands: CliDefinition = {
   name: "slack",
@@ -71,6 +33,18 @@ export const slackCommands: CliDefinition = {
         });
         return { lines: JSON.stringify(manifest, undefined, 2).split("\n"), data: manifest };
       },
+    },
+    {
+      name: "install",
+      options: [
+        { name: "client-id", value: "id", summary: "the Client ID of the app (Basic Information)", required: true },
+        { name: "address", value: "address", summary: "the address that the browser showed after Allow" },
+        { name: "api-url", value: "address", summary: "another host of the Web API (https://slack.com/api)" },
+      ],
+      summary: "Install an app in one more workspace, and store the token of its bot.",
+      example: "install --client-id 4711.0815",
+      prepares: true,
+      run: async (call) => (await import("./install.ts")).install(call),
     },
   ],
 };

@@ -1,5 +1,5 @@
 /** The example of Slack as a reader follows it: the whole program, in a workspace that only its addresses tell apart. */
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { temporaryHome } from "../core/cli/command.ts";
@@ -7,10 +7,10 @@ import { run } from "../core/cli/command-runner.ts";
 import { startGateway } from "../core/cli/gateway-runner.ts";
 import { root } from "../house/sources.ts";
 import { createOpenAiServer } from "../openai-server/index.ts";
-import { appToken, botToken, startSlack } from "../support/slack/server.ts";
+import { appToken, botToken, oauth, startSlack } from "../support/slack/server.ts";
 import { adaDirect, bot, bread, eve, shownText } from "../support/slack/world.ts";
 
-async function launch() {
+async function launch(more: Readonly<Record<string, string>> = {}) {
   const slack = await startSlack();
   onTestFinished(() => slack.close());
   const model = await createOpenAiServer();
@@ -23,11 +23,11 @@ async function launch() {
     .replace("{", '{ "gateway": { "port": 0 },');
   const config = join(home, "config.jsonc");
   writeFileSync(config, text);
-  const env = { SLACK_BOT_TOKEN: botToken, SLACK_APP_TOKEN: appToken };
+  const env = { SLACK_BOT_TOKEN: botToken, SLACK_APP_TOKEN: appToken, ...more };
   const service = async (...args: readonly string[]) => await run([...args, "--config", config], { home, env });
   const seen = (channel: string) =>
     (slack.world.channels.get(channel)?.messages ?? []).filter(({ user }) => user === bot.user);
-  return { slack, service, seen, start: () => startGateway(["gateway", "--config", config], { home, env }) };
+  return { slack, home, service, seen, start: () => startGateway(["gateway", "--config", config], { home, env }) };
 }
 
 test("the example runs as printed: manifest, pairing, a mention in a thread, and what is missing is named", async () => {
@@ -66,4 +66,38 @@ test("a wrong token, and one of another kind, are named before and after the sta
   const { out, err } = await service("config", "set", "channels.slack.botToken", '"xapp-1-another"');
   expect(out + err).toContain("is not a token that begins with xoxb-");
   expect(out + err).not.toContain("xapp-1-another");
+});
+
+test("the app is installed in one more workspace by its sign-in, and the account it prints works", async () => {
+  const { slack, home, service } = await launch({ SLACK_CLIENT_SECRET: oauth.secret });
+  const install = async (...more: readonly string[]) =>
+    await service("slack", "install", "--client-id", oauth.id, "--api-url", slack.apiUrl, "--json", ...more);
+  const { url } = JSON.parse((await install()).out) as { readonly url: string };
+  const asked = new URL(url).searchParams;
+  expect(asked.get("scope")?.split(",")).toContain("chat:write");
+  const answer = (state: string | null) => `${asked.get("redirect_uri")}?code=${oauth.code}&state=${state}`;
+  const words = async (address: string) => {
+    const { out, err } = await install("--address", address);
+    return out + err;
+  };
+  expect(await words(answer("another"))).toContain("Begin again");
+  expect(await words("https://localhost/slack?error=access_denied")).toContain("access_denied");
+  const done = await install("--address", answer(asked.get("state")));
+  const { account, team } = JSON.parse(done.out) as {
+    readonly account: { readonly botToken: { readonly file: string } };
+    readonly team: string;
+  };
+  expect([done.code, team]).toEqual([0, "T0TEAM001"]);
+  expect(done.out).not.toContain(botToken);
+  expect(readFileSync(account.botToken.file, "utf8").trim()).toBe(botToken);
+  expect(statSync(account.botToken.file).mode & 0o777).toBe(0o600);
+  expect((await install("--address", answer(asked.get("state")))).code).toBe(1);
+  const config = join(home, "installed.jsonc");
+  const channels = {
+    slack: { apiUrl: slack.apiUrl, signingSecret: "secret-of-the-app", accounts: { bakery: account } },
+  };
+  writeFileSync(config, JSON.stringify({ plugins: { load: [join(root, "plugins", "slack")] }, channels }));
+  const probed = await run(["channels", "status", "--probe", "--config", config], { home, env: {} });
+  expect(probed.out).toMatch(/slack:bakery/);
+  expect(probed.out).toContain("@gateway");
 });

@@ -165,28 +165,6 @@ describe.concurrent("the connection", () => {
     expect(server.calls.filter(({ method }) => method === "apps.connections.open")).toHaveLength(2);
   });
 
-  test("Socket Mode that is switched off is said, and tried again", async () => {
-    const { server, state } = await openSlack();
-    server.delivery.refresh("link_disabled");
-    await expect
-      .poll(state)
-      .toMatchObject({ state: "waiting", code: "socket_mode_off", hint: expect.stringContaining("Socket Mode") });
-    await expect.poll(state, { timeout: 5_000 }).toMatchObject({ state: "connected" });
-  });
-
-  test.each([
-    ["invalid_auth", "wrong or was revoked"],
-    ["account_inactive", "removed from the workspace"],
-    ["token_expired", "token rotation"],
-  ])("%s ends the account with what to press", async (error, hint) => {
-    const { server, state } = await openSlack();
-    server.refusal = error;
-    server.delivery.cut();
-    await expect
-      .poll(state, { timeout: 5_000 })
-      .toMatchObject({ state: "failed", code: "unauthorized", hint: expect.stringContaining(hint) });
-  });
-
   test("an app that is removed from the workspace is reported at once", async () => {
     const { server, state } = await openSlack();
     server.delivery.event({ type: "app_uninstalled" });

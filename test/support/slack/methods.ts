@@ -26,7 +26,7 @@ export class Refused extends Error {
   }
 }
 
-export function refuse(name: string, more: Fields = {}): never {
+function refuse(name: string, more: Fields = {}): never {
   throw new Refused(name, more);
 }
 

@@ -10,11 +10,19 @@ import { createDelivery, type Delivery } from "./delivery.ts";
 import { methods, Refused } from "./methods.ts";
 import { createPeople, type People } from "./people.ts";
 import { acceptWebSocket } from "./web-socket-server.ts";
-import { app, createWorld, type Fields, type World } from "./world.ts";
+import { app, bot, createWorld, type Fields, team, type World } from "./world.ts";
 
 export const botToken = "xoxb-4711-the-bot-of-the-bakery";
 export const appToken = "xapp-1-A0APP0001-the-app";
 export const signingSecret = "8f742231b10e8888abcd99yyyzzz85a5";
+
+/** The app as others install it. */
+export const oauth = {
+  id: "4711.0815",
+  secret: "client-secret-of-the-app",
+  code: "a-code-of-one-time",
+  redirect: "https://localhost/slack",
+} as const;
 
 /** What happens to the next calls of a method. */
 export interface Fault {
@@ -69,6 +77,7 @@ export async function startSlack({
   pingMs = 10_000,
 }: ServerOptions = {}): Promise<SlackServer> {
   const tickets = new Set<string>();
+  const codes = new Set<string>([oauth.code]);
   const http = createServer();
   const open = new Set<import("node:stream").Duplex>();
   let isClosed = false;
@@ -161,6 +170,7 @@ export async function startSlack({
       tickets.add(ticket);
       return { url: `${server.url.replace("http", "ws")}/link/?ticket=${ticket}&app_id=${app}` };
     }
+    if (method === "oauth.v2.access") return installed(args);
     if (token === "") throw new Refused("not_authed");
     if (token !== botToken) throw new Refused(token === appToken ? "not_allowed_token_type" : "invalid_auth");
     const known = Object.hasOwn(methods, method) ? methods[method] : undefined;
@@ -171,6 +181,22 @@ export async function startSlack({
     for (const name of Object.keys(args))
       if (!known.takes.includes(name) && name !== "token") server.complaints.push(`${method}: no argument ${name}`);
     return known.run({ args, world, heard: (event) => delivery.event(event), origin: server.url });
+  }
+
+  /** A code is good for one installation, with the secret of the app and the address that it was sent to. */
+  function installed({ client_id, client_secret, code, redirect_uri }: Readonly<Record<string, string>>): Fields {
+    if (client_id !== oauth.id || client_secret !== oauth.secret) throw new Refused("invalid_client_id");
+    if (redirect_uri !== oauth.redirect) throw new Refused("bad_redirect_uri");
+    if (code === undefined || !codes.delete(code)) throw new Refused("invalid_code");
+    const scope = server.scopes.join(",");
+    return {
+      access_token: botToken,
+      token_type: "bot",
+      scope,
+      bot_user_id: bot.user,
+      app_id: app,
+      team: { id: team, name: "Bakery" },
+    };
   }
 
   async function api(method: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
