@@ -57,7 +57,7 @@ export function createConnection(account: ChannelAccount<Options>): ChannelConne
     account.route({
       path: "events",
       maxBytes: 1_000_000,
-      handler: (request) => answerPosted(request, { signingSecret, account, take }),
+      handler: (request) => (isPaused ? { status: 503 } : answerPosted(request, { signingSecret, account, take })),
     });
 
   async function socketUrl(stop?: AbortSignal): Promise<string> {
@@ -78,7 +78,7 @@ export function createConnection(account: ChannelAccount<Options>): ChannelConne
     lost.catch((error: unknown) => (isPaused ? new Promise<never>(() => {}) : Promise.reject(error)));
 
   async function connect(stop: AbortSignal): Promise<LiveConnection> {
-    const { user } = await identity.renew();
+    const { user, name: username } = await identity.renew();
     if (appToken !== undefined)
       socket = await openSocketMode(
         { log, url: socketUrl, take: (of) => take(text(of.type) ?? "", record(of.payload) ?? {}) },
@@ -88,7 +88,8 @@ export function createConnection(account: ChannelAccount<Options>): ChannelConne
     const gap = new AbortController();
     catching = intake.backlog.catchUp(AbortSignal.any([signal, gap.signal]));
     const lost = socket === undefined ? answers(stop) : endOf(socket);
-    return { identity: { id: user }, lost: Promise.race([lost, removed.promise]).finally(() => gap.abort()) };
+    const me = { id: user, ...(username !== undefined && { username }) };
+    return { identity: me, lost: Promise.race([lost, removed.promise]).finally(() => gap.abort()) };
   }
 
   return {

@@ -8,6 +8,7 @@ export interface Who {
   readonly user: string;
   /** The same as an app. */
   readonly bot?: string;
+  readonly name?: string;
   readonly team: string;
   readonly enterprise?: string;
 }
@@ -19,7 +20,7 @@ export interface Identity {
   renew(): Promise<Who>;
 }
 
-export function createIdentity(api: SlackApi, { status, signal }: Pick<ChannelAccount, "status" | "signal">): Identity {
+export function createIdentity(api: SlackApi, { signal }: Pick<ChannelAccount, "signal">): Identity {
   let known: Promise<Who> | undefined;
 
   async function ask(): Promise<Who> {
@@ -27,9 +28,14 @@ export function createIdentity(api: SlackApi, { status, signal }: Pick<ChannelAc
     const [user, bot, team, enterprise] = [me.user_id, me.bot_id, me.team_id, me.enterprise_id].map(text);
     if (user === undefined || team === undefined)
       throw new ChannelError("bad_answer", { detail: "auth.test: the answer names no bot", retryable: true });
-    const username = text(me.user);
-    status({ state: "connecting", identity: { id: user, ...(username !== undefined && { username }) } });
-    return { user, team, ...(bot !== undefined && { bot }), ...(enterprise !== undefined && { enterprise }) };
+    const name = text(me.user);
+    return {
+      user,
+      team,
+      ...(name !== undefined && { name }),
+      ...(bot !== undefined && { bot }),
+      ...(enterprise !== undefined && { enterprise }),
+    };
   }
 
   function renew(): Promise<Who> {

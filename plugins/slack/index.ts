@@ -3,7 +3,7 @@ import { defineChannel } from "service-gateway/sdk/channel";
 import { slackCommands } from "./commands.ts";
 import { createConnection } from "./connection.ts";
 import { codes } from "./errors.ts";
-import { channelPattern, idPattern, record, text } from "./fields.ts";
+import { channelPattern, idPattern, list, record, text } from "./fields.ts";
 import { checkOptions, options } from "./options.ts";
 import { readPosted } from "./receive/posted.ts";
 import { backlogHours } from "./receive/seen.ts";
@@ -37,7 +37,8 @@ const channel = defineChannel({
       const payload = readPosted(body)?.payload ?? {};
       const open = accounts.filter(({ options: { signingSecret } }) => signingSecret !== undefined);
       if (payload.type === "url_verification") return open[0]?.id;
-      const team = text(payload.team_id) ?? text(record(payload.team)?.id);
+      const [first] = list(payload.authorizations);
+      const team = text(record(first)?.team_id) ?? text(payload.team_id) ?? text(record(payload.team)?.id);
       return open.find((account) => account.options.team === team)?.id;
     },
   },

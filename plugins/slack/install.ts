@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import type { CliAnswer, CliCall } from "service-gateway/sdk";
 import { fetchWhole } from "service-gateway/sdk/reading";
 import { record, text } from "./fields.ts";
+import { isSafeUrl } from "./options.ts";
 import { scopes } from "./scopes.ts";
 
 /** Nothing answers there: the operator copies the address that Slack has sent their browser to. */
@@ -11,13 +12,15 @@ const stateSeconds = 600;
 
 const failed = (line: string): CliAnswer => ({ lines: [line], data: null, failed: true });
 
-/** Two steps: an address to open, and what Slack answers with. https://docs.slack.dev/authentication/installing-with-oauth */
+/**
+ * Two steps: an address to open, and what Slack answers with.
+ * https://docs.slack.dev/authentication/installing-with-oauth
+ */
 export async function install(call: CliCall): Promise<CliAnswer> {
   const given = call.options as Readonly<Record<string, string | undefined>>;
   const { "client-id": clientId = "", address } = given;
   const api = given["api-url"] ?? "https://slack.com/api";
-  if (!URL.canParse(api) || !/^(?:https:|http:\/\/127\.0\.0\.1)/.test(api))
-    return { lines: [`${api} is not an https address.`], data: null, failed: "usage" };
+  if (!isSafeUrl(api)) return { lines: [`${api} is not an https address.`], data: null, failed: "usage" };
   return address === undefined
     ? await begin(call, { clientId, api })
     : await complete(call, { clientId, api, address });

@@ -62,15 +62,20 @@ export function checkOptions({ botToken, appToken, signingSecret, apiUrl }: Opti
         "Set appToken for Socket Mode: Basic Information > App-Level Tokens > Generate, with connections:write. Or " +
         "set signingSecret, if Slack posts events to the gateway.",
     });
-  if (!URL.canParse(apiUrl))
-    problems.push({ option: "apiUrl", message: "is not an address", hint: "Use https://slack.com/api." });
-  else if (new URL(apiUrl).protocol === "http:" && !loopback.test(new URL(apiUrl).hostname))
+  if (!isSafeUrl(apiUrl))
     problems.push({
       option: "apiUrl",
       message: "would send the tokens to another machine without TLS",
       hint: "Use https, or an address of this machine.",
     });
   return problems;
+}
+
+/** Whether secrets may be sent there: with TLS, or within this machine. */
+export function isSafeUrl(url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const { protocol, hostname } = new URL(url);
+  return protocol === "https:" || (protocol === "http:" && loopback.test(hostname));
 }
 
 /** Whether an address that Slack names is one of Slack's own: the host of the API, or below it. */

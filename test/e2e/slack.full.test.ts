@@ -1,4 +1,4 @@
-/** The example of Slack as a reader follows it: the whole program, in a workspace that only its addresses tell apart. */
+/** The example of Slack as a reader follows it: the whole program, in a workspace whose addresses alone differ. */
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -30,7 +30,7 @@ async function launch(more: Readonly<Record<string, string>> = {}) {
   return { slack, home, service, seen, start: () => startGateway(["gateway", "--config", config], { home, env }) };
 }
 
-test("the example runs as printed: manifest, pairing, a mention in a thread, and what is missing is named", async () => {
+test("the example runs as printed: manifest, pairing, a mention, and what is missing is named", async () => {
   const { slack, service, seen, start } = await launch();
   const manifest = await service("slack", "manifest", "--name", "Baker");
   expect(manifest.code).toBe(0);

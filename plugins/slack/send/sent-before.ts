@@ -1,6 +1,6 @@
 /**
- * Whether a message is there already. Slack recognizes no repetition, but it stores what an app adds to a message, where
- * the key of the part is found again. https://docs.slack.dev/messaging/message-metadata
+ * Whether a message is there already. Slack recognizes no repetition, but it stores what an app adds to a message,
+ * where the key of the part is found again. https://docs.slack.dev/messaging/message-metadata
  */
 import type { ChannelAccount } from "service-gateway/sdk/channel";
 import type { SlackApi } from "../api.ts";

@@ -101,7 +101,8 @@ describe.concurrent("posted events", () => {
     const path = "events";
     expect((await post(bench, JSON.stringify(event()), { path })).status).toBe(200);
     await expect.poll(() => bench.seen()).toEqual(["heard: Hello"]);
-    expect((await post(bench, JSON.stringify(event({ team_id: "T0FOREIGN" })), { path })).status).toBe(404);
+    const foreign = event({ team_id: "T0FOREIGN", authorizations: [{ team_id: "T0FOREIGN" }] });
+    expect((await post(bench, JSON.stringify(foreign), { path })).status).toBe(404);
     const form = new URLSearchParams({
       team_id: team,
       command: "/ask",
