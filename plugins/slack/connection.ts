@@ -14,7 +14,7 @@ import { isPlatformUrl, type Options } from "./options.ts";
 import { createProbe } from "./probe.ts";
 import { createIntake } from "./receive/intake.ts";
 import { parseStored } from "./receive/parse.ts";
-import { answerPosted } from "./receive/posted.ts";
+import { createPosted } from "./receive/posted.ts";
 import { openSocketMode, type SocketMode } from "./receive/socket.ts";
 import { createChats } from "./send/chats.ts";
 import { noticeTo } from "./send/ephemeral.ts";
@@ -53,12 +53,11 @@ export function createConnection(account: ChannelAccount<Options>): ChannelConne
     await intake.take(kind, payload);
   }
 
-  if (signingSecret !== undefined)
-    account.route({
-      path: "events",
-      maxBytes: 1_000_000,
-      handler: (request) => (isPaused ? { status: 503 } : answerPosted(request, { signingSecret, account, take })),
-    });
+  if (signingSecret !== undefined) {
+    const answer = createPosted(account, { signingSecret, take });
+    const handler: typeof answer = (request) => (isPaused ? { status: 503 } : answer(request));
+    account.route({ path: "events", maxBytes: 1_000_000, handler });
+  }
 
   async function socketUrl(stop?: AbortSignal): Promise<string> {
     const how = { asApp: true, timeoutMs: 20_000, ...(stop !== undefined && { signal: stop }) } as const;

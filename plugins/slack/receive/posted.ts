@@ -35,31 +35,31 @@ function wrongSignature(
   return /^\d{1,12}$/.test(time) && age <= maxAgeSeconds ? undefined : "the request is older than five minutes";
 }
 
+/** How often the log says that somebody else posts. */
+const warnEveryMs = 60_000;
+
 /** Answers what Slack posts. `take` resolves when the event is stored; its rejection makes Slack post it again. */
-export function answerPosted(
-  { headers, body, judge, clientAddress }: ChannelRequest,
-  {
-    signingSecret,
-    account,
-    take,
-  }: {
-    readonly signingSecret: string;
-    readonly account: Pick<ChannelAccount, "now" | "log">;
-    take(kind: PostedKind, payload: Fields): Promise<void>;
-  },
-): RouteAnswer | Promise<RouteAnswer> {
-  const wrong = wrongSignature({ headers, body }, signingSecret, account.now());
-  const refused = judge(() => wrong === undefined);
-  if (refused !== undefined) {
-    account.log.warn({ clientAddress, reason: wrong }, "a request to the address of this account is not from Slack");
-    return refused;
-  }
-  const posted = readPosted(body);
-  if (posted === undefined) return { status: 400 };
-  const { kind, payload } = posted;
-  if (kind === "events_api" && payload.type === "url_verification")
-    return { status: 200, type: "text/plain", body: text(payload.challenge) ?? "" };
-  return take(kind, payload).then(() => ({ status: 200 }));
+export function createPosted(
+  { now, log }: Pick<ChannelAccount, "now" | "log">,
+  { signingSecret, take }: { signingSecret: string; take(kind: PostedKind, payload: Fields): Promise<void> },
+): (request: ChannelRequest) => RouteAnswer | Promise<RouteAnswer> {
+  let warnedAt = Number.NEGATIVE_INFINITY;
+  return ({ headers, body, judge, clientAddress }) => {
+    const wrong = wrongSignature({ headers, body }, signingSecret, now());
+    const refused = judge(() => wrong === undefined);
+    if (refused !== undefined) {
+      if (now() - warnedAt >= warnEveryMs)
+        log.warn({ clientAddress, reason: wrong }, "a request to the address of this account is not from Slack");
+      warnedAt = now();
+      return refused;
+    }
+    const posted = readPosted(body);
+    if (posted === undefined) return { status: 400 };
+    const { kind, payload } = posted;
+    if (kind === "events_api" && payload.type === "url_verification")
+      return { status: 200, type: "text/plain", body: text(payload.challenge) ?? "" };
+    return take(kind, payload).then(() => ({ status: 200 }));
+  };
 }
 
 function parsed(body: string): Fields | undefined {

@@ -10,6 +10,8 @@ export interface Chats {
   /** The id that calls take. Throws `chat_not_found` for an id that Slack cannot have. */
   find(chat: string, signal?: AbortSignal): Promise<string>;
   learn(person: string, id: string): void;
+  /** The chat is another one now, such as that of another app in the account. `false`: it was not remembered. */
+  forget(chat: string): Promise<boolean>;
 }
 
 export function createChats(api: SlackApi, { store, log }: Pick<ChannelAccount, "store" | "log">): Chats {
@@ -23,6 +25,10 @@ export function createChats(api: SlackApi, { store, log }: Pick<ChannelAccount, 
   }
   return {
     learn,
+    async forget(chat) {
+      direct.delete(chat);
+      return await store.delete(`direct:${chat}`);
+    },
     async find(chat, signal) {
       if (channel.test(chat)) return chat;
       if (!person.test(chat))

@@ -25,7 +25,8 @@ export async function editMessage(api: SlackApi, change: Change, signal: AbortSi
       unfurl_media: _media,
       ...fields
     } = textFields({ ...body, rows });
-    await api.call("chat.update", { channel, ts, ...fields }, { signal });
+    // Slack keeps the blocks of a message unless the call names others.
+    await api.call("chat.update", { channel, ts, blocks: [], ...fields }, { signal });
     return { messageId: ts };
   } catch (error) {
     if (!(error instanceof ChannelError)) throw error;

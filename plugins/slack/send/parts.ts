@@ -1,9 +1,11 @@
 /** Sends parts: a message, an edit of one, one for a single person, files. */
+import type { Address } from "service-gateway/sdk";
 import {
   type ChannelAccount,
   type ChannelConnection,
   ChannelError,
   createTokenBucket,
+  type Part,
   type Receipt,
   type TokenBucket,
 } from "service-gateway/sdk/channel";
@@ -47,6 +49,32 @@ export function createSender(
     }
   }
 
+  async function sendTo(
+    channel: string,
+    { body: given, key, onlyFor, replaces, inPlace }: Part,
+    address: Address,
+    signal: AbortSignal,
+  ): Promise<Receipt> {
+    const { thread } = address;
+    const body = given as unknown as TextBody | FilesBody;
+    if ("files" in body) {
+      if (onlyFor !== undefined)
+        throw new ChannelError("media_refused", { detail: "Slack shows files to everyone in a channel" });
+      return await uploadFiles(body.files, { api, apiUrl, channel, thread, signal });
+    }
+    const fields = textFields(body);
+    if (onlyFor !== undefined)
+      return await showOne(onlyFor, { channel, fields, address }, { api, apiUrl, newId, signal });
+    if (replaces !== undefined) {
+      const change = { channel, ts: replaces, body, keepsButtons: inPlace === true, address };
+      const edited = await editMessage(api, change, signal);
+      if (edited !== undefined) return edited;
+    }
+    if (inPlace)
+      throw new ChannelError("message_gone", { detail: "the message to change is gone, or is not the bot's" });
+    return await post({ channel, thread }, { fields, key }, signal);
+  }
+
   return {
     admit(_part, { chat }, signal) {
       const bucket = buckets.get(chat) ?? createTokenBucket({ ...pace, now });
@@ -55,22 +83,14 @@ export function createSender(
       if (buckets.size > mostBuckets) buckets.delete(buckets.keys().next().value as string);
       return bucket.take(signal);
     },
-    async send({ body: given, key, onlyFor, replaces, inPlace = false }, address, signal) {
-      const channel = await chats.find(address.chat, signal);
-      const { thread } = address;
-      const body = given as unknown as TextBody | FilesBody;
-      if ("files" in body) return await uploadFiles(body.files, { api, apiUrl, channel, thread, signal });
-      const fields = textFields(body);
-      if (onlyFor !== undefined)
-        return await showOne(onlyFor, { channel, fields, address }, { api, apiUrl, newId, signal });
-      if (replaces !== undefined) {
-        const change = { channel, ts: replaces, body, keepsButtons: inPlace, address };
-        const edited = await editMessage(api, change, signal);
-        if (edited !== undefined) return edited;
+    async send(part, address, signal) {
+      try {
+        return await sendTo(await chats.find(address.chat, signal), part, address, signal);
+      } catch (error) {
+        const isElsewhere = error instanceof ChannelError && error.reason === "chat_not_found";
+        if (!isElsewhere || !(await chats.forget(address.chat))) throw error;
+        return await sendTo(await chats.find(address.chat, signal), part, address, signal);
       }
-      if (inPlace)
-        throw new ChannelError("message_gone", { detail: "the message to change is gone, or is not the bot's" });
-      return await post({ channel, thread }, { fields, key }, signal);
     },
     async remove(messageId, { chat }, signal) {
       const channel = await chats.find(chat, signal);

@@ -1,6 +1,6 @@
 /** A reply as messages of Slack. Pure. */
 import type { Address, Json, Reply } from "service-gateway/sdk";
-import { type Button, type Part, renderMarkdown, Type } from "service-gateway/sdk/channel";
+import { type Button, cutText, type Part, renderMarkdown, Type } from "service-gateway/sdk/channel";
 import { list } from "../fields.ts";
 
 /** What `chat.update` takes of a text, so that a preview can become any message. */
@@ -92,8 +92,13 @@ function actions(row: readonly Button[], index: number): Actions {
 export function textFields({ text, rows = [], fields = {} }: TextBody): Readonly<Record<string, Json>> {
   const { blocks: own, ...rest } = fields;
   const shown = list(own) as readonly Json[];
-  const section: readonly Json[] =
-    text === "" ? [] : [{ type: "section", expand: true, text: { type: "mrkdwn", text, verbatim: true } }];
-  const blocks = rows.length === 0 && shown.length === 0 ? [] : [...section, ...shown, ...(rows as readonly Json[])];
-  return { text, unfurl_links: false, unfurl_media: false, ...rest, blocks };
+  // An edit that keeps the buttons of a message may be longer than a section.
+  const sections = cutText(text, { limit: sectionChars, unit: "utf16" }).map((piece) => ({
+    type: "section",
+    expand: true,
+    text: { type: "mrkdwn", text: piece, verbatim: true },
+  }));
+  const below = [...shown, ...(rows as readonly Json[])];
+  const blocks: Readonly<Record<string, Json>> = below.length === 0 ? {} : { blocks: [...sections, ...below] };
+  return { text, unfurl_links: false, unfurl_media: false, ...rest, ...blocks };
 }

@@ -149,6 +149,43 @@ describe.concurrent("buttons and commands", () => {
   });
 });
 
+describe.concurrent("a send", () => {
+  test("a direct chat that is another one than before is opened again", async () => {
+    const { server, seen } = await openSlack();
+    server.people.say("Hello");
+    await expect.poll(() => seen()).toHaveLength(1);
+    server.faults = [{ method: "chat.postMessage", kind: "refuse", what: "channel_not_found" }];
+    server.people.say("And now?");
+    await expect.poll(() => seen()).toEqual(["heard: Hello", "heard: And now?"]);
+    expect(server.calls.filter(({ method }) => method === "conversations.open")).toHaveLength(1);
+  });
+
+  test("a missing scope is named with the place to add it", async () => {
+    const { server, host } = await openSlack();
+    server.scopes = server.scopes.filter((scope) => scope !== "chat:write");
+    const { ended } = await host.deliver("agent", {
+      message: "hi",
+      channel: "slack",
+      to: ada,
+      deliver: true,
+      name: "N",
+    });
+    expect(ended[0]?.outcome).toBe("failed");
+    expect(JSON.stringify(ended[0]?.decisions)).toMatch(/missing_scope.*add chat:write under OAuth & Permissions/);
+  });
+
+  test("a method that Slack limits waits as long as it says, and the answer arrives once", async () => {
+    const { server, seen, host } = await openSlack();
+    server.faults = [{ method: "chat.postMessage", kind: "limit" }];
+    server.people.say("Hello");
+    await expect.poll(() => server.calls.some(({ method }) => method === "chat.postMessage")).toBe(true);
+    await host.advance(1_000);
+    expect(seen()).toEqual([]);
+    await host.advance(5_000);
+    await expect.poll(() => seen()).toEqual(["heard: Hello"]);
+  });
+});
+
 describe.concurrent("the connection", () => {
   test("before Slack closes a socket, another one is open, and an event on either is confirmed there", async () => {
     const { server, seen } = await openSlack();
