@@ -14,7 +14,7 @@ export interface Who {
 }
 
 export interface Identity {
-  /** As Slack has said before; a failure is not remembered. */
+  /** The last answer; a failure is not remembered. */
   who(): Promise<Who>;
   /** Asks again. */
   renew(): Promise<Who>;

@@ -9,7 +9,7 @@ const helloMs = 20_000;
 const source = "Slack's socket";
 
 export interface Link {
-  /** Resolves when Slack has said hello; rejects if it does not. */
+  /** Resolves when Slack has confirmed the connection (`hello`), and rejects if it does not. */
   readonly hello: Promise<void>;
   /** `false`: the socket is closed. */
   send(envelope: Fields): boolean;
@@ -43,7 +43,7 @@ export function openLink(
     isClosed = true;
     clearTimeout(timer);
     diagnostics.unsubscribe(pings, onPing);
-    hello.reject(new Error("Slack said no hello"));
+    hello.reject(new Error("Slack did not confirm the connection"));
     socket.close();
     closed();
   }

@@ -35,7 +35,7 @@ function wrongSignature(
   return /^\d{1,12}$/.test(time) && age <= maxAgeSeconds ? undefined : "the request is older than five minutes";
 }
 
-/** How often the log says that somebody else posts. */
+/** How often the log reports requests that are not from Slack. */
 const warnEveryMs = 60_000;
 
 /** Answers what Slack posts. `take` resolves when the event is stored; its rejection makes Slack post it again. */

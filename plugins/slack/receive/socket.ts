@@ -23,7 +23,7 @@ interface Options {
   readonly log: ChannelAccount["log"];
 }
 
-/** Opens a socket, and another one before Slack closes it. Resolves once Slack has said hello. */
+/** Opens a socket, and another one before Slack closes it. Resolves once Slack has confirmed it. */
 export async function openSocketMode({ url, take, log }: Options, signal: AbortSignal): Promise<SocketMode> {
   const links = new Set<Link>();
   const replaced = new Set<NodeJS.Timeout>();

@@ -127,7 +127,7 @@ describe.concurrent("buttons and commands", () => {
     expect(server.tokenAt).toEqual([]);
   });
 
-  test("a press of a stranger has no effect, and they alone are told why", async () => {
+  test("a press of a stranger has no effect, and they alone see why", async () => {
     const { server, seen, ends } = await openSlack({
       options: { groupPolicy: "allowlist", groups: { [bread]: { allowFrom: [ada] } } },
     });
