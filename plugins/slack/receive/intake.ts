@@ -99,8 +99,8 @@ export function createIntake({ account, api, who, options, learnChat, onRemoved,
       people: await directory.people(about.ids),
     } as unknown as Json;
     const id = text(about.trigger);
-    await account.receive(stored, id === undefined ? {} : { id });
-    return stored;
+    const { duplicate } = await account.receive(stored, id === undefined ? {} : { id });
+    return duplicate ? undefined : stored;
   }
 
   async function onPress(whole: Fields): Promise<void> {
@@ -108,6 +108,7 @@ export function createIntake({ account, api, who, options, learnChat, onRemoved,
     const payload = compactPress(whole);
     const person = text(record(payload.user)?.id);
     const stored = await submitAt("press", payload, { ids: [person], trigger: whole.trigger_id });
+    if (stored === undefined) return;
     void account
       .check(stored)
       .then((verdict) => (verdict.allowed ? undefined : notify(payload, verdict.notice)))

@@ -16,11 +16,14 @@ const event = {
 const stored = (more: object, around: object = {}) =>
   ({ is: "event", me, people, payload: { ...event, ...more }, ...around }) as unknown as Json;
 
+/** Sooner than Slack, so that what it repeats is over before a rule looks for what is left. */
+const retryMs = 1_000;
+
 /** `posts`: Slack posts its events to the gateway, in place of Socket Mode. */
 async function openSlack({ posts }: { readonly posts: boolean }): Promise<ChannelPlatform> {
   // While Slack is away, the channel must not reach another server at its port.
   const { port, release } = await reservePort();
-  let server = await startSlack({ port });
+  let server = await startSlack({ port, retryMs });
   const { world } = server;
   /** Ada's message in whose thread she writes. */
   let root: string | undefined;
@@ -85,7 +88,7 @@ async function openSlack({ posts }: { readonly posts: boolean }): Promise<Channe
       if (failure === "away") return await server.close();
       if (failure === "back") {
         const { postTo } = server.delivery;
-        server = await startSlack({ port, world });
+        server = await startSlack({ port, world, retryMs });
         server.delivery.postTo = postTo;
       }
       if (failure === "reset") server.delivery.cut();

@@ -82,7 +82,8 @@ export function createDelivery({
     waiting.set(envelope.id, envelope);
     envelope.attempt += 1;
     if (envelope.attempt > mostAttempts) return void waiting.delete(envelope.id);
-    envelope.timer = setTimeout(() => give(envelope), retryMs);
+    // A press or a command is not repeated: the person sees that it had no effect.
+    if (envelope.kind === "events_api") envelope.timer = setTimeout(() => give(envelope), retryMs);
     if (delivery.postTo !== undefined) return void post(envelope, delivery.postTo).catch(() => {});
     const socket = [...sockets].at(-1);
     envelope.at = socket;

@@ -73,7 +73,7 @@ const allScopes = [
 export async function startSlack({
   port = 0,
   world = createWorld(),
-  retryMs = 300,
+  retryMs = 3_000,
   pingMs = 10_000,
 }: ServerOptions = {}): Promise<SlackServer> {
   const tickets = new Set<string>();
