@@ -28,6 +28,7 @@ const folders = sources("examples/*/config.jsonc").map((path) => path.split("/")
 const own = ["dev", "irc", "matrix"];
 const own = ["dev", "irc", "mattermost"];
 const own = ["dev", "discord", "irc"];
+const own = ["dev", "irc", "slack"];
 /** Tested with a database, in `nodes.test.ts`. */
 const withDatabase = ["several-nodes"];
 const environment = {

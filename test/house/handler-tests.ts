@@ -84,6 +84,7 @@ export const handlerTests: Readonly<Record<string, { readonly events: string; re
     events: "data end error response timeout",
     by: "plugins/playground/updates.test.ts",
   },
+  "plugins/slack/receive/link.ts": { events: "close error message", by: "plugins/slack/socket-junk.full.test.ts" },
   "plugins/store-postgres/check/check.ts": { events: "error", by: "plugins/store-postgres/check.full.test.ts" },
   "plugins/store-postgres/nodes/listening.ts": {
     events: "end error notification",

@@ -15,11 +15,13 @@ import botchat from "../../../plugins/botchat/index.ts";
 import discord from "../../../plugins/discord/index.ts";
 import irc from "../../../plugins/irc/index.ts";
 import mattermost from "../../../plugins/mattermost/index.ts";
+import slack from "../../../plugins/slack/index.ts";
 import { root } from "../../house/sources.ts";
 import { contract as botchatContract } from "../../plugins/botchat/contract-options.ts";
 import { contract as discordContract } from "../../plugins/discord/contract-options.ts";
 import { contract as ircContract } from "../../plugins/irc/contract-options.ts";
 import { contract as mattermostContract } from "../../plugins/mattermost/contract-options.ts";
+import { socketContract as slackContract } from "../../plugins/slack/contract-options.ts";
 import { temporaryDirectory } from "../../support/directory.ts";
 import { inWorker } from "./in-worker.ts";
 
@@ -59,6 +61,7 @@ describe.each([
     source: { file: join(root, "plugins/mattermost/index.ts"), bundled: false },
     contract: mattermostContract,
   },
+  { inline: slack, source: { file: join(root, "plugins/slack/index.ts"), bundled: false }, contract: slackContract },
   { inline: botchat, source: { file: botchatFile, bundled: true }, contract: botchatContract },
 ])("$inline.id in a worker", ({ inline, source, contract }) => {
   const worker = inWorker(inline, source);
@@ -137,7 +140,7 @@ describe.each([
           "lacks are removed.",
       },
       // The clock of the contract does not reach into another thread.
-      ...(inline === irc || inline === mattermost
+      ...(inline === irc || inline === mattermost || inline === slack
         ? [{ test: "recovery > a platform that falls silent is noticed", reason: "Its time limits are real there." }]
         : []),
       ...(inline === mattermost
