@@ -12,6 +12,7 @@ import type { ContractSkip } from "../skips.ts";
  * - `hang`: it takes the next send, and never answers.
  * - `limit`: it refuses the next send, and asks for a wait of two seconds.
  * - `lose`: it no longer has the files that were sent to it.
+ * - `nameless`: it takes questions about users and chats, and never answers them.
  * - `refuse`: it refuses every send into the chat for good, as after a block.
  * - `repeat`: it delivers the last event of the person once more.
  * - `reset`: it ends the bot's connection at once, and takes a new one.
@@ -24,6 +25,7 @@ export type PlatformFailure =
   | "hang"
   | "limit"
   | "lose"
+  | "nameless"
   | "refuse"
   | "repeat"
   | "reset"

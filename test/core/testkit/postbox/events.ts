@@ -1,6 +1,6 @@
 /** Events of the platform: asked for, acknowledged, and read. */
 import type { Json } from "service-gateway/sdk";
-import type { ChannelInbound, Parsed } from "service-gateway/sdk/channel";
+import { type ChannelInbound, createLookup, type Parsed, receiveInOrder } from "service-gateway/sdk/channel";
 import type { Account, Call } from "./calls.ts";
 import { botId, groupId, type PostboxEvent } from "./platform.ts";
 
@@ -61,6 +61,14 @@ export function createPolling(account: Account, call: Call) {
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> | undefined;
   const stopped = new AbortController();
+  const people = createLookup<string>(account, {
+    waitMs: 200,
+    async ask(id, signal) {
+      const { body } = await call("GET", `people/${id}`, undefined, AbortSignal.any([signal, stopped.signal]));
+      return isText(body.name) ? body.name : undefined;
+    },
+  });
+  const receive = receiveInOrder(account);
 
   /** A press is answered at once, so that the button does not seem stuck. */
   async function acknowledge(event: PostboxEvent): Promise<void> {
@@ -81,9 +89,13 @@ export function createPolling(account: Account, call: Call) {
           account.log.debug({ name: error.name }, "a press was not answered"),
         );
       await report(account, event);
-      await account.receive(event as unknown as Json, {
+      await receive(event as unknown as Readonly<Record<string, Json>>, {
         id: String(id),
         lane: `postbox:${account.id}:${chat}:${thread}`,
+        complete: async () => {
+          const name = await people.find(String(event.from.id));
+          return name === undefined ? {} : { from: { ...event.from, name } };
+        },
       });
       after = Math.max(after, id);
     }

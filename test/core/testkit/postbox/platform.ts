@@ -13,7 +13,8 @@ import { reservePort } from "../../../support/ports.ts";
 export interface PostboxEvent {
   readonly id: number;
   readonly kind?: "delete" | "delivered" | "edit" | "failed" | "press" | "read";
-  readonly from: { readonly id: number; readonly name: string; readonly bot?: true };
+  /** The platform names people only if it is asked. */
+  readonly from: { readonly id: number; readonly name?: string; readonly bot?: true };
   readonly chat: number;
   readonly thread?: number;
   /** The id of the message that it is, changes or deletes, that has the button, or whose fate it reports. */
@@ -64,6 +65,7 @@ export const abilities: readonly PlatformAbility[] = [
     "hang",
     "limit",
     "lose",
+    "nameless",
     "refuse",
     "repeat",
     "reset",
@@ -112,13 +114,14 @@ class World {
   repeated: PostboxEvent | undefined;
   lost = false;
   silent = false;
+  nameless = false;
   /** The next request for events is cut off. */
   cutsNext = false;
   posts = 0;
 
   add(event: Omit<PostboxEvent, "id" | "from" | "date" | "message"> & { readonly message?: number }): void {
     const id = this.events.length + 1;
-    this.events.push({ message: id, ...event, id, from: { id: personId, name: "Ada" }, date: seconds + id });
+    this.events.push({ message: id, ...event, id, from: { id: personId }, date: seconds + id });
   }
 
   /** Uses a failure up; `refuse` stays. */
@@ -212,6 +215,9 @@ async function handle(world: World, request: IncomingMessage, url: URL, answer: 
       const file = world.lost ? undefined : world.files[Number(which)];
       return file === undefined ? answer(404) : answer(200, { data: Buffer.from(file.bytes).toString("base64") });
     }
+    case "GET people":
+      if (world.nameless) return;
+      return which === String(personId) ? answer(200, { name: "Ada" }) : answer(404);
     case "GET members":
       return answer(which === String(groupId) ? 200 : 404);
     default:
@@ -315,6 +321,7 @@ export async function openPostbox(): Promise<ChannelPlatform> {
       else if (failure === "back") await listen();
       else if (failure === "repeat") world.repeated = last();
       else if (failure === "lose") world.lost = true;
+      else if (failure === "nameless") world.nameless = true;
       else if (failure === "silent") world.silent = true;
       else if (failure === "reset") world.cutsNext = true;
       else world.failure = failure;
