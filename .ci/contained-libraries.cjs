@@ -15,6 +15,7 @@ const containedLibraries = [
   "markdown-it-emoji",
   "preact",
   "re2js",
+  "uqr",
 ];
 
 /**

@@ -15,6 +15,7 @@ import { visibleLine } from "../log/visible.ts";
 import type { ChannelCapabilities, ChannelStatus } from "../sdk/contract.ts";
 import { type ConfiguredAccount, configuredAccounts, probeAccounts } from "./accounts.ts";
 import type { CommandContext } from "./context.ts";
+import { showSignIn } from "./output/sign-in.ts";
 import type { Style, Terminal } from "./output/terminal.ts";
 import { renderAgo } from "./output/times.ts";
 import { waitingLine } from "./output/waiting-line.ts";
@@ -29,6 +30,8 @@ interface AccountView {
   readonly code?: string;
   readonly detail?: string;
   readonly hint?: string;
+  /** What a person has to do so that the account can sign in; only while a gateway runs. */
+  readonly action?: ChannelStatus["action"];
   readonly identity?: ChannelStatus["identity"];
   /** Time of the last completed exchange with the platform, in epoch milliseconds; only while a gateway runs. */
   readonly lastContactAt?: number;
@@ -86,6 +89,8 @@ export async function showChannels(
     else if (description === null) context.terminal.line(`The gateway at ${gateway.url} does not answer.`);
     show(views, { probed: options.probe === true, context, groupPath });
     showAddresses(views, { context, isPublic: publicUrl !== undefined });
+    for (const { channel, account, action } of views)
+      if (action !== undefined) await showSignIn(context.terminal, `${channel}:${account}`, action);
   }
   return probes.some((report) => !isWell(report)) ? 1 : 0;
 }

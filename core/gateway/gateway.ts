@@ -238,7 +238,7 @@ function registerRoutes(
   const ofPairing = { store, config, now, receive: runtime.path.receive, poke };
   registerPairing(server, ofPairing);
   registerV1Routes(server, runtime.hooks, {
-    ...{ ...ofPairing, ...browsers, describe, readiness, clean },
+    ...{ ...ofPairing, ...browsers, describe, readiness, clean, accounts: runtime.accounts.reports },
     ...{ stateDirectory: base.stateDirectory, log: base.log, approvals: runtime.approvals, newId: runtime.newId },
   });
   registerActions(server, { actions: runtime.actions, clean });

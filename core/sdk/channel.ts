@@ -11,6 +11,7 @@ export {
 } from "../listeners/index.ts";
 export { type CallAnswer, refusedCall, retryAfterOf, unansweredCall } from "./call-errors.ts";
 export {
+  type AccountSecrets,
   type AccountSurroundings,
   type Address,
   type Button,
@@ -46,6 +47,7 @@ export {
   type Reply,
   type RouteAnswer,
   type SharedChannelRoute,
+  type SignInAction,
   type Silent,
   type Sniffed,
   type Static,

@@ -44,7 +44,14 @@ export type {
   ChannelOnboarding,
   OptionProblem,
 } from "./contract/channel.ts";
-export type { CallerVerdict, ChannelAccount, ChannelStatus, SentReport } from "./contract/channel-account.ts";
+export type {
+  AccountSecrets,
+  CallerVerdict,
+  ChannelAccount,
+  ChannelStatus,
+  SentReport,
+  SignInAction,
+} from "./contract/channel-account.ts";
 export type {
   ChannelConnection,
   ChannelInbound,

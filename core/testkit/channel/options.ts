@@ -1,6 +1,6 @@
 /** What a channel's author passes to `channelContract`. */
 import type { Json } from "../../contract/index.ts";
-import type { ChannelInbound, Part, PluginDefinition } from "../../sdk/contract.ts";
+import type { ChannelInbound, Part, PluginDefinition, SignInAction } from "../../sdk/contract.ts";
 import type { ContractSkip } from "../skips.ts";
 
 /**
@@ -47,6 +47,7 @@ export type PlatformFailure =
  * - `others`: `others` returns what the other members of the group see.
  * - `posts`: it posts its events, to the account's addresses on the gateway's port (`postTo`) or to the channel's own
  *   listener.
+ * - `signIn`: a person has to sign the bot in: `signOut` ends its session, and `signIn` does what the account asks for.
  * - `menu`, `reactions`, `typing`: it shows the bot's menu, reactions and typing.
  */
 export type PlatformAbility =
@@ -65,6 +66,7 @@ export type PlatformAbility =
   | "press"
   | "reactions"
   | "report"
+  | "signIn"
   | "typing"
   | "unconfirmed";
 
@@ -128,6 +130,10 @@ export interface ChannelPlatform {
   forge?(text: string): Promise<void>;
   /** The platform reports what became of the last message that the bot has sent to the person. */
   report?(what: "delivered" | "failed" | "read"): Promise<void>;
+  /** The platform ends the bot's session, so that a person has to sign it in. */
+  signOut?(): Promise<void>;
+  /** The person does what the account asks for, such as to scan its code. Resolves when the platform accepts it. */
+  signIn?(action: SignInAction): Promise<void>;
   /** How many answers to presses the platform has received from the channel. */
   acknowledged?(): number;
   /** Every text that the bot has sent to the person, edits included, oldest first. */

@@ -98,11 +98,36 @@ test("an event has the names that the platform gives, and its own order", async 
 });
 `,
   ],
+  [
+    "linked/index.test.ts",
+    `import { createServer } from "node:http";
+import { once } from "node:events";
+import { createTestHost } from "service-gateway/testkit";
+import { expect, test } from "vitest";
+import linked from "./index.js";
+
+test("the account asks for a person", async () => {
+  let asked = 0;
+  const server = createServer(({ url }, response) => {
+    asked += url === "/link" ? 1 : 0;
+    response.writeHead(url === "/link" ? 200 : 401).end(JSON.stringify({ link: "linked://1" }));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as { port: number };
+  const config = { channels: { linked: { url: "http://127.0.0.1:" + port } } };
+  {
+    await using host = await createTestHost({ plugins: [linked], config });
+    await expect.poll(() => asked).toBeGreaterThan(0);
+  }
+  server.close();
+});
+`,
+  ],
 ];
 const examples = new Map([...shown.map(([, path = "", code = ""]) => [path, code] as const), ...added]);
 
 /** The folders of examples with tests. */
-const tested = ["tally", "lines", "plaza", "parrot", "manners", "dice", "markup", "names"];
+const tested = ["tally", "lines", "plaza", "parrot", "manners", "dice", "markup", "names", "linked"];
 const isTested = (path: string) => tested.some((folder) => path.startsWith(`${folder}/`));
 /** One run has the tests of all of them, because most of the work of a run is its start. */
 let runs: ReadonlyMap<string, TestRun>;
@@ -198,6 +223,10 @@ describe("the examples of the manual for authors", () => {
 
   test("the plugin with a tool is called by the model", () => {
     expect(runs.get("dice")).toEqual({ passed: 1, failures: [] });
+  });
+
+  test("the channel that is linked asks for a person", () => {
+    expect(runs.get("linked")).toEqual({ passed: 1, failures: [] });
   });
 
   test("the look-up of names fills in an event", () => {

@@ -70,6 +70,7 @@ const ofChannel: Members<ChannelDefinition> = {
     connectionOptions: true,
   },
   ...{
+    cli: true,
     credentials: true,
     signsInAs: true,
     check: true,

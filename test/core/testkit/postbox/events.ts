@@ -1,6 +1,12 @@
 /** Events of the platform: asked for, acknowledged, and read. */
 import type { Json } from "service-gateway/sdk";
-import { type ChannelInbound, createLookup, type Parsed, receiveInOrder } from "service-gateway/sdk/channel";
+import {
+  ChannelError,
+  type ChannelInbound,
+  createLookup,
+  type Parsed,
+  receiveInOrder,
+} from "service-gateway/sdk/channel";
 import type { Account, Call } from "./calls.ts";
 import { botId, groupId, type PostboxEvent } from "./platform.ts";
 
@@ -101,13 +107,23 @@ export function createPolling(account: Account, call: Call) {
     }
   }
 
+  /** Asks a person, and takes the session once they have agreed. */
+  async function signIn(): Promise<boolean> {
+    const { body } = await call("GET", "link", undefined, stopped.signal);
+    if (typeof body.session === "string") await account.secrets.set("session", body.session);
+    else account.status({ state: "waiting", action: { text: "Scan the code in the app.", qr: String(body.link) } });
+    return true;
+  }
+
   async function poll(): Promise<void> {
     try {
       await look();
     } catch (error) {
       waitMs = firstWaitMs;
       account.log.debug({ name: (error as Error).name }, "the postbox was not read");
-      account.status({ state: "waiting", detail: "The postbox does not answer; it is asked again." });
+      const isSignedOut = error instanceof ChannelError && error.reason === "sign_in_needed";
+      if (!isSignedOut || !(await signIn().catch(() => false)))
+        account.status({ state: "waiting", detail: "The postbox does not answer; it is asked again." });
     }
     if (!stopped.signal.aborted) timer = setTimeout(run, waitMs);
   }

@@ -1,4 +1,5 @@
 /** A small platform over HTTP: one person writes to one bot. The bot polls for events and calls the rest. */
+import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type {
   ChannelPlatform,
@@ -85,6 +86,7 @@ export const abilities: readonly PlatformAbility[] = [
     "press",
     "reactions",
     "report",
+    "signIn",
     "typing",
     "unconfirmed",
   ] as const),
@@ -115,6 +117,10 @@ class World {
   lost = false;
   silent = false;
   nameless = false;
+  /** The session that a person has allowed; set once the platform asks for one. */
+  session: string | undefined;
+  /** What a person scans, until they have. */
+  link: string | undefined;
   /** The next request for events is cut off. */
   cutsNext = false;
   posts = 0;
@@ -218,6 +224,11 @@ async function handle(world: World, request: IncomingMessage, url: URL, answer: 
     case "GET people":
       if (world.nameless) return;
       return which === String(personId) ? answer(200, { name: "Ada" }) : answer(404);
+    case "GET link":
+      if (world.link !== undefined) return answer(200, { link: world.link });
+      // A scan gives one session.
+      world.link = `postbox://link/${randomUUID()}`;
+      return answer(200, { session: world.session });
     case "GET members":
       return answer(which === String(groupId) ? 200 : 404);
     default:
@@ -238,6 +249,8 @@ function createPostboxServer(world: World) {
         .end(status === 304 ? undefined : JSON.stringify(body));
     if (world.silent) return;
     if (url.searchParams.get("token") !== token) return answer(401, { error: "token" });
+    if (world.session !== undefined && url.pathname !== "/link" && url.searchParams.get("session") !== world.session)
+      return answer(401, { error: "session" });
     if (world.cutsNext && url.pathname === "/events") {
       world.cutsNext = false;
       return void request.socket.resetAndDestroy();
@@ -309,6 +322,14 @@ export async function openPostbox(): Promise<ChannelPlatform> {
     },
     async press(value) {
       world.add({ kind: "press", chat: personId, text: value, message: world.posted.at(-1)?.id ?? 0 });
+    },
+    async signOut() {
+      world.session = `session-${randomUUID()}`;
+      world.link = `postbox://link/${randomUUID()}`;
+    },
+    async signIn({ qr }) {
+      if (qr !== world.link) throw new Error(`The phone cannot read ${qr}.`);
+      world.link = undefined;
     },
     acknowledged: () => world.acknowledged,
     history: () => world.history,
