@@ -23,6 +23,7 @@ export {
   ChannelError,
   type ChannelIdentity,
   type ChannelInbound,
+  type ChannelListing,
   type ChannelMembership,
   type ChannelOnboarding,
   type ChannelPreview,

@@ -41,6 +41,7 @@ export type {
   ChannelCapabilities,
   ChannelDefinition,
   ChannelIdentity,
+  ChannelListing,
   ChannelOnboarding,
   OptionProblem,
 } from "./contract/channel.ts";

@@ -22,6 +22,7 @@ import type { StoreDefinition } from "../../sdk/store.ts";
 import { capabilitiesProblem, isPattern } from "./capabilities.ts";
 import { routeProblem } from "./channel-route.ts";
 import { cliProblem } from "./cli.ts";
+import { listingProblem } from "./listing.ts";
 
 const idPattern = /^[a-z][a-z0-9-]{0,63}$/;
 
@@ -114,6 +115,8 @@ export function checkChannel(id: string, channel: ChannelDefinition): void {
   if (weak !== undefined && typeof weak !== "boolean" && typeof weak !== "function")
     throw invalid(id, "identity.weak of its channel must be true, false or a function", "weak");
   checkOnboarding(id, channel);
+  const wrongListing = listingProblem(channel.listing);
+  if (wrongListing !== undefined) throw invalid(id, `listing of its channel ${wrongListing}`, "listing");
 }
 
 function checkOnboarding(id: string, { onboarding, secrets = [], options }: ChannelDefinition): void {

@@ -159,6 +159,29 @@ export interface ChannelOnboarding {
 }
 
 /**
+ * What the list of channels (`service channels list`) says beside what the rest of the declaration says, so that an
+ * operator can choose.
+ *
+ * @example
+ * const listing: ChannelListing = {
+ *   name: "Acme Chat",
+ *   needs: ["a bot, which an administrator of the workspace has to approve"],
+ *   publicAddress: "optional",
+ *   tried: ["a stand-in of its HTTP and WebSocket interfaces, checked with the maker's own client"],
+ * };
+ */
+export interface ChannelListing {
+  /** The platform's name, such as `Telegram`. */
+  readonly name: string;
+  /** What the operator has to have: an account, a token, an approval. Each a phrase without a full stop. */
+  readonly needs: readonly string[];
+  /** Whether the platform has to reach the gateway: `optional` if there is a way without. */
+  readonly publicAddress: "no" | "optional" | "yes";
+  /** Against what the channel was tried. Each a phrase without a full stop. */
+  readonly tried: readonly string[];
+}
+
+/**
  * A channel is a plugin whose whole setup is one definition. Several accounts of it may run at once, each with its own
  * connection.
  */
@@ -175,6 +198,8 @@ export interface ChannelDefinition<O extends TObject = TObject> {
   readonly version: string;
   /** The range of SDK versions it was written for, such as `^0.2.0`. */
   readonly host: string;
+  /** What operators read before they choose the channel. Absent: the list shows the rest of the declaration alone. */
+  readonly listing?: ChannelListing;
   /** The channel's own codes, such as the reasons of its `ChannelError`s; see `PluginDefinition.codes`. */
   readonly codes?: Readonly<Record<string, CodeDefinition>>;
   /** Options of one account. The host adds the access options (`dmPolicy`, `allowFrom`, `groups`, ...). */

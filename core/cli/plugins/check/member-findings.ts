@@ -71,6 +71,7 @@ const ofChannel: Members<ChannelDefinition> = {
   },
   ...{
     cli: true,
+    listing: true,
     credentials: true,
     signsInAs: true,
     check: true,
