@@ -143,6 +143,7 @@ async function compose(
   writeAddress(stateDirectory, { ...address, pid: process.pid, configFile: current.loaded.file }, cleanup);
   await runtime.migrations.load();
   await runtime.outages.load();
+  await runtime.links.load();
   await runtime.path.start();
   void runtime.approvals.mend();
   joinNodes({ ...base, runtime });
