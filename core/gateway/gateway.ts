@@ -143,6 +143,7 @@ async function compose(
   writeAddress(stateDirectory, { ...address, pid: process.pid, configFile: current.loaded.file }, cleanup);
   await runtime.migrations.load();
   await runtime.outages.load();
+  await runtime.links.load();
   await runtime.path.start();
   void runtime.approvals.mend();
   joinNodes({ ...base, runtime });
@@ -238,7 +239,7 @@ function registerRoutes(
   const ofPairing = { store, config, now, receive: runtime.path.receive, poke };
   registerPairing(server, ofPairing);
   registerV1Routes(server, runtime.hooks, {
-    ...{ ...ofPairing, ...browsers, describe, readiness, clean },
+    ...{ ...ofPairing, ...browsers, describe, readiness, clean, accounts: runtime.accounts.reports },
     ...{ stateDirectory: base.stateDirectory, log: base.log, approvals: runtime.approvals, newId: runtime.newId },
   });
   registerActions(server, { actions: runtime.actions, clean });

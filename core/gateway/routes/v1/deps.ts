@@ -1,4 +1,5 @@
 import type { createApprovals } from "../../../agents/index.ts";
+import type { AccountReport } from "../../../channels/index.ts";
 import type { GatewayConfig } from "../../../config/index.ts";
 import type { Links, Sessions } from "../../../http/index.ts";
 import type { Log } from "../../../log/index.ts";
@@ -13,6 +14,7 @@ export interface V1Deps extends PairingRouteDeps {
   readonly stateDirectory: string;
   readonly describe: () => Promise<GatewayDescription>;
   readonly readiness: () => Readiness;
+  readonly accounts: () => readonly AccountReport[];
   readonly approvals: Pick<ReturnType<typeof createApprovals>, "waiting" | "decide">;
   readonly sessions: Sessions;
   readonly links: Links;

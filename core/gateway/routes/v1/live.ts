@@ -2,6 +2,8 @@
  * One stream for pages: events that end, and changes of what waits. All clients read one bounded list, each at its own
  * place, so that a slow one needs no memory: it gets the number of messages that it has missed.
  */
+import { createHash } from "node:crypto";
+import type { AccountReport } from "../../../channels/index.ts";
 import type { Json, TurnRecord } from "../../../contract/index.ts";
 import { HttpProblem, type NumberedEvent, type OwnAnswer, type OwnRequest } from "../../../http/index.ts";
 import { eventData } from "../../../reports/index.ts";
@@ -117,6 +119,15 @@ function createFeed(newId: () => string) {
   };
 }
 
+/** Changes with the state of an account, and with what a person has to do for it. */
+function digestOf(accounts: readonly AccountReport[]): string {
+  const states = accounts.map(({ channel, account, status: { state, detail, action } }) => [
+    ...[channel, account, state],
+    ...[detail, action],
+  ]);
+  return createHash("sha256").update(JSON.stringify(states)).digest("base64url").slice(0, 16);
+}
+
 export function createLive(deps: V1Deps): Live {
   const { store, newId, log } = deps;
   const { publish, note, follow, clear } = createFeed(newId);
@@ -130,7 +141,8 @@ export function createLive(deps: V1Deps): Live {
     if (!isFollowed()) return rest();
     const { waiting, running, outboxWaiting, settled } = await store.stats();
     const { ready } = deps.readiness();
-    note("status", { ready, waiting, running, outboxWaiting, failed: settled.failed });
+    const accounts = digestOf(deps.accounts());
+    note("status", { ready, waiting, running, outboxWaiting, failed: settled.failed, accounts });
     const { readWaiting } = await import("./reading.ts");
     const { body } = await readWaiting(deps, {} as OwnRequest);
     const { pairing, approvals: tools } = body as Readonly<
