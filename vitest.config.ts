@@ -33,6 +33,8 @@ const otherStore = process.env.SERVICE_TEST_STORE !== undefined;
 const ofEmbedded = ["mail-points", "earlier-state", "full-disk", "state-copy"].map(
   (name) => `test/e2e/${name}.full.test.ts`,
 );
+/** Packages of others have tests, too. */
+const packages = "**/node_modules/**";
 const left = otherStore ? ofEmbedded : [];
 
 /** Many processes start at once in CI; the report names each test that needed a second attempt. */
@@ -100,7 +102,7 @@ export default defineConfig({
           name: "plain",
           retry: again,
           include: ["test/**/*.test.ts"],
-          exclude: [full, timed, costs],
+          exclude: [full, timed, costs, packages],
           isolate: false,
           setupFiles: [...setupFiles, keptEngine],
         },
@@ -111,16 +113,24 @@ export default defineConfig({
           name: "full",
           retry: again,
           include: [full],
-          exclude: [...alone, ...left],
+          exclude: [...alone, ...left, packages],
           isolate: false,
           setupFiles: [...setupFiles, keptEngine],
         },
       },
       { extends: true, test: { name: "own process", include: alone, setupFiles } },
-      { extends: true, test: { name: "costs", include: [costs], setupFiles, retry: 3 } },
+      { extends: true, test: { name: "costs", include: [costs], exclude: [packages], setupFiles, retry: 3 } },
       {
         extends: true,
-        test: { name: "timed", include: [timed], setupFiles, maxWorkers: 2, retry: 3, sequence: { groupOrder: 1 } },
+        test: {
+          name: "timed",
+          include: [timed],
+          exclude: [packages],
+          setupFiles,
+          maxWorkers: 2,
+          retry: 3,
+          sequence: { groupOrder: 1 },
+        },
       },
     ],
   },

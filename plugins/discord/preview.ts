@@ -27,7 +27,8 @@ export function previewOf(sender: ReturnType<typeof createSender>, address: Addr
     {
       messagesOf: growingMarkdown(markup),
       textOf: ({ markup: content }) => content,
-      post: async (message, index, signal) => (await sender.send(partOf(message, index), address, signal)).messageId,
+      post: async (message, index, signal, key) =>
+        (await sender.send({ ...partOf(message, index), key }, address, signal)).messageId,
       edit: async (messageId, message, signal) => {
         await sender.send({ ...partOf(message, 1), replaces: messageId, inPlace: true }, address, signal);
       },

@@ -16,9 +16,7 @@ export function createPreviews(
   posting: Posting,
 ): NonNullable<ChannelConnection["preview"]> {
   return ({ chat, thread }, how) => {
-    const { trigger, key = account.newId() } = how;
-    /** How often the message at each place was sent: one that was removed must not be taken for a new one. */
-    const posts: number[] = [];
+    const { trigger } = how;
     // In a direct chat, the room of the first message is that of all.
     let room: string | undefined;
     const place = async (signal: AbortSignal) => {
@@ -33,11 +31,9 @@ export function createPreviews(
       {
         messagesOf: growingMarkdown(markup),
         textOf: ({ markup: text }) => text,
-        post(message, index, signal) {
+        post(message, index, signal, key = account.newId()) {
           const replyTo = index === 0 && chat.startsWith("!") && thread === undefined ? trigger : undefined;
-          const count = posts[index] ?? 0;
-          posts[index] = count + 1;
-          return put(message, { thread, replyTo }, `${key}.${index}.${count}`, signal);
+          return put(message, { thread, replyTo }, key, signal);
         },
         edit: async (replaces, message, signal) => void (await put(message, { replaces }, account.newId(), signal)),
         remove: async (id, signal) => posting.redact(await place(signal), id, signal),

@@ -25,8 +25,12 @@ export interface PreviewCalls<M> {
   messagesOf(text: string): readonly M[];
   /** What a message shows. Messages with the same text are the same. */
   textOf(message: M): string;
-  /** Sends the message that is at `index`, and resolves with its id. Only the first one should make a sound. */
-  post(message: M, index: number, signal: AbortSignal): Promise<string>;
+  /**
+   * Sends the message that is at `index`, and resolves with its id. Only the first one should make a sound. `key`: at
+   * most 25 letters, digits and full stops, if `key` of the options is given; pass it to a platform that recognises
+   * keys.
+   */
+  post(message: M, index: number, signal: AbortSignal, key: string | undefined): Promise<string>;
   edit(messageId: string, message: M, signal: AbortSignal): Promise<void>;
   remove(messageId: string, signal: AbortSignal): Promise<void>;
 }
@@ -58,9 +62,20 @@ export interface PreviewMessages<M> {
 
 export function createPreviewMessages<M>(
   calls: PreviewCalls<M>,
-  { resume, onMessage }: { readonly resume: readonly string[]; onMessage(messageIds: readonly string[]): void },
+  {
+    resume,
+    key,
+    onMessage,
+  }: { readonly resume: readonly string[]; readonly key?: string; onMessage(messageIds: readonly string[]): void },
 ): PreviewMessages<M> {
   const ids = [...resume];
+  /** How often the message at each place was sent: one that was removed must not be taken for a new one. */
+  const posts: number[] = [];
+  const keyOf = (index: number): string | undefined => {
+    const count = posts[index] ?? 0;
+    posts[index] = count + 1;
+    return key === undefined ? undefined : `${key}${index}.${count}`;
+  };
   /** What each message shows, as far as this process knows. */
   const shown: (M | undefined)[] = ids.map(() => undefined);
   /**
@@ -127,7 +142,7 @@ export function createPreviewMessages<M>(
       if (index === 0) begun = calls.textOf(message);
       if (existing !== undefined) await calls.edit(existing, message, signal);
       else {
-        ids.push(await calls.post(message, index, signal));
+        ids.push(await calls.post(message, index, signal, keyOf(index)));
         onMessage([...ids]);
       }
       shown[index] = message;

@@ -62,6 +62,8 @@ export function editingPreview<M>(
   calls: PreviewCalls<M>,
   options: {
     readonly resume: readonly string[];
+    /** As `preview` of the channel receives it. */
+    readonly key?: string;
     onMessage(messageIds: readonly string[]): void;
     onUncertain?(): void;
     readonly pace?: PreviewPace;

@@ -107,7 +107,8 @@ export function createSending({
         {
           messagesOf: growingMarkdown({ dialect: "markdown", limit: maxChars }),
           textOf: ({ markup }) => markup,
-          post: async ({ markup }, _index, signal) => (await post(textPart(markup), address, signal)).messageId,
+          post: async ({ markup }, _index, signal, key) =>
+            (await post({ ...textPart(markup), key }, address, signal)).messageId,
           edit: (messageId, { markup }, signal) => edit(messageId, textPart(markup).body, address, signal),
           remove: (messageId, signal) => remove(messageId, address, signal),
         },
