@@ -22,7 +22,14 @@ import { watchOwnership } from "./ownership.ts";
 import { startPruning } from "./pruning.ts";
 import { followConfig } from "./reload.ts";
 import { createReplacing, type ReplacedPlugin } from "./replace-plugin.ts";
-import { cleaner, createDescribing, type GatewayDescription, type Life, type Readiness } from "./report.ts";
+import {
+  cleaner,
+  createDescribing,
+  type Describing,
+  type GatewayDescription,
+  type Life,
+  type Readiness,
+} from "./report.ts";
 import { registerActions } from "./routes/actions.ts";
 import { registerControl } from "./routes/control.ts";
 import { registerManagement } from "./routes/management.ts";
@@ -110,7 +117,7 @@ async function compose(
   const life: Life = { up: false, closing: false, tried: false };
   const hookTokens = createHookTokens(base);
   const hookSide = createHookSide({ ...base, loaded: () => current.loaded, runtime });
-  const { readiness, describe, found } = createDescribing(base, {
+  const { readiness, describe, found, watched } = createDescribing(base, {
     runtime,
     plugins,
     hookSide,
@@ -126,7 +133,7 @@ async function compose(
   cleanup.defer(() => hookSide.results.close());
   const following: Following = { reload: async () => ({ changed: false, problems: [], waiting: [] }) };
   let ownPort = 0;
-  registerRoutes(http, { options, base, runtime, describe, readiness, following, ownPort: () => ownPort });
+  registerRoutes(http, { options, base, runtime, describe, readiness, watched, following, ownPort: () => ownPort });
 
   const waits = (sessionKey: string) => store.queueWaits(eventQueue(sessionKey));
   const duties = createDuties(store.nodes);
@@ -215,6 +222,7 @@ function registerRoutes(
     runtime,
     describe,
     readiness,
+    watched,
     following,
     ownPort,
   }: {
@@ -223,6 +231,7 @@ function registerRoutes(
     readonly runtime: Runtime;
     readonly describe: () => Promise<GatewayDescription>;
     readonly readiness: () => Readiness;
+    readonly watched: Describing["watched"];
     readonly following: Following;
     readonly ownPort: () => number;
   },
@@ -238,8 +247,9 @@ function registerRoutes(
   const ofPairing = { store, config, now, receive: runtime.path.receive, poke };
   registerPairing(server, ofPairing);
   registerV1Routes(server, runtime.hooks, {
-    ...{ ...ofPairing, ...browsers, describe, readiness, clean },
+    ...{ ...ofPairing, ...browsers, describe, readiness, watched, clean },
     ...{ stateDirectory: base.stateDirectory, log: base.log, approvals: runtime.approvals, newId: runtime.newId },
+    panels: () => runtime.registry.panels,
   });
   registerActions(server, { actions: runtime.actions, clean });
   registerControl(server, {

@@ -1,5 +1,5 @@
 /** What operators read of the state. The command line imports single files, so that it loads only what it needs. */
-export { readActs, recordAct } from "./acts.ts";
+export { endAct, readActs, recordAct } from "./acts.ts";
 export { eventData, readEvents } from "./events.ts";
 export { findFailed, groupFailed, runAgain } from "./failed.ts";
 export { findByPrefix } from "./find-event.ts";

@@ -1,9 +1,10 @@
 import type { createApprovals } from "../../../agents/index.ts";
 import type { GatewayConfig } from "../../../config/index.ts";
+import type { Registry } from "../../../host/index.ts";
 import type { Links, Sessions } from "../../../http/index.ts";
 import type { Log } from "../../../log/index.ts";
 import type { Store } from "../../../state/index.ts";
-import type { GatewayDescription, Readiness } from "../../report.ts";
+import type { Describing, GatewayDescription, Readiness } from "../../report.ts";
 import type { PairingRouteDeps } from "../pairing.ts";
 
 /** What the routes under `/gateway/v1/` work with. */
@@ -13,9 +14,13 @@ export interface V1Deps extends PairingRouteDeps {
   readonly stateDirectory: string;
   readonly describe: () => Promise<GatewayDescription>;
   readonly readiness: () => Readiness;
+  /** What plugins watch, by plugin id. */
+  readonly watched: Describing["watched"];
   readonly approvals: Pick<ReturnType<typeof createApprovals>, "waiting" | "decide">;
   readonly sessions: Sessions;
   readonly links: Links;
+  /** What the plugins show in the console. */
+  readonly panels: () => Registry["panels"];
   readonly newId: () => string;
   readonly log: Log;
   /** Removes secrets by value. */

@@ -2,6 +2,7 @@
  * One stream for pages: events that end, and changes of what waits. All clients read one bounded list, each at its own
  * place, so that a slow one needs no memory: it gets the number of messages that it has missed.
  */
+import { hash } from "node:crypto";
 import type { Json, TurnRecord } from "../../../contract/index.ts";
 import { HttpProblem, type NumberedEvent, type OwnAnswer, type OwnRequest } from "../../../http/index.ts";
 import { eventData } from "../../../reports/index.ts";
@@ -14,6 +15,9 @@ const mostEntries = 2_000;
 const lookEveryMs = 1_000;
 /** How long the list is continued without a client, so that one that reconnects misses nothing. */
 const lingerMs = 60_000;
+
+/** Enough to see that something else waits. */
+const digestLength = 16;
 
 const topics = ["events", "waiting", "status"] as const;
 type Topic = (typeof topics)[number];
@@ -131,12 +135,10 @@ export function createLive(deps: V1Deps): Live {
     const { waiting, running, outboxWaiting, settled } = await store.stats();
     const { ready } = deps.readiness();
     note("status", { ready, waiting, running, outboxWaiting, failed: settled.failed });
-    const { readWaiting } = await import("./reading.ts");
-    const { body } = await readWaiting(deps, {} as OwnRequest);
-    const { pairing, approvals: tools } = body as Readonly<
-      Record<"pairing" | "approvals", readonly { code: string }[]>
-    >;
-    note("waiting", { codes: [...pairing, ...tools].map(({ code }) => code) });
+    const { waitingState } = await import("./waiting.ts");
+    const { count, names } = await waitingState(deps);
+    // The names contain codes, which not every client may see.
+    note("waiting", { count, digest: hash("sha256", JSON.stringify(names)).slice(0, digestLength) });
   }
 
   function rest(): void {

@@ -1,6 +1,5 @@
 /** What can be read of a running gateway. Nothing here changes anything. */
 import { existsSync } from "node:fs";
-import { createPairing } from "../../../access/index.ts";
 import { HostError, type Outcome } from "../../../contract/index.ts";
 import { HttpProblem, type OwnAnswer, type OwnRequest } from "../../../http/index.ts";
 import {
@@ -143,24 +142,6 @@ export const explainEventAsText: Reads = async (deps, request) => {
 export const readFailed: Reads = async ({ store }) => {
   const [groups, { waits, events }] = [await groupFailed(store), await readWork(store)];
   return { body: { groups, waits, outboxWaiting: events.outboxWaiting } };
-};
-
-/** What waits for a person's decision. */
-export const readWaiting: Reads = async ({ store, config, approvals, now }) => {
-  const pairing = createPairing({ store, now });
-  const senders = await Promise.all(
-    Object.keys(config().channels).map(async (channel) =>
-      (await pairing.pending(channel)).map(({ code, account, senderId, senderName, createdAt }) => ({
-        ...{ channel, code, account, senderId, createdAt },
-        ...(senderName !== undefined && { senderName }),
-      })),
-    ),
-  );
-  const tools = (await approvals.waiting()).map(({ code, call, event, sessionKey, until, written }) => {
-    const { definition: _, ...shown } = call;
-    return { code, ...shown, written, ...(event !== undefined && { event }), sessionKey, until };
-  });
-  return { body: { pairing: senders.flat(), approvals: tools } };
 };
 
 /** As `sessions list --json`. */

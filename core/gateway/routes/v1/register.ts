@@ -10,6 +10,7 @@ import {
   type OwnRoute,
   type Role,
 } from "../../../http/index.ts";
+import type { RouteAccess } from "../../../sdk/contract.ts";
 import type { V1Deps } from "./deps.ts";
 import type { Live } from "./live.ts";
 
@@ -17,20 +18,26 @@ type Handler = (deps: V1Deps, request: OwnRequest) => OwnAnswer | Promise<OwnAns
 
 const reading = () => import("./reading.ts");
 const acting = () => import("./acting.ts");
+const waiting = () => import("./waiting.ts");
+const panels = () => import("./panels.ts");
 
-/** For every role. */
-const looks: readonly (readonly [path: string, load: () => Promise<Handler>])[] = [
-  ["overview", async () => (await reading()).readOverview],
-  ["events", async () => (await reading()).listEvents],
-  ["events/:id", async () => (await reading()).explainEvent],
-  ["events/:id/text", async () => (await reading()).explainEventAsText],
-  ["failed", async () => (await reading()).readFailed],
-  ["waiting", async () => (await reading()).readWaiting],
-  ["sessions", async () => (await reading()).listSessions],
-  ["sessions/:key", async () => (await reading()).showSession],
-  ["usage", async () => (await reading()).showUsage],
-  ["logs", async () => (await reading()).readLogs],
-  ["acts", async () => (await reading()).listActs],
+/**
+ * For every role. A paired device reads those of `device`: how the gateway is, and no words of people. What contains
+ * messages, log lines or settings is for the gateway token and for browsers.
+ */
+const looks: readonly (readonly [access: RouteAccess, path: string, load: () => Promise<Handler>])[] = [
+  ["device", "overview", async () => (await reading()).readOverview],
+  ["device", "events", async () => (await reading()).listEvents],
+  ["gateway", "events/:id", async () => (await reading()).explainEvent],
+  ["gateway", "events/:id/text", async () => (await reading()).explainEventAsText],
+  ["device", "failed", async () => (await reading()).readFailed],
+  ["device", "waiting", async () => (await waiting()).readWaiting],
+  ["gateway", "sessions", async () => (await reading()).listSessions],
+  ["gateway", "sessions/:key", async () => (await reading()).showSession],
+  ["device", "usage", async () => (await reading()).showUsage],
+  ["gateway", "logs", async () => (await reading()).readLogs],
+  ["gateway", "acts", async () => (await reading()).listActs],
+  ["gateway", "panels", async () => (await panels()).listPanels],
 ];
 
 const acts: readonly (readonly [method: "POST" | "DELETE", path: string, role: Role, load: () => Promise<Handler>])[] =
@@ -40,6 +47,8 @@ const acts: readonly (readonly [method: "POST" | "DELETE", path: string, role: R
     ["POST", "approvals/:code", "admin", async () => (await acting()).answerApproval],
     ["POST", "pairing/approve", "admin", async () => (await acting()).approvePairing],
     ["POST", "pairing/deny", "admin", async () => (await acting()).denyPairing],
+    // The plugin says which role an act needs.
+    ["POST", "panels/:plugin/:panel/:act", "operate", async () => (await panels()).pressInPanel],
     ["DELETE", "browsers/:id", "admin", async () => (await acting()).revokeBrowser],
   ];
 
@@ -49,9 +58,9 @@ export function registerV1(server: Pick<HttpServer, "manage">, deps: V1Deps, liv
     server.manage({
       ...route,
       path: `/gateway/v1/${path}`,
-      handler: async (request) => answerNow(await (await load())(deps, request), deps),
+      handler: async (request) => await answerNow(await (await load())(deps, request), { deps, request }),
     });
-  for (const [path, load] of looks) add({ method: "GET", access: "device", role: "view" }, path, load);
+  for (const [access, path, load] of looks) add({ method: "GET", access, role: "view" }, path, load);
   for (const [method, path, role, load] of acts) add({ method, access: "gateway", role }, path, load);
   add({ method: "GET", access: "gateway", role: "admin" }, "browsers", async () => (await reading()).listBrowsers);
   add({ method: "POST", access: "gateway" }, "links", async () => (await acting()).makeLink);
@@ -62,8 +71,14 @@ export function registerV1(server: Pick<HttpServer, "manage">, deps: V1Deps, liv
 }
 
 /** Answers are of this moment, and contain no secret: an error may quote its input. */
-const answerNow = ({ body, ...answer }: OwnAnswer, { clean }: V1Deps): OwnAnswer => ({
-  ...answer,
-  headers: { ...answerHeaders, ...answer.headers },
-  ...(body !== undefined && { body: typeof body === "string" ? clean({ body }).body : clean(body) }),
-});
+async function answerNow(
+  { body, ...answer }: OwnAnswer,
+  { deps, request }: { readonly deps: V1Deps; readonly request: OwnRequest },
+): Promise<OwnAnswer> {
+  const answered = { ...answer, headers: { ...answerHeaders, ...answer.headers } };
+  if (body === undefined) return answered;
+  const shown = deps.clean({ body });
+  const { codeRemover, mayDecide } = await import("./hidden-codes.ts");
+  const remove = mayDecide(request.caller) ? undefined : await codeRemover(deps);
+  return { ...answered, body: (remove?.(shown) ?? shown).body };
+}
