@@ -11,6 +11,7 @@ import { createDuties, startError } from "../state/index.ts";
 import { checkStateSettings } from "../stores/index.ts";
 import { writeAddress } from "./address-file.ts";
 import { type Base, openBase } from "./base.ts";
+import { createConfigEditing } from "./config-editing.ts";
 import { logProblem } from "./config-problems.ts";
 import { watchEventLoop } from "./event-loop.ts";
 import { createHookSide } from "./hook-side.ts";
@@ -250,6 +251,8 @@ function registerRoutes(
     ...{ ...ofPairing, ...browsers, describe, readiness, watched, clean },
     ...{ stateDirectory: base.stateDirectory, log: base.log, approvals: runtime.approvals, newId: runtime.newId },
     panels: () => runtime.registry.panels,
+    written: () => current.loaded.written,
+    editing: createConfigEditing(base, { runtime, reload: () => following.reload() }),
   });
   registerActions(server, { actions: runtime.actions, clean });
   registerControl(server, {

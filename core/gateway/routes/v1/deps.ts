@@ -4,6 +4,7 @@ import type { Registry } from "../../../host/index.ts";
 import type { Links, Sessions } from "../../../http/index.ts";
 import type { Log } from "../../../log/index.ts";
 import type { Store } from "../../../state/index.ts";
+import type { ConfigEditing } from "../../config-editing.ts";
 import type { Describing, GatewayDescription, Readiness } from "../../report.ts";
 import type { PairingRouteDeps } from "../pairing.ts";
 
@@ -19,6 +20,9 @@ export interface V1Deps extends PairingRouteDeps {
   readonly approvals: Pick<ReturnType<typeof createApprovals>, "waiting" | "decide">;
   readonly sessions: Sessions;
   readonly links: Links;
+  readonly editing: ConfigEditing;
+  /** What the file sets, unchecked. */
+  readonly written: () => unknown;
   /** What the plugins show in the console. */
   readonly panels: () => Registry["panels"];
   readonly newId: () => string;

@@ -27,6 +27,8 @@ import {
 } from "../../../reports/index.ts";
 import type { EventFilter } from "../../../state/index.ts";
 import type { V1Deps } from "./deps.ts";
+import { mayDecide } from "./hidden-codes.ts";
+import { remediesOf } from "./remedies.ts";
 
 type Reads = (deps: V1Deps, request: OwnRequest) => Promise<OwnAnswer>;
 
@@ -128,8 +130,18 @@ async function storyOf({ store }: V1Deps, { params: { id = "" } }: OwnRequest): 
   return await readStory(store, found);
 }
 
-/** As `why ID --json`. */
-export const explainEvent: Reads = async (deps, request) => ({ body: storyData(await storyOf(deps, request)) });
+/** As `why ID --json`; for those who may decide, each decision with the remedies that the console can carry out. */
+export const explainEvent: Reads = async (deps, request) => {
+  const story = await storyOf(deps, request);
+  const { decisions, ...data } = storyData(story);
+  if (!mayDecide(request.caller)) return { body: { ...data, decisions } };
+  const remedies = await remediesOf(deps, story);
+  const remedied = decisions.map((decision, index) => {
+    const own = remedies[index] ?? [];
+    return own.length === 0 ? decision : { ...decision, remedies: own };
+  });
+  return { body: { ...data, decisions: remedied } };
+};
 
 /** As `why ID`. */
 export const explainEventAsText: Reads = async (deps, request) => {

@@ -2,6 +2,7 @@
  * The routes of the console and of programs that look at a gateway, under `/gateway/v1/`. They answer what the command
  * line prints with `--json`. The code behind them is imported with the first request.
  */
+import { HostError } from "../../../contract/index.ts";
 import {
   answerHeaders,
   type HttpServer,
@@ -20,6 +21,7 @@ const reading = () => import("./reading.ts");
 const acting = () => import("./acting.ts");
 const waiting = () => import("./waiting.ts");
 const panels = () => import("./panels.ts");
+const config = () => import("./config.ts");
 
 /**
  * For every role. A paired device reads those of `device`: how the gateway is, and no words of people. What contains
@@ -37,6 +39,8 @@ const looks: readonly (readonly [access: RouteAccess, path: string, load: () => 
   ["device", "usage", async () => (await reading()).showUsage],
   ["gateway", "logs", async () => (await reading()).readLogs],
   ["gateway", "acts", async () => (await reading()).listActs],
+  ["gateway", "config", async () => (await config()).readConfig],
+  ["gateway", "config/form", async () => (await config()).readForm],
   ["gateway", "panels", async () => (await panels()).listPanels],
 ];
 
@@ -49,8 +53,13 @@ const acts: readonly (readonly [method: "POST" | "DELETE", path: string, role: R
     ["POST", "pairing/deny", "admin", async () => (await acting()).denyPairing],
     // The plugin says which role an act needs.
     ["POST", "panels/:plugin/:panel/:act", "operate", async () => (await panels()).pressInPanel],
+    ["POST", "config", "admin", async () => (await config()).replaceText],
+    ["POST", "config/set", "admin", async () => (await config()).setValues],
     ["DELETE", "browsers/:id", "admin", async () => (await acting()).revokeBrowser],
   ];
+
+/** A configuration file may have 4 MB, and a recorded delivery a few. */
+const maxBodyBytes = 5 * 1024 * 1024;
 
 /** `access: "gateway"`: what acts is not for devices. */
 export function registerV1(server: Pick<HttpServer, "manage">, deps: V1Deps, live: () => Promise<Live>): void {
@@ -58,7 +67,9 @@ export function registerV1(server: Pick<HttpServer, "manage">, deps: V1Deps, liv
     server.manage({
       ...route,
       path: `/gateway/v1/${path}`,
-      handler: async (request) => await answerNow(await (await load())(deps, request), { deps, request }),
+      maxBodyBytes,
+      handler: async (request) =>
+        await answerNow(await withPlace(async () => await (await load())(deps, request)), { deps, request }),
     });
   for (const [access, path, load] of looks) add({ method: "GET", access, role: "view" }, path, load);
   for (const [method, path, role, load] of acts) add({ method, access: "gateway", role }, path, load);
@@ -68,6 +79,21 @@ export function registerV1(server: Pick<HttpServer, "manage">, deps: V1Deps, liv
     ...{ method: "GET", path: "/gateway/v1/stream", access: "device", role: "view" },
     handler: async (request) => ({ headers: answerHeaders, ...(await live()).open(request) }),
   });
+}
+
+/** Errors of the configuration name their place, as on the command line. */
+async function withPlace(answer: () => Promise<OwnAnswer>): Promise<OwnAnswer> {
+  try {
+    return await answer();
+  } catch (error) {
+    if (!(error instanceof HostError)) throw error;
+    const { message, code, hint, details } = error;
+    const { path, line, column } = details;
+    return {
+      status: 409,
+      body: { ok: false, error: message, code, hint, ...JSON.parse(JSON.stringify({ path, line, column })) },
+    };
+  }
 }
 
 /** Answers are of this moment, and contain no secret: an error may quote its input. */
