@@ -29,6 +29,8 @@ const own = [
   "events",
   "why",
   "waiting",
+  "panels",
+  "plugins",
   "failed",
   "sessions",
   "usage",
