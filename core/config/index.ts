@@ -32,6 +32,7 @@ export {
   replaceConfig,
 } from "./editing/edit.ts";
 export { type ConfigEditor, createConfigEditor } from "./editing/editor.ts";
+export { partText, withPart } from "./editing/part-text.ts";
 export { type NeededSecret, portableConfig } from "./editing/portable.ts";
 export { hasLocalSettingsOnly, sharedText, withLocalSettings } from "./editing/shared-text.ts";
 export { embeddedStore } from "./embedded-store.ts";

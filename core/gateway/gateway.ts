@@ -15,6 +15,7 @@ import { createConfigEditing } from "./config-editing.ts";
 import { logProblem } from "./config-problems.ts";
 import { watchEventLoop } from "./event-loop.ts";
 import { createHookSide } from "./hook-side.ts";
+import { createHookWorkbench } from "./hook-workbench.ts";
 import { createHttpSide, type HttpSide } from "./http-side.ts";
 import { createTelemetry, type Telemetry } from "./metrics/telemetry.ts";
 import { joinNodes, lookTopic } from "./nodes.ts";
@@ -216,7 +217,7 @@ interface Following {
 }
 
 function registerRoutes(
-  { server, browsers }: HttpSide,
+  { server, browsers, replay, mapped }: HttpSide,
   {
     options,
     base,
@@ -247,12 +248,13 @@ function registerRoutes(
   registerManagement(server, { poke, describe });
   const ofPairing = { store, config, now, receive: runtime.path.receive, poke };
   registerPairing(server, ofPairing);
+  const editing = createConfigEditing(base, { runtime, reload: () => following.reload() });
   registerV1Routes(server, runtime.hooks, {
     ...{ ...ofPairing, ...browsers, describe, readiness, watched, clean },
     ...{ stateDirectory: base.stateDirectory, log: base.log, approvals: runtime.approvals, newId: runtime.newId },
     panels: () => runtime.registry.panels,
     written: () => current.loaded.written,
-    editing: createConfigEditing(base, { runtime, reload: () => following.reload() }),
+    ...{ editing, replay, workbench: createHookWorkbench(base, { runtime, editing, mapped }) },
   });
   registerActions(server, { actions: runtime.actions, clean });
   registerControl(server, {

@@ -32,6 +32,8 @@ const own = [
   "panels",
   "plugins",
   "failed",
+  "deliveries",
+  "workbench",
   "sessions",
   "usage",
   "logs",

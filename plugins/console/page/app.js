@@ -19,6 +19,16 @@ const screens = [
   { path: "waiting", name: "Waiting for you", all: async () => Waiting },
   { path: "failed", name: "Failed", all: from(() => import("./failed.js"), "Failed") },
   {
+    ...{ path: "deliveries", name: "Deliveries", all: from(() => import("./deliveries.js"), "Deliveries") },
+    one: from(() => import("./deliveries.js"), "Delivery"),
+  },
+  {
+    path: "workbench",
+    name: "Workbench",
+    all: from(() => import("./workbench.js"), "Workbench"),
+    within: "deliveries",
+  },
+  {
     ...{ path: "sessions", name: "Conversations", all: from(() => import("./sessions.js"), "Sessions") },
     one: from(() => import("./sessions.js"), "Conversation"),
   },
@@ -26,6 +36,9 @@ const screens = [
   { path: "plugins", name: "Plugins and servers", all: from(() => import("./plugins.js"), "Plugins") },
   { path: "logs", name: "Log", all: from(() => import("./logs.js"), "Logs") },
 ];
+
+/** Those that the navigation names; the others are reached from these. */
+const listed = screens.filter(({ within }) => within === undefined);
 
 /** An address that was typed or cut off leads to the overview, or to an id that is unknown. */
 function placeIn(hash) {
@@ -123,6 +136,8 @@ function Frame({ session, leave }) {
   useEffect(() => {
     document.title = `${count > 0 ? `(${count}) ` : ""}${title} · Console`;
   }, [title, count]);
+  const { within } = screens.find(({ path }) => path === place.screen);
+  const isCurrent = (path) => path === (within ?? place.screen);
   const skip = (event) => {
     event.preventDefault();
     main.current.focus();
@@ -136,9 +151,9 @@ function Frame({ session, leave }) {
           <span class=${`connection ${connected ? "on" : ""}`} role="status">${connected ? "Live" : "Connecting…"}
             </span>
         </div>
-        <nav aria-label="Screens"><ul>${screens.map(
+        <nav aria-label="Screens"><ul>${listed.map(
           ({ path, name }) => html`<li key=${path}>
-            <a href=${`#/${path}`} aria-current=${place.screen === path ? "page" : undefined}>
+            <a href=${`#/${path}`} aria-current=${isCurrent(path) ? "page" : undefined}>
             <span>${name}</span>
               ${
                 path === "waiting" &&

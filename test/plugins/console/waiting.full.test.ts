@@ -180,7 +180,11 @@ describe.skipIf(leftOut !== "")(`what waits for a person, in the console${leftOu
     await files.getByRole("button", { name: "Break" }).press("Enter");
     await page.getByRole("dialog").getByRole("button", { name: "Break" }).press("Enter");
     await page.getByText("It does not break.").waitFor();
-    expect((await acts()).find(({ act }: { act: string }) => act.startsWith("keeper"))).toMatchObject({ act: "keeper_tools_break", subject: "files", end: "refused" });
+    expect((await acts()).find(({ act }: { act: string }) => act.startsWith("keeper"))).toMatchObject({
+      act: "keeper_tools_break",
+      subject: "files",
+      end: "refused",
+    });
     room.complaints.splice(0);
     await page.context().close();
   });

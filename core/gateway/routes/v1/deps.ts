@@ -5,6 +5,8 @@ import type { Links, Sessions } from "../../../http/index.ts";
 import type { Log } from "../../../log/index.ts";
 import type { Store } from "../../../state/index.ts";
 import type { ConfigEditing } from "../../config-editing.ts";
+import type { HookWorkbench } from "../../hook-workbench.ts";
+import type { HttpSide } from "../../http-side.ts";
 import type { Describing, GatewayDescription, Readiness } from "../../report.ts";
 import type { PairingRouteDeps } from "../pairing.ts";
 
@@ -21,6 +23,9 @@ export interface V1Deps extends PairingRouteDeps {
   readonly sessions: Sessions;
   readonly links: Links;
   readonly editing: ConfigEditing;
+  readonly workbench: HookWorkbench;
+  /** Sends a stored delivery through the mappings as they are now. */
+  readonly replay: HttpSide["replay"];
   /** What the file sets, unchecked. */
   readonly written: () => unknown;
   /** What the plugins show in the console. */

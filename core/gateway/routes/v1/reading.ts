@@ -28,6 +28,7 @@ import {
 import type { EventFilter } from "../../../state/index.ts";
 import type { V1Deps } from "./deps.ts";
 import { mayDecide } from "./hidden-codes.ts";
+import { numberIn } from "./query.ts";
 import { remediesOf } from "./remedies.ts";
 
 type Reads = (deps: V1Deps, request: OwnRequest) => Promise<OwnAnswer>;
@@ -42,18 +43,6 @@ const dayMs = 24 * 3_600_000;
 
 const wrong = (message: string) => new HttpProblem("bad_request", message);
 const unknown = (what: string) => new HttpProblem("not_found", `There is no such ${what}.`);
-
-/** A whole number of the query; `preset` if it is not there. */
-function numberIn(
-  query: OwnRequest["query"],
-  name: string,
-  { preset, most = Number.MAX_SAFE_INTEGER }: { readonly preset: number; readonly most?: number },
-): number {
-  const text = query[name];
-  if (text === undefined || text === "") return preset;
-  if (!/^\d{1,15}$/.test(text) || Number(text) > most) throw wrong(`${name} must be a whole number up to ${most}.`);
-  return Number(text);
-}
 
 /** As `status --json`. */
 export const readOverview: Reads = async ({ store, config, stateDirectory, describe, readiness }) => {

@@ -22,6 +22,7 @@ const acting = () => import("./acting.ts");
 const waiting = () => import("./waiting.ts");
 const panels = () => import("./panels.ts");
 const config = () => import("./config.ts");
+const hooks = () => import("./hooks.ts");
 
 /**
  * For every role. A paired device reads those of `device`: how the gateway is, and no words of people. What contains
@@ -41,6 +42,11 @@ const looks: readonly (readonly [access: RouteAccess, path: string, load: () => 
   ["gateway", "acts", async () => (await reading()).listActs],
   ["gateway", "config", async () => (await config()).readConfig],
   ["gateway", "config/form", async () => (await config()).readForm],
+  ["gateway", "deliveries", async () => (await hooks()).listDeliveries],
+  ["gateway", "deliveries/:id", async () => (await hooks()).showDelivery],
+  ["gateway", "refusals", async () => (await hooks()).listRefusals],
+  ["gateway", "hooks", async () => (await hooks()).listHooks],
+  ["gateway", "hooks/mappings", async () => (await hooks()).listMappings],
   ["gateway", "panels", async () => (await panels()).listPanels],
 ];
 
@@ -53,6 +59,9 @@ const acts: readonly (readonly [method: "POST" | "DELETE", path: string, role: R
     ["POST", "pairing/deny", "admin", async () => (await acting()).denyPairing],
     // The plugin says which role an act needs.
     ["POST", "panels/:plugin/:panel/:act", "operate", async () => (await panels()).pressInPanel],
+    ["POST", "deliveries/:id/replay", "operate", async () => (await hooks()).mapAgain],
+    ["POST", "hooks/test", "operate", async () => (await hooks()).testDelivery],
+    ["POST", "hooks/mappings", "admin", async () => (await hooks()).saveMapping],
     ["POST", "config", "admin", async () => (await config()).replaceText],
     ["POST", "config/set", "admin", async () => (await config()).setValues],
     ["DELETE", "browsers/:id", "admin", async () => (await acting()).revokeBrowser],
