@@ -33,7 +33,7 @@ import {
   type Readiness,
 } from "./report.ts";
 import { registerActions } from "./routes/actions.ts";
-import { registerControl } from "./routes/control.ts";
+import { createControl, registerControl } from "./routes/control.ts";
 import { registerManagement } from "./routes/management.ts";
 import { registerOperations } from "./routes/operations.ts";
 import { registerPairing } from "./routes/pairing.ts";
@@ -248,16 +248,8 @@ function registerRoutes(
   registerManagement(server, { poke, describe });
   const ofPairing = { store, config, now, receive: runtime.path.receive, poke };
   registerPairing(server, ofPairing);
-  const editing = createConfigEditing(base, { runtime, reload: () => following.reload() });
-  registerV1Routes(server, runtime.hooks, {
-    ...{ ...ofPairing, ...browsers, describe, readiness, watched, clean },
-    ...{ stateDirectory: base.stateDirectory, log: base.log, approvals: runtime.approvals, newId: runtime.newId },
-    panels: () => runtime.registry.panels,
-    written: () => current.loaded.written,
-    ...{ editing, replay, workbench: createHookWorkbench(base, { runtime, editing, mapped }) },
-  });
   registerActions(server, { actions: runtime.actions, clean });
-  registerControl(server, {
+  const control = createControl({
     reload: () => following.reload(),
     end: (how) => options.onAsked?.(how) ?? false,
     checkStart: async () => {
@@ -277,6 +269,15 @@ function registerRoutes(
     },
     drainSeconds: () => config().gateway.drainSeconds,
     clean,
+  });
+  registerControl(server, control);
+  const editing = createConfigEditing(base, { runtime, reload: () => following.reload() });
+  registerV1Routes(server, runtime.hooks, {
+    ...{ ...ofPairing, ...browsers, describe, readiness, watched, clean },
+    ...{ stateDirectory: base.stateDirectory, log: base.log, approvals: runtime.approvals, newId: runtime.newId },
+    panels: () => runtime.registry.panels,
+    written: () => current.loaded.written,
+    ...{ control, editing, replay, workbench: createHookWorkbench(base, { runtime, editing, mapped }) },
   });
   registerOperations(server, {
     accounts: () => runtime.accounts.all(),

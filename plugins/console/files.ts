@@ -29,6 +29,8 @@ const own = [
   "events",
   "why",
   "waiting",
+  "config",
+  "form",
   "panels",
   "plugins",
   "failed",

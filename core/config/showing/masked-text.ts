@@ -2,7 +2,7 @@
  * The text of a configuration without its secrets, for people who edit it elsewhere: each secret is a placeholder, and
  * an edited text gets the secrets back as they were written.
  */
-import { createScanner, type Node, parseTree } from "jsonc-parser";
+import { createScanner, type Node, type ParseError, parseTree } from "jsonc-parser";
 import { HostError } from "../../contract/index.ts";
 import { propertyOf, type SchemaNode } from "../schema-node.ts";
 import { branchFor, isSecretName, itemsOf, redactConfig } from "./redact.ts";
@@ -27,13 +27,16 @@ const blockComment = 13;
 const end = 17;
 /** Shorter secrets occur inside ordinary words. */
 const shortestInside = 6;
-/** A key with a text, as in a setting that is commented out. */
-const commentedSetting = /["']?([\w.-]{1,100})["']?\s*:\s*("(?:[^"\\\n]|\\.)*"|'[^'\n]*')/g;
+/** A key with a text, where no parser reads it: in a comment, or behind an error. */
+const unparsedSetting = /["']?([\w.-]{1,100})["']?\s*:\s*("(?:[^"\\\n]|\\.)*"|'[^'\n]*')/g;
 
 /** `secrets`: values that are known to be secret, wherever they are. */
 export function maskText(text: string, schema: SchemaNode, secrets: Iterable<string>): MaskedText {
-  const root = parseTree(text, [], { allowTrailingComma: true, allowEmptyContent: true });
-  const found = [...(root === undefined ? [] : hiddenValues(root, schema)), ...hiddenInComments(text)];
+  const errors: ParseError[] = [];
+  const root = parseTree(text, errors, { allowTrailingComma: true, allowEmptyContent: true });
+  // Behind an error the parser may see nothing, so the names of keys are looked for in the text itself.
+  const unread = errors.length === 0 ? [] : hiddenSettings(text, 0);
+  const found = [...(root === undefined ? [] : hiddenValues(root, schema)), ...hiddenInComments(text), ...unread];
   const hidden = [...found, ...hiddenByValue(text, found, secrets)].toSorted((a, b) => a.offset - b.offset);
   const word = freeWord(text);
   const parts: MaskedText["secrets"][number][] = [];
@@ -125,14 +128,20 @@ function hiddenInComments(text: string): readonly Hidden[] {
   const found: Hidden[] = [];
   for (let kind = scanner.scan(); (kind as number) !== end; kind = scanner.scan()) {
     if ((kind as number) !== lineComment && (kind as number) !== blockComment) continue;
-    const start = scanner.getTokenOffset();
-    for (const match of scanner.getTokenValue().matchAll(commentedSetting)) {
-      const [whole, name = "", value = ""] = match;
-      if (!isSecretName(name) || value.length <= 2 || isReference(value.slice(1, -1))) continue;
-      found.push({ offset: start + match.index + whole.length - value.length, length: value.length, isValue: true });
-    }
+    // The value of a comment's token begins before the comment.
+    const at = scanner.getTokenOffset();
+    found.push(...hiddenSettings(text.slice(at, at + scanner.getTokenLength()), at));
   }
   return found;
+}
+
+/** Keys whose name is that of a secret, with a text. */
+function hiddenSettings(text: string, start: number): readonly Hidden[] {
+  return [...text.matchAll(unparsedSetting)].flatMap((match) => {
+    const [whole, name = "", value = ""] = match;
+    if (!isSecretName(name) || value.length <= 2 || isReference(value.slice(1, -1))) return [];
+    return [{ offset: start + match.index + whole.length - value.length, length: value.length, isValue: true }];
+  });
 }
 
 function hiddenByValue(text: string, found: readonly Hidden[], secrets: Iterable<string>): readonly Hidden[] {

@@ -34,6 +34,7 @@ const screens = [
   },
   { path: "usage", name: "Usage", all: from(() => import("./usage.js"), "Usage") },
   { path: "plugins", name: "Plugins and servers", all: from(() => import("./plugins.js"), "Plugins") },
+  { path: "config", name: "Configuration", all: from(() => import("./config.js"), "Config") },
   { path: "logs", name: "Log", all: from(() => import("./logs.js"), "Logs") },
 ];
 

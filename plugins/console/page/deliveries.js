@@ -10,7 +10,7 @@ function Refused() {
   return html`<${Loaded} route=${route}>${({ count, refused }) =>
     refused.length === 0
       ? html`<p class="empty">No request was refused on arrival.</p>`
-      : html`<ul class="rows">${refused.map(
+      : html`<ul class="rows events">${refused.map(
           ({ at, subPath, client, status, code, detail, path, hint }, index) => html`<li class="refused" key=${index}>
           <div class="line"><span class="soft nowrap when"><${Time} at=${at} /></span>
             <span class="grow"><strong class="mono">/${subPath}</strong> <span class="soft">from ${client}</span></span>

@@ -44,10 +44,13 @@ export function Wait({ events, more = false, reason, fix }) {
   </div>`;
 }
 
-export function Problem({ error, retry }) {
+/** `error` may name the place in the configuration that it is about, and what to do. */
+export function Problem({ error, retry, retryLabel = "Try again" }) {
+  const { message, hint, line } = error;
   return html`<div class="notice bad" role="alert">
-    <p>${error.message}</p>
-    ${retry !== undefined && html`<button class="plain" type="button" onClick=${retry}>Try again</button>`}
+    <p>${message}${line !== undefined && ` (line ${line})`}</p>
+    ${hint !== undefined && html`<p class="soft">${hint}</p>`}
+    ${retry !== undefined && html`<button class="plain" type="button" onClick=${retry}>${retryLabel}</button>`}
   </div>`;
 }
 

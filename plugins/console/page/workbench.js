@@ -139,9 +139,8 @@ function Bench({ mappings, digest, deliveries, filter, session, reload }) {
     if (id === "") return;
     try {
       const { recorded: found } = await get(`deliveries/${encodeURIComponent(id)}`);
-      const { path: of, ...rest } = found;
-      setPath(of);
-      setPayload(JSON.stringify({ ...rest, path: of }, null, 2));
+      setPath(found.path);
+      setPayload(JSON.stringify(found, null, 2));
     } catch (error) {
       setProblem(error);
     }

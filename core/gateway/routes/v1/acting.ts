@@ -80,6 +80,14 @@ export const denyPairing: Acts = async (deps, request) =>
     return { body: { ok: true, denied: { channel, account: denied.account, senderId: denied.senderId } } };
   });
 
+/** As `reload`. */
+export const reloadNow: Acts = (deps, request) =>
+  carryOut(deps, request, { act: "gateway_reload", subject: "the configuration" }, deps.control.reload);
+
+/** As `restart`. */
+export const restartNow: Acts = (deps, request) =>
+  carryOut(deps, request, { act: "gateway_restart", subject: "the gateway" }, deps.control.restart);
+
 /** A code that signs one browser in. Only holders of the gateway token get one. */
 export const makeLink: Acts = async (deps, request) => {
   const role = (request.body as { readonly role?: unknown } | null)?.role ?? "admin";

@@ -8,6 +8,7 @@ import type { ConfigEditing } from "../../config-editing.ts";
 import type { HookWorkbench } from "../../hook-workbench.ts";
 import type { HttpSide } from "../../http-side.ts";
 import type { Describing, GatewayDescription, Readiness } from "../../report.ts";
+import type { Control } from "../control.ts";
 import type { PairingRouteDeps } from "../pairing.ts";
 
 /** What the routes under `/gateway/v1/` work with. */
@@ -22,6 +23,7 @@ export interface V1Deps extends PairingRouteDeps {
   readonly approvals: Pick<ReturnType<typeof createApprovals>, "waiting" | "decide">;
   readonly sessions: Sessions;
   readonly links: Links;
+  readonly control: Control;
   readonly editing: ConfigEditing;
   readonly workbench: HookWorkbench;
   /** Sends a stored delivery through the mappings as they are now. */

@@ -64,6 +64,8 @@ const acts: readonly (readonly [method: "POST" | "DELETE", path: string, role: R
     ["POST", "hooks/mappings", "admin", async () => (await hooks()).saveMapping],
     ["POST", "config", "admin", async () => (await config()).replaceText],
     ["POST", "config/set", "admin", async () => (await config()).setValues],
+    ["POST", "reload", "admin", async () => (await acting()).reloadNow],
+    ["POST", "restart", "admin", async () => (await acting()).restartNow],
     ["DELETE", "browsers/:id", "admin", async () => (await acting()).revokeBrowser],
   ];
 
