@@ -76,10 +76,10 @@ const changed = () =>
   new HttpProblem("config_changed", "The configuration was changed since it was read. Nothing was written.");
 
 export function createConfigEditing(
-  base: Pick<Base, "configFile" | "environment" | "secrets" | "now" | "syncConfig">,
+  base: Pick<Base, "configFile" | "environment" | "secrets" | "redact" | "now" | "syncConfig">,
   { runtime, reload }: { readonly runtime: Pick<Runtime, "registry">; readonly reload: () => Promise<object> },
 ): ConfigEditing {
-  const { configFile: file, environment: env, secrets, now, syncConfig } = base;
+  const { configFile: file, environment: env, secrets, redact, now, syncConfig } = base;
   const plugins = () => [...runtime.registry.plugins.values()];
   const schemas = () => schemasOf(plugins(), runtime.registry.off.keys());
   const schema = () => wholeSchema(schemas());
@@ -88,7 +88,8 @@ export function createConfigEditing(
     schemas: schemas(),
     check: (checked) => pluginProblems(plugins(), checked, { env, now }),
   });
-  const masked = (text: string): MaskedText => maskText(text, schema(), secrets.values());
+  const known = () => ({ schema: schema(), values: secrets.values(), redact });
+  const masked = (text: string): MaskedText => maskText(text, known());
 
   /** The text that an edit began with. */
   async function current(digest: string | undefined): Promise<string | undefined> {
@@ -100,7 +101,7 @@ export function createConfigEditing(
 
   async function unmask({ base: digest, text }: { readonly base: string; readonly text: string }) {
     const before = (await current(digest)) ?? "";
-    return { before, after: unmaskText(text, masked(before), { schema: schema(), values: secrets.values() }) };
+    return { before, after: unmaskText(text, masked(before), known()) };
   }
 
   /** Writes a text that was checked, and lets it take effect at once. */

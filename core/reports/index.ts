@@ -6,6 +6,7 @@ export { findFailed, groupFailed, runAgain } from "./failed.ts";
 export { findByPrefix } from "./find-event.ts";
 export { type ListedHooks, listedHooks } from "./hooks.ts";
 export { fits, logFile, readPast, severities } from "./logs.ts";
+export { gatherModels } from "./models.ts";
 export { parsePlatformId } from "./platform-id.ts";
 export { readSessions, readShown, shownData } from "./sessions.ts";
 export { readWork } from "./status.ts";

@@ -31,6 +31,7 @@ const own = [
   "waiting",
   "config",
   "form",
+  "models",
   "panels",
   "plugins",
   "failed",
@@ -38,6 +39,7 @@ const own = [
   "workbench",
   "sessions",
   "usage",
+  "budgets",
   "logs",
 ];
 const files: ReadonlyMap<string, string> = new Map([

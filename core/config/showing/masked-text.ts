@@ -30,19 +30,35 @@ const shortestInside = 6;
 /** A key with a text, where no parser reads it: in a comment, or behind an error. */
 const unparsedSetting = /["']?([\w.-]{1,100})["']?\s*:\s*("(?:[^"\\\n]|\\.)*"|'[^'\n]*')/g;
 
-/** `secrets`: values that are known to be secret, wherever they are. */
-export function maskText(text: string, schema: SchemaNode, secrets: Iterable<string>): MaskedText {
+/** What is known of secrets beside the text. */
+export interface KnownSecrets {
+  /** The schema of the whole configuration. */
+  readonly schema: SchemaNode;
+  /** Values that are secret wherever they are. */
+  readonly values: Iterable<string>;
+  /** Removes these values from a text in all their spellings. What it would change is hidden as well. */
+  readonly redact: (text: string) => string;
+}
+
+export function maskText(text: string, known: KnownSecrets): MaskedText {
   const errors: ParseError[] = [];
   const root = parseTree(text, errors, { allowTrailingComma: true, allowEmptyContent: true });
   // Behind an error the parser may see nothing, so the names of keys are looked for in the text itself.
   const unread = errors.length === 0 ? [] : hiddenSettings(text, 0);
-  const found = [...(root === undefined ? [] : hiddenValues(root, schema)), ...hiddenInComments(text), ...unread];
-  const hidden = [...found, ...hiddenByValue(text, found, secrets)].toSorted((a, b) => a.offset - b.offset);
+  const found = [...(root === undefined ? [] : hiddenValues(root, known.schema)), ...hiddenInComments(text), ...unread];
+  const all = [...found, ...hiddenByValue(text, found, known.values)];
   const word = freeWord(text);
+  const masked = withPlaceholders(text, all, word);
+  if (known.redact(masked.text) === masked.text) return masked;
+  // A short secret, or one in another spelling: the rest of its line is hidden, so that no answer alters the text.
+  return withPlaceholders(text, [...all, ...hiddenLines(text, all, known.redact)], word);
+}
+
+function withPlaceholders(text: string, hidden: readonly Hidden[], word: string): MaskedText {
   const parts: MaskedText["secrets"][number][] = [];
   let masked = "";
   let from = 0;
-  for (const { offset, length, isValue } of hidden) {
+  for (const { offset, length, isValue } of hidden.toSorted((a, b) => a.offset - b.offset || b.length - a.length)) {
     if (offset < from) continue;
     const name = `(${word} ${parts.length + 1})`;
     const placeholder = isValue ? JSON.stringify(name) : name;
@@ -53,6 +69,22 @@ export function maskText(text: string, schema: SchemaNode, secrets: Iterable<str
   return { text: masked + text.slice(from), word, secrets: parts };
 }
 
+/** The pieces between what is hidden already, line by line, that still contain a secret. */
+function hiddenLines(text: string, hidden: readonly Hidden[], redact: KnownSecrets["redact"]): readonly Hidden[] {
+  const found: Hidden[] = [];
+  let from = 0;
+  for (const { offset, length } of [
+    ...hidden.toSorted((a, b) => a.offset - b.offset),
+    { offset: text.length, length: 0 },
+  ]) {
+    for (const piece of text.slice(from, offset).matchAll(/[^\n]+/g))
+      if (redact(piece[0]) !== piece[0])
+        found.push({ offset: from + piece.index, length: piece[0].length, isValue: false });
+    from = Math.max(from, offset + length);
+  }
+  return found;
+}
+
 /** A word that no text of the file looks like. */
 function freeWord(text: string): string {
   let word = "hidden secret";
@@ -61,25 +93,28 @@ function freeWord(text: string): string {
 }
 
 /**
- * Puts the secrets back into an edited text; `values` as for `maskText`. Throws `config_invalid` if a placeholder is
- * unknown, occurs twice, or is in a place where its secret would be shown.
+ * Puts the secrets back into an edited text. Throws `config_invalid` if a placeholder is unknown, occurs twice, or is in
+ * a place where its secret would be shown.
  */
-export function unmaskText(
-  edited: string,
-  { secrets, text, word }: MaskedText,
-  { schema, values }: { readonly schema: SchemaNode; readonly values: Iterable<string> },
-): string {
+export function unmaskText(edited: string, { secrets, text, word }: MaskedText, known: KnownSecrets): string {
   const used = new Set<string>();
-  const restored = edited.replace(new RegExp(`"?\\(${word} \\d+\\)"?`, "g"), (placeholder) => {
-    const found = secrets.find((one) => one.placeholder === placeholder);
-    if (found === undefined || used.has(placeholder)) throw misplaced(placeholder);
-    used.add(placeholder);
-    return found.written;
+  const written = (placeholder: string): string | undefined => {
+    const found = used.has(placeholder) ? undefined : secrets.find((one) => one.placeholder === placeholder);
+    if (found !== undefined) used.add(placeholder);
+    return found?.written;
+  };
+  const restored = edited.replace(new RegExp(`"\\(${word} \\d+\\)"|\\(${word} \\d+\\)`, "g"), (placeholder) => {
+    const whole = written(placeholder);
+    if (whole !== undefined) return whole;
+    // What is hidden inside a text has no quotes of its own.
+    const inner = placeholder.startsWith('"') ? written(placeholder.slice(1, -1)) : undefined;
+    if (inner === undefined) throw misplaced(placeholder);
+    return `"${inner}"`;
   });
-  const shown = maskText(restored, schema, values).text;
+  const shown = maskText(restored, known).text;
   const count = (inside: string, part: string) => inside.split(part).length;
   const moved = secrets.find(
-    ({ placeholder, written }) => used.has(placeholder) && count(shown, written) > count(text, written),
+    (one) => used.has(one.placeholder) && count(shown, one.written) > count(text, one.written),
   );
   if (moved !== undefined) throw misplaced(moved.placeholder);
   return restored;

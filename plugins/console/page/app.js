@@ -33,6 +33,7 @@ const screens = [
     one: from(() => import("./sessions.js"), "Conversation"),
   },
   { path: "usage", name: "Usage", all: from(() => import("./usage.js"), "Usage") },
+  { path: "models", name: "Models", all: from(() => import("./models.js"), "Models") },
   { path: "plugins", name: "Plugins and servers", all: from(() => import("./plugins.js"), "Plugins") },
   { path: "config", name: "Configuration", all: from(() => import("./config.js"), "Config") },
   { path: "logs", name: "Log", all: from(() => import("./logs.js"), "Logs") },

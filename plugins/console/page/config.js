@@ -23,10 +23,8 @@ function Difference({ before, after }) {
   const { line, removed, added } = differing(before, after);
   return html`<h2>What changes, from line ${line}</h2>
     <pre class="text tall" tabindex="0" aria-label="Difference">${removed.map(
-      (text, index) => html`<del key=${`- ${index}`}>${`- ${text}
-`}</del>`,
-    )}${added.map((text, index) => html`<ins key=${`+ ${index}`}>${`+ ${text}
-`}</ins>`)}</pre>`;
+      (text, index) => html`<del key=${`- ${index}`}>${`- ${text}\n`}</del>`,
+    )}${added.map((text, index) => html`<ins key=${`+ ${index}`}>${`+ ${text}\n`}</ins>`)}</pre>`;
 }
 
 function Warnings({ problems }) {
@@ -157,7 +155,7 @@ export function Config({ session, filter, go }) {
   const isText = filter.as === "text";
   return html`<h1>Configuration</h1>
     <${Loaded} route=${route}>${({ file, found, text, digest, problems, waiting }) => html`
-      <p class="soft mono">${file}${!found && " (not there yet: the defaults apply)"}</p>
+      <p class="soft mono file">${file}${!found && " (not there yet: the defaults apply)"}</p>
       <${Restart} waiting=${waiting} session=${session} />
       <${Warnings} problems=${problems} />
       <div class="filters"><div class="chips" role="group" aria-label="Edit as">

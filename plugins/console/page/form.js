@@ -24,10 +24,25 @@ const objectIn = (schema) =>
     ? schema
     : schema.anyOf?.find((one) => one.type === "object" && one.properties !== undefined);
 
-/** How a value is written into a field. */
-const written = (value) => (value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value));
+/** How a value is written into a field: a list of plain texts with commas, other lists and objects as JSON. */
+function written(value) {
+  if (value === undefined) return "";
+  const isPlain =
+    Array.isArray(value) &&
+    value.length > 0 &&
+    value.every((one) => typeof one === "string" && /^[^,"[\]{}\s]+$/.test(one));
+  if (isPlain) return value.join(", ");
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
 
-function parsed(text, { type, anyOf = [] }) {
+const textsIn = (text) =>
+  text
+    .split(",")
+    .map((one) => one.trim())
+    .filter((one) => one !== "");
+
+function parsed(text, { type, anyOf = [], items }) {
+  if (type === "array" && items?.type === "string" && !/^\s*\[/.test(text)) return textsIn(text);
   if (type === "integer" || type === "number") return Number(text);
   if (type === "string") return text;
   try {

@@ -1,3 +1,4 @@
+import { Budgets } from "./budgets.js";
 import { useRoute } from "./live.js";
 import { duration, html, Loaded, Outcome, placeOf, Time, Wait } from "./parts.js";
 
@@ -22,24 +23,6 @@ function Account({ channel, account, status, lastReceivedAt, lastSentAt }) {
   </li>`;
 }
 
-function Budgets() {
-  const route = useRoute("usage");
-  const budgets = route.data?.budgets ?? [];
-  if (budgets.length === 0) return null;
-  return html`<section aria-labelledby="budgets">
-    <h2 id="budgets">Budgets</h2>
-    ${budgets.map(
-      ({ path, agentId, used, total, unit, period }) => html`<div class="budget" key=${path + agentId}>
-        <span class="grow">${path}${agentId !== undefined && ` · ${agentId}`}</span>
-        <meter min="0" max=${total} value=${Math.min(used, total)} high=${total * 0.8}
-          aria-label=${`${path}, ${period}`}></meter>
-        <span class="nowrap">
-          ${unit === "usd" ? `$${used.toFixed(2)} of $${total}` : `${Math.round(used)} of ${total} tokens`}</span>
-      </div>`,
-    )}
-  </section>`;
-}
-
 function Failures() {
   const route = useRoute("events?outcome=failed&limit=10&all=1", ["events"]);
   const events = route.data?.events ?? [];
@@ -61,7 +44,7 @@ function Failures() {
   </section>`;
 }
 
-export function Overview() {
+export function Overview({ session }) {
   const route = useRoute("overview", ["status"]);
   return html`<h1>Overview</h1>
     <${Loaded} route=${route}>${(status) => {
@@ -117,6 +100,6 @@ export function Overview() {
           }
         </section>`;
     }}<//>
-    <${Budgets} />
+    <${Budgets} session=${session} />
     <${Failures} />`;
 }

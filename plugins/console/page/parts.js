@@ -48,7 +48,7 @@ export function Wait({ events, more = false, reason, fix }) {
 export function Problem({ error, retry, retryLabel = "Try again" }) {
   const { message, hint, line } = error;
   return html`<div class="notice bad" role="alert">
-    <p>${message}${line !== undefined && ` (line ${line})`}</p>
+    <p>${message}${line !== undefined && !message.includes(`:${line}:`) && ` (line ${line})`}</p>
     ${hint !== undefined && html`<p class="soft">${hint}</p>`}
     ${retry !== undefined && html`<button class="plain" type="button" onClick=${retry}>${retryLabel}</button>`}
   </div>`;

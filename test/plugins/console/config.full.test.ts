@@ -108,7 +108,7 @@ describe.skipIf(leftOut !== "")(`the configuration, in the console${leftOut}`, (
     expect(await page.getByRole("alert").textContent()).toContain("(line 6)");
     await area.fill(shown.replace('"hooks": {', '"hooks": '));
     await page.getByRole("button", { name: "Check" }).press("Enter");
-    await expect.poll(() => page.getByRole("alert").textContent()).toContain("config.jsonc:19");
+    await expect.poll(() => page.getByRole("alert").textContent()).toContain("config.jsonc:17:22: a comma is missing");
     expect(text()).toBe(before.replace("of the family", "of the house"));
     room.complaints.splice(0);
     await page.context().close();

@@ -1,5 +1,5 @@
-import type { createApprovals } from "../../../agents/index.ts";
-import type { GatewayConfig } from "../../../config/index.ts";
+import type { createApprovals, Spending, TestModel } from "../../../agents/index.ts";
+import type { GatewayConfig, Secrets } from "../../../config/index.ts";
 import type { Registry } from "../../../host/index.ts";
 import type { Links, Sessions } from "../../../http/index.ts";
 import type { Log } from "../../../log/index.ts";
@@ -24,6 +24,9 @@ export interface V1Deps extends PairingRouteDeps {
   readonly sessions: Sessions;
   readonly links: Links;
   readonly control: Control;
+  readonly secrets: Secrets;
+  readonly spending: Pick<Spending, "add">;
+  readonly testModel: TestModel;
   readonly editing: ConfigEditing;
   readonly workbench: HookWorkbench;
   /** Sends a stored delivery through the mappings as they are now. */

@@ -23,6 +23,7 @@ const waiting = () => import("./waiting.ts");
 const panels = () => import("./panels.ts");
 const config = () => import("./config.ts");
 const hooks = () => import("./hooks.ts");
+const models = () => import("./models.ts");
 
 /**
  * For every role. A paired device reads those of `device`: how the gateway is, and no words of people. What contains
@@ -47,6 +48,7 @@ const looks: readonly (readonly [access: RouteAccess, path: string, load: () => 
   ["gateway", "refusals", async () => (await hooks()).listRefusals],
   ["gateway", "hooks", async () => (await hooks()).listHooks],
   ["gateway", "hooks/mappings", async () => (await hooks()).listMappings],
+  ["gateway", "models", async () => (await models()).listModels],
   ["gateway", "panels", async () => (await panels()).listPanels],
 ];
 
@@ -62,6 +64,8 @@ const acts: readonly (readonly [method: "POST" | "DELETE", path: string, role: R
     ["POST", "deliveries/:id/replay", "operate", async () => (await hooks()).mapAgain],
     ["POST", "hooks/test", "operate", async () => (await hooks()).testDelivery],
     ["POST", "hooks/mappings", "admin", async () => (await hooks()).saveMapping],
+    ["POST", "models/test", "operate", async () => (await models()).testModel],
+    ["POST", "budgets/add", "admin", async () => (await models()).addToBudget],
     ["POST", "config", "admin", async () => (await config()).replaceText],
     ["POST", "config/set", "admin", async () => (await config()).setValues],
     ["POST", "reload", "admin", async () => (await acting()).reloadNow],

@@ -1,15 +1,15 @@
 /** Which models the configuration names, for whom, and what is known about each of them. */
-import { createModelRooms, type ModelRooms } from "../../agents/context/model-rooms.ts";
-import { createPrices, type Prices } from "../../agents/spending/prices.ts";
-import { knownModels } from "../../agents/turn/providers.ts";
-import { agentIds, agentSettings } from "../../config/agents.ts";
-import { aliasOf, isFullModelName, type ModelTable, modelNames, resolveModel } from "../../config/model-names.ts";
-import { type ProviderSettings, providerKey, providerOf, providerSettings } from "../../config/model-providers.ts";
-import type { GatewayConfig } from "../../config/schema.ts";
-import type { Secrets } from "../../config/secrets.ts";
-import { asSentence, HostError, reasonOf } from "../../contract/errors.ts";
-import type { ModelRoom } from "../../sdk/model-room.ts";
-import type { Store } from "../../state/store.ts";
+import { createModelRooms, type ModelRooms } from "../agents/context/model-rooms.ts";
+import { createPrices, type Prices } from "../agents/spending/prices.ts";
+import { knownModels } from "../agents/turn/providers.ts";
+import { agentIds, agentSettings } from "../config/agents.ts";
+import { aliasOf, isFullModelName, type ModelTable, modelNames, resolveModel } from "../config/model-names.ts";
+import { type ProviderSettings, providerKey, providerOf, providerSettings } from "../config/model-providers.ts";
+import type { GatewayConfig } from "../config/schema.ts";
+import type { Secrets } from "../config/secrets.ts";
+import { asSentence, HostError, reasonOf } from "../contract/errors.ts";
+import type { ModelRoom } from "../sdk/model-room.ts";
+import type { Store } from "../state/store.ts";
 
 export interface ModelUse {
   readonly agent: string;
