@@ -275,7 +275,7 @@ function registerRoutes(
   registerV1Routes(server, runtime.hooks, {
     ...{ ...ofPairing, ...browsers, describe, readiness, watched, clean },
     ...{ stateDirectory: base.stateDirectory, log: base.log, approvals: runtime.approvals, newId: runtime.newId },
-    ...{ secrets: base.secrets, spending: runtime.spending, testModel: runtime.testModel },
+    ...{ followLog: base.followLog, secrets: base.secrets, spending: runtime.spending, testModel: runtime.testModel },
     panels: () => runtime.registry.panels,
     written: () => current.loaded.written,
     ...{ control, editing, replay, workbench: createHookWorkbench(base, { runtime, editing, mapped }) },

@@ -370,10 +370,10 @@ describe("the stream", () => {
     readonly data: any;
   }
 
-  function follow(lastId?: string) {
+  function follow(lastId?: string, { topics = "events", credentials = withToken() as object } = {}) {
     const events: Streamed[] = [];
-    const headers = { ...withToken(), ...(lastId !== undefined && { "last-event-id": lastId }) };
-    const request = get(new URL("/gateway/v1/stream?topics=events", url), { headers }, (response) => {
+    const headers = { ...credentials, ...(lastId !== undefined && { "last-event-id": lastId }) };
+    const request = get(new URL(`/gateway/v1/stream?topics=${topics}`, url), { headers }, (response) => {
       let rest = "";
       response.setEncoding("utf8").on("data", (chunk: string) => {
         const parts = (rest + chunk).split("\n\n");
@@ -405,6 +405,32 @@ describe("the stream", () => {
     const stranger = follow("otherrun-5");
     await expect.poll(() => stranger.events[0]?.data).toEqual({ topic: "hello", reload: true });
     stranger.close();
+  });
+
+  test("lines of the log come while they are asked for, by their level, and to no paired device", async () => {
+    const admin = await signIn(url, token);
+    const viewer = await signIn(url, token, "view");
+    const ofViewer = { cookie: viewer.cookie, "sec-fetch-site": "same-origin" };
+    const lines = follow(undefined, { topics: "log,events&level=info", credentials: ofViewer });
+    const warnings = follow(undefined, { topics: "log&level=warn" });
+    const device = follow(undefined, {
+      topics: "log,waiting",
+      credentials: { authorization: `Bearer ${deviceToken}` },
+    });
+    const all = [lines, warnings, device];
+    await expect.poll(() => all.every(({ events }) => events.length > 0)).toBe(true);
+    await admin.ask("/gateway/v1/links", { body: {}, headers: withToken() });
+    const acted = { topic: "log", data: expect.objectContaining({ msg: "an operator acted", act: "console_link" }) };
+    await expect.poll(() => lines.events.map(({ data }) => data)).toContainEqual(acted);
+    await home.settled(await loopback.say("let me in", { sender: "14" }));
+    await expect.poll(() => device.events.map(({ data }) => data.topic)).toContain("waiting");
+    for (const { events } of [warnings, device]) expect(events.map(({ data }) => data.topic)).not.toContain("log");
+    // What waits is counted there, and no client reads a code of it.
+    const waiting = device.events.find(({ data }) => data.topic === "waiting");
+    expect(waiting?.data.data).toEqual({ count: expect.any(Number), digest: expect.stringMatching(/^[\da-f]{16}$/) });
+    const [{ code }] = (await admin.ask("/gateway/v1/waiting")).json.pairing;
+    await admin.ask("/gateway/v1/pairing/deny", { body: { channel: "loopback", code } });
+    for (const one of all) one.close();
   });
 
   test("a ninth stream is refused, and a closed one makes room", async () => {

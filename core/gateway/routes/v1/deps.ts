@@ -4,6 +4,7 @@ import type { Registry } from "../../../host/index.ts";
 import type { Links, Sessions } from "../../../http/index.ts";
 import type { Log } from "../../../log/index.ts";
 import type { Store } from "../../../state/index.ts";
+import type { Base } from "../../base.ts";
 import type { ConfigEditing } from "../../config-editing.ts";
 import type { HookWorkbench } from "../../hook-workbench.ts";
 import type { HttpSide } from "../../http-side.ts";
@@ -35,6 +36,8 @@ export interface V1Deps extends PairingRouteDeps {
   readonly written: () => unknown;
   /** What the plugins show in the console. */
   readonly panels: () => Registry["panels"];
+  /** Hands each line of the log to one listener. */
+  readonly followLog: Base["followLog"];
   readonly newId: () => string;
   readonly log: Log;
   /** Removes secrets by value. */

@@ -1,33 +1,21 @@
-/**
- * One stream for pages: events that end, and changes of what waits. All clients read one bounded list, each at its own
- * place, so that a slow one needs no memory: it gets the number of messages that it has missed.
- */
+/** One stream for pages: events that end, changes of what waits, and lines of the log. */
 import { hash } from "node:crypto";
 import type { Json, TurnRecord } from "../../../contract/index.ts";
 import { HttpProblem, type NumberedEvent, type OwnAnswer, type OwnRequest } from "../../../http/index.ts";
-import { eventData } from "../../../reports/index.ts";
+import { eventData, severities } from "../../../reports/index.ts";
 import type { V1Deps } from "./deps.ts";
+import { createFeed, type Topic, topics } from "./feed.ts";
+import { codeRemover, mayDecide } from "./hidden-codes.ts";
 
 const mostStreams = 8;
-const mostBytes = 1_048_576;
-const mostEntries = 2_000;
 /** How often it is looked for changes that nothing announces. */
 const lookEveryMs = 1_000;
 /** How long the list is continued without a client, so that one that reconnects misses nothing. */
 const lingerMs = 60_000;
-
 /** Enough to see that something else waits. */
 const digestLength = 16;
-
-const topics = ["events", "waiting", "status"] as const;
-type Topic = (typeof topics)[number];
-
-interface Entry {
-  readonly number: number;
-  readonly topic: Topic;
-  readonly data: Json;
-  readonly bytes: number;
-}
+/** A longer line is in the file. */
+const longestLine = 20_000;
 
 export interface Live {
   open(request: OwnRequest): OwnAnswer;
@@ -36,95 +24,13 @@ export interface Live {
   close(): void;
 }
 
-/** The list of what was published. Clients read it at their own speed; the oldest entries give way. */
-function createFeed(newId: () => string) {
-  let run = newId();
-  let number = 0;
-  let entries: Entry[] = [];
-  let bytes = 0;
-  const last = new Map<Topic, string>();
-  const sleepers = new Set<() => void>();
-
-  function publish(topic: Topic, data: Json): void {
-    number += 1;
-    const size = JSON.stringify(data).length;
-    entries.push({ number, topic, data, bytes: size });
-    bytes += size;
-    while (bytes > mostBytes || entries.length > mostEntries) bytes -= entries.shift()?.bytes ?? 0;
-    for (const wake of sleepers) wake();
-  }
-
-  /** Publishes a state if it has changed. */
-  function note(topic: Topic, state: Json): void {
-    const text = JSON.stringify(state);
-    if (last.get(topic) === text) return;
-    last.set(topic, text);
-    publish(topic, state);
-  }
-
-  /** Until something is published, or the client is gone. Leaves nothing behind in what lives longer. */
-  function sleep(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const wake = () => {
-        sleepers.delete(wake);
-        signal.removeEventListener("abort", wake);
-        resolve();
-      };
-      sleepers.add(wake);
-      signal.addEventListener("abort", wake);
-    });
-  }
-
-  /** The place in the list after the last event that a client has. */
-  function placeOf(lastId: string | undefined): number | undefined {
-    const [of, at] = (lastId ?? "").split("-");
-    return of === run && /^\d+$/.test(at ?? "") ? Number(at) : undefined;
-  }
-
-  async function* follow(
-    wanted: ReadonlySet<Topic>,
-    { lastId, signal }: { readonly lastId: string | undefined; readonly signal: AbortSignal },
-  ): AsyncGenerator<NumberedEvent> {
-    const known = placeOf(lastId);
-    let place = known ?? number;
-    const at = () => `${run}-${place}`;
-    // A client that was away too long reads everything again.
-    yield { id: at(), data: { topic: "hello", reload: lastId !== undefined && known === undefined } };
-    while (!signal.aborted) {
-      const oldest = entries[0]?.number ?? number + 1;
-      if (place + 1 < oldest) {
-        const skipped = oldest - place - 1;
-        place = oldest - 1;
-        yield { id: at(), data: { topic: "skipped", skipped } };
-      }
-      const next = entries.find((entry) => entry.number > place);
-      if (next === undefined) {
-        await sleep(signal);
-        continue;
-      }
-      place = next.number;
-      if (wanted.has(next.topic)) yield { id: at(), data: { topic: next.topic, data: next.data } };
-    }
-  }
-
-  return {
-    publish,
-    note,
-    follow,
-    /** The next entries begin another list. */
-    clear() {
-      entries = [];
-      bytes = 0;
-      last.clear();
-      run = newId();
-    },
-  };
-}
-
 export function createLive(deps: V1Deps): Live {
   const { store, newId, log } = deps;
   const { publish, note, follow, clear } = createFeed(newId);
   let streams = 0;
+  /** Streams that read the log. Without one, no line is kept. */
+  let readers = 0;
+  let removeCodes: Awaited<ReturnType<typeof codeRemover>>;
   let leftAt = Number.NEGATIVE_INFINITY;
   let looking: NodeJS.Timeout | undefined;
 
@@ -132,6 +38,7 @@ export function createLive(deps: V1Deps): Live {
 
   async function look(): Promise<void> {
     if (!isFollowed()) return rest();
+    removeCodes = await codeRemover(deps);
     const { waiting, running, outboxWaiting, settled } = await store.stats();
     const { ready } = deps.readiness();
     note("status", { ready, waiting, running, outboxWaiting, failed: settled.failed });
@@ -139,6 +46,37 @@ export function createLive(deps: V1Deps): Live {
     const { count, names } = await waitingState(deps);
     // The names contain codes, which not every client may see.
     note("waiting", { count, digest: hash("sha256", JSON.stringify(names)).slice(0, digestLength) });
+  }
+
+  /** A line is published as it is in the file: JSON, and without secrets. */
+  function publishLine(line: string): void {
+    if (line.length <= longestLine) publish("log", JSON.parse(line) as Json);
+  }
+
+  function readLog(more: 1 | -1): void {
+    readers += more;
+    deps.followLog(readers > 0 ? publishLine : undefined);
+  }
+
+  /** A paired device reads no lines: they contain words of people. */
+  function wantedOf({ query, caller }: Pick<OwnRequest, "query" | "caller">): ReadonlySet<Topic> {
+    const asked = (query.topics ?? "").split(",").filter((one) => one !== "");
+    const isDevice = caller.session === undefined && !mayDecide(caller);
+    const usual = topics.filter((topic) => topic !== "log" && (asked.length === 0 || asked.includes(topic)));
+    return new Set<Topic>([...usual, ...(asked.includes("log") && !isDevice ? (["log"] as const) : [])]);
+  }
+
+  /** What a client sees of an entry: lines of its level, and codes only if it may decide. */
+  function shownTo({
+    query,
+    caller,
+  }: Pick<OwnRequest, "query" | "caller">): (topic: Topic, data: Json) => Json | undefined {
+    const { level = "debug" } = query;
+    const least = Object.hasOwn(severities, level) ? severities[level as keyof typeof severities] : 0;
+    return (topic, data) => {
+      if (topic === "log" && Number((data as { readonly level?: unknown }).level) < least) return undefined;
+      return mayDecide(caller) ? data : (removeCodes?.(data) ?? data);
+    };
   }
 
   function rest(): void {
@@ -180,19 +118,23 @@ export function createLive(deps: V1Deps): Live {
   }
 
   return {
-    open({ query, headers, caller }) {
+    open(request) {
+      const { query, headers, caller } = request;
       if (streams >= mostStreams)
         throw new HttpProblem("unavailable", `There are ${mostStreams} open streams already; close a page.`);
-      const asked = (query.topics ?? "").split(",").filter((one) => one !== "");
-      const wanted = new Set(topics.filter((topic) => asked.length === 0 || asked.includes(topic)));
+      const wanted = wantedOf(request);
+      const isReader = wanted.has("log");
       const gone = new AbortController();
       const leave = () => gone.abort();
       const ending = caller.session && deps.sessions.ending(caller.session.id);
       ending?.addEventListener("abort", leave);
-      const events = follow(wanted, { lastId: headers["last-event-id"] ?? query.after, signal: gone.signal });
+      const lastId = headers["last-event-id"] ?? query.after;
+      const events = follow(wanted, { lastId, signal: gone.signal, shown: shownTo(request) });
+      if (isReader) readLog(1);
       return {
         numbered: counted(events, () => {
           ending?.removeEventListener("abort", leave);
+          if (isReader) readLog(-1);
           leave();
         }),
       };
