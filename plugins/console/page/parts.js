@@ -94,7 +94,9 @@ export function Act({ label, kind = "plain", run, done, title, confirm }) {
     }
   };
   const isBusy = state === "busy";
-  return html`<button class=${kind} type="button" title=${title} aria-busy=${isBusy} disabled=${isBusy}
+  // Of several buttons with one label, each is named by what it is about.
+  const name = title?.startsWith(label) ? title : undefined;
+  return html`<button class=${kind} type="button" title=${title} aria-label=${name} aria-busy=${isBusy} disabled=${isBusy}
     onClick=${press}>${label}</button>`;
 }
 

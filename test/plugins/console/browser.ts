@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Browser, chromium, type Page } from "playwright-core";
+import { expect } from "vitest";
 import { askAs } from "../../support/browser-client.ts";
 import { removeDirectory } from "../../support/directory.ts";
 import { startGateway, type TestGateway } from "../../support/gateway.ts";
@@ -73,7 +74,7 @@ export async function openConsole(
     async show(page, screen) {
       await page.goto(`${url}/console/#/${screen}`);
       await page.locator("h1").first().waitFor();
-      await page.getByText("Loading …").waitFor({ state: "detached" });
+      await expect.poll(() => page.getByText("Loading …").count()).toBe(0);
     },
     async judge(page, name) {
       if (pictures !== undefined) {
