@@ -11,11 +11,9 @@ import { createDuties, startError } from "../state/index.ts";
 import { checkStateSettings } from "../stores/index.ts";
 import { writeAddress } from "./address-file.ts";
 import { type Base, openBase } from "./base.ts";
-import { createConfigEditing } from "./config-editing.ts";
 import { logProblem } from "./config-problems.ts";
 import { watchEventLoop } from "./event-loop.ts";
 import { createHookSide } from "./hook-side.ts";
-import { createHookWorkbench } from "./hook-workbench.ts";
 import { createHttpSide, type HttpSide } from "./http-side.ts";
 import { createTelemetry, type Telemetry } from "./metrics/telemetry.ts";
 import { joinNodes, lookTopic } from "./nodes.ts";
@@ -271,14 +269,21 @@ function registerRoutes(
     clean,
   });
   registerControl(server, control);
-  const editing = createConfigEditing(base, { runtime, reload: () => following.reload() });
+  const editing = once(async () => {
+    const { createConfigEditing } = await import("./config-editing.ts");
+    return createConfigEditing(base, { runtime, reload: () => following.reload() });
+  });
+  const workbench = once(async () => {
+    const { createHookWorkbench } = await import("./hook-workbench.ts");
+    return createHookWorkbench(base, { runtime, editing: await editing(), mapped });
+  });
   registerV1Routes(server, runtime.hooks, {
     ...{ ...ofPairing, ...browsers, describe, readiness, watched, clean },
     ...{ stateDirectory: base.stateDirectory, log: base.log, approvals: runtime.approvals, newId: runtime.newId },
     ...{ followLog: base.followLog, secrets: base.secrets, spending: runtime.spending, testModel: runtime.testModel },
     panels: () => runtime.registry.panels,
     written: () => current.loaded.written,
-    ...{ control, editing, replay, workbench: createHookWorkbench(base, { runtime, editing, mapped }) },
+    ...{ control, editing, replay, workbench },
   });
   registerOperations(server, {
     accounts: () => runtime.accounts.all(),
@@ -286,6 +291,16 @@ function registerRoutes(
     testModel: runtime.testModel,
     clean,
   });
+}
+
+/** What is loaded when it is first needed. A failed attempt is made again. */
+function once<T>(load: () => Promise<T>): () => Promise<T> {
+  let loading: Promise<T> | undefined;
+  return () =>
+    (loading ??= load().catch((error: unknown) => {
+      loading = undefined;
+      throw error;
+    }));
 }
 
 /** The stream is created with its first client, and hears of the events that end from then on. */

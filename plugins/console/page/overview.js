@@ -31,7 +31,7 @@ function Failures() {
     ${
       events.length === 0
         ? html`<p class="empty">${route.data === undefined ? "Loading …" : "Nothing has failed."}</p>`
-        : html`<ul class="rows">
+        : html`<ul class="rows events">
           ${events.map(
             (event) => html`<li key=${event.id}><a class="line" href=${`#/events/${event.id}`}>
               <span class="soft nowrap"><${Time} at=${event.at} /></span>

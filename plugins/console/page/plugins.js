@@ -19,6 +19,8 @@ function Panel({ panel, session, reload }) {
 
 const tones = { up: "good", off: "quiet", failed: "bad" };
 
+const counted = (count, word) => count > 0 && `${count} ${word}${count === 1 ? "" : "s"}`;
+
 function Plugin({ one, taps, routes, session, reload }) {
   const { id, version, bundled, state, reason, hint, channel, isolation } = one;
   const enable = (enabled) => () => {
@@ -30,8 +32,8 @@ function Plugin({ one, taps, routes, session, reload }) {
     !bundled && "not bundled",
     channel !== undefined && `channel ${channel}`,
     isolation !== undefined && "in a worker",
-    taps > 0 && `${taps} taps`,
-    routes > 0 && `${routes} routes`,
+    counted(taps, "tap"),
+    counted(routes, "route"),
   ];
   return html`<li class="line">
     <span class=${`state tone ${tones[state]}`}>${state}</span>

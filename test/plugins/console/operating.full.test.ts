@@ -143,7 +143,7 @@ describe.skipIf(leftOut !== "")(`what is operated in the console${leftOut}`, () 
       for (const screen of ["models", "usage", "plugins", "logs", ""]) {
         expect(loaded).not.toContain(`/console/${screen}.js`);
         await room.show(page, screen);
-        const judged = await room.judge(page, screen === "" ? "overview" : screen);
+        const judged = await room.judge(page, `operating-${screen || "overview"}`);
         expect([screen, shape.viewport.width, judged]).toEqual([
           screen,
           shape.viewport.width,

@@ -12,7 +12,7 @@ const mostChanges = 100;
 
 /** The text, its problems, and what waits for a restart. */
 export async function readConfig({ editing, describe }: V1Deps): Promise<OwnAnswer> {
-  const [{ file, found, digest, text }, { problems, waiting }] = [await editing.read(), await describe()];
+  const [{ file, found, digest, text }, { problems, waiting }] = [await (await editing()).read(), await describe()];
   return { body: { file, found, digest, text, problems, waiting } };
 }
 
@@ -25,8 +25,9 @@ function pathIn(text: unknown): readonly Segment[] {
 /** What a form needs for one section: the schema, what the file sets, and what applies. Secrets are `(set)`. */
 export async function readForm({ editing, config, written }: V1Deps, { query }: OwnRequest): Promise<OwnAnswer> {
   const path = pathIn(query.path ?? "");
-  const { digest } = await editing.read();
-  const root = editing.schema();
+  const file = await editing();
+  const { digest } = await file.read();
+  const root = file.schema();
   const { schema } = findSchema(root, path);
   if (schema === undefined) throw new HttpProblem("not_found", `There is no key ${query.path}.`);
   const [set, applied] = [written(), config()].map((value) => getPath(redactConfig(value, root), path));
@@ -39,7 +40,7 @@ const isDryRun = (body: unknown): boolean => (body as { readonly dryRun?: unknow
 
 /** Replaces the text that was read with its digest `base`; with `dryRun`, only checks it. */
 export async function replaceText(deps: V1Deps, request: OwnRequest): Promise<OwnAnswer> {
-  const { editing } = deps;
+  const editing = await deps.editing();
   const base = optionalTextIn(request.body, "base") ?? "";
   const edited = { base, text: textIn(request.body, "text", longestText) };
   const checked = await editing.replace(edited, { dryRun: true });
@@ -62,7 +63,7 @@ function changesIn(body: unknown): readonly ConfigChangeAsked[] {
 
 /** As `config set` and `config unset`, for several values at once; `null` removes a value. */
 export async function setValues(deps: V1Deps, request: OwnRequest): Promise<OwnAnswer> {
-  const { editing } = deps;
+  const editing = await deps.editing();
   const changes = changesIn(request.body);
   const base = optionalTextIn(request.body, "base");
   if (base !== undefined && base.length > longestDigest) throw new HttpProblem("invalid_payload", "base is too long.");

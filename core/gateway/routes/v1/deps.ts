@@ -28,8 +28,9 @@ export interface V1Deps extends PairingRouteDeps {
   readonly secrets: Secrets;
   readonly spending: Pick<Spending, "add">;
   readonly testModel: TestModel;
-  readonly editing: ConfigEditing;
-  readonly workbench: HookWorkbench;
+  /** Loaded when it is first needed, like the workbench. */
+  readonly editing: () => Promise<ConfigEditing>;
+  readonly workbench: () => Promise<HookWorkbench>;
   /** Sends a stored delivery through the mappings as they are now. */
   readonly replay: HttpSide["replay"];
   /** What the file sets, unchecked. */

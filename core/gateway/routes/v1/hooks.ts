@@ -67,9 +67,9 @@ export const mapAgain: Answers = async (deps, request) => {
 };
 
 /** As `hooks list --json`. */
-export const listHooks: Answers = async ({ workbench }) => ({ body: jsonOf(await workbench.list()) });
+export const listHooks: Answers = async ({ workbench }) => ({ body: jsonOf(await (await workbench()).list()) });
 
-export const listMappings: Answers = async ({ workbench }) => ({ body: jsonOf(await workbench.mappings()) });
+export const listMappings: Answers = async ({ workbench }) => ({ body: jsonOf(await (await workbench()).mappings()) });
 
 function editedIn(body: unknown): EditedMapping | undefined {
   const { edited } = (body ?? {}) as { readonly edited?: unknown };
@@ -94,7 +94,7 @@ export const testDelivery: Answers = async (deps, request) => {
   const path = textIn(body, "path");
   const text = textIn(body, "delivery", longestPayload);
   const delivery = readFixture(text, { file: "the payload", path, now: new Date(deps.now()).toISOString() });
-  return { body: jsonOf(await deps.workbench.test(delivery, edited)) };
+  return { body: jsonOf(await (await deps.workbench()).test(delivery, edited)) };
 };
 
 /** Saves a mapping in its place of the configuration; with `dryRun`, only checks it. */
@@ -102,10 +102,11 @@ export const saveMapping: Answers = async (deps, request) => {
   const { body } = request;
   const edited = editedIn(body);
   if (edited === undefined) throw new HttpProblem("invalid_payload", "edited is required.");
-  const checked = await deps.workbench.save(edited, { dryRun: true });
+  const workbench = await deps.workbench();
+  const checked = await workbench.save(edited, { dryRun: true });
   if ((body as { readonly dryRun?: unknown }).dryRun === true || !checked.changed)
     return { body: jsonOf({ ok: true, ...checked }) };
   return await carryOut(deps, request, { act: "mapping_save", subject: edited.at }, async () => ({
-    body: jsonOf({ ok: true, ...(await deps.workbench.save(edited)) }),
+    body: jsonOf({ ok: true, ...(await workbench.save(edited)) }),
   }));
 };

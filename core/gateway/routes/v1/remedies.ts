@@ -44,7 +44,7 @@ async function setting(
     confirm,
   }: { readonly path: string; readonly value: Json; readonly label: string; readonly confirm: string },
 ): Promise<readonly Remedy[]> {
-  const { digest } = await editing.read();
+  const { digest } = await (await editing()).read();
   return [{ label, role: "admin", path: "config/set", body: { base: digest, changes: [{ path, value }] }, confirm }];
 }
 
