@@ -23,16 +23,8 @@ export { unexpanded } from "./checking/unexpanded.ts";
 export { isRecord, validateSection } from "./checking/validate.ts";
 export { judgeSecret, resolveGuard } from "./checking/weak-secret.ts";
 export { parseDuration } from "./duration.ts";
-export {
-  checkProposed,
-  type EditOptions,
-  editConfig,
-  proposeConfig,
-  renameConfigKey,
-  replaceConfig,
-} from "./editing/edit.ts";
+export { editConfig, renameConfigKey, replaceConfig } from "./editing/edit.ts";
 export { type ConfigEditor, createConfigEditor } from "./editing/editor.ts";
-export { partText, withPart } from "./editing/part-text.ts";
 export { type NeededSecret, portableConfig } from "./editing/portable.ts";
 export { hasLocalSettingsOnly, sharedText, withLocalSettings } from "./editing/shared-text.ts";
 export { embeddedStore } from "./embedded-store.ts";
@@ -51,7 +43,7 @@ export {
 } from "./model-names.ts";
 export { type ProviderSettings, providerKey, providerOf, providerSettings } from "./model-providers.ts";
 export { getPath, parsePath, renderPath, type Segment } from "./path.ts";
-export { coreKeys, findSchema, type PluginSchemas, wholeSchema } from "./plugin-schemas.ts";
+export { coreKeys, type PluginSchemas } from "./plugin-schemas.ts";
 export { type Problem, renderProblem } from "./problem.ts";
 export { changedAtStart, waitsForStart } from "./reading/at-start.ts";
 export { digestOf } from "./reading/digest.ts";
@@ -75,7 +67,5 @@ export type { GatewayConfig } from "./schema.ts";
 export { isMap, nodeOf } from "./schema-node.ts";
 export { createSecrets, type Environment, expandPath, type Secrets } from "./secrets.ts";
 export { namesOf, placesOf, readSection, secretPath } from "./section-settings.ts";
-export { renderSubschema } from "./showing/json-schema.ts";
-export { type MaskedText, maskText, unmaskText } from "./showing/masked-text.ts";
-export { isSecretName, redactConfig } from "./showing/redact.ts";
+export { isSecretName } from "./showing/redact.ts";
 export { resolveAskedModel } from "./used-providers.ts";

@@ -1,19 +1,15 @@
 /** Edits of the configuration file through the gateway: by several people at once, without showing them a secret. */
+import { checkConfig, digestOf, type Problem, readConfigText, replaceConfig } from "../config/index.ts";
 import {
-  checkConfig,
+  type ConfigChange,
   checkProposed,
-  digestOf,
   type EditOptions,
   type MaskedText,
   maskText,
-  type Problem,
   proposeConfig,
-  readConfigText,
-  replaceConfig,
-  type Segment,
   unmaskText,
   wholeSchema,
-} from "../config/index.ts";
+} from "../config/page-editing.ts";
 import { schemasOf } from "../host/index.ts";
 import { HttpProblem } from "../http/index.ts";
 import type { Base } from "./base.ts";
@@ -42,12 +38,6 @@ export interface ConfigResult {
   readonly waiting: readonly string[];
 }
 
-export interface ConfigChangeAsked {
-  readonly path: readonly Segment[];
-  /** `undefined` removes the value. */
-  readonly value: unknown;
-}
-
 export interface ConfigEditing {
   read(): Promise<EditableConfig>;
   /** The plugins' schemas and the gateway's own as one. */
@@ -62,7 +52,7 @@ export interface ConfigEditing {
   ): Promise<ConfigResult>;
   /** The same for single values: everything else stays byte for byte. */
   change(
-    changes: readonly ConfigChangeAsked[],
+    changes: readonly ConfigChange[],
     how: { readonly base?: string | undefined; readonly dryRun?: boolean },
   ): Promise<ConfigResult>;
   /** The text after an edit of its masked form, for other checks. Throws as `replace`. */

@@ -1,8 +1,10 @@
 /** Tries mappings on deliveries in the running gateway, before they are saved: nothing is stored, and no agent runs. */
-import { checkConfig, type Problem, parsePath, partText, withPart } from "../config/index.ts";
+import { checkConfig, type Problem, parsePath } from "../config/index.ts";
+import { partText, withPart } from "../config/page-editing.ts";
 import { HttpProblem } from "../http/index.ts";
 import { type ListedHooks, listedHooks } from "../reports/index.ts";
-import { type DryRun, dryRun, type MappedDeps } from "../webhooks/index.ts";
+import type { MappedDeps } from "../webhooks/index.ts";
+import { type DryRun, dryRun } from "../webhooks/trying.ts";
 import type { Base } from "./base.ts";
 import type { ConfigEditing, ConfigResult } from "./config-editing.ts";
 import { compileHooks } from "./hook-problems.ts";

@@ -37,7 +37,6 @@ export type { Instance } from "./instance.ts";
 export type { Isolate, WorkerReport } from "./isolated.ts";
 export { createLoader, type Loader } from "./load.ts";
 export { noticeEvent } from "./notice.ts";
-export { actInPanel, PanelProblem, readPanels, type ShownEntry, type ShownPanel } from "./panels.ts";
 export { keepPluginCodes } from "./plugin-codes.ts";
 export { createPlugins, type Plugins, type Replacement } from "./plugins.ts";
 export { createRegistry, enginesOf, type Owned, type Registry, type WatchReport } from "./registry.ts";

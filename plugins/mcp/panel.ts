@@ -1,70 +1,8 @@
-/** The servers in the console: what the commands print, and their acts as buttons. */
+/** The servers in the console: the acts of the commands as buttons. A gateway loads this file at every start. */
 import type { PluginHost } from "service-gateway/sdk";
-import { plain } from "./fault.ts";
-import type { Doubt } from "./fingerprints.ts";
 import type { Serving } from "./serving.ts";
-import type { ServerView } from "./view.ts";
 
 type Panel = Parameters<PluginHost["panel"]>[0];
-type Entry = Awaited<ReturnType<Panel["entries"]>>[number];
-
-const tones = {
-  starting: "quiet",
-  ready: "good",
-  closed: "quiet",
-  waiting: "warn",
-  down: "bad",
-  misconfigured: "bad",
-} as const satisfies Readonly<Record<ServerView["state"], Entry["state"]["tone"]>>;
-
-const words: Readonly<Record<Doubt, string>> = {
-  changed: "changed since they were accepted",
-  new: "new",
-  unknown: "not known to be accepted",
-};
-
-/** Everything that an operator accepts: what the model reads of each tool in doubt. */
-function doubtsIn({ tools }: ServerView): string {
-  return tools
-    .flatMap(({ name, doubt, now }) =>
-      doubt === undefined || now === undefined
-        ? []
-        : [`${name} (${words[doubt]})\n${now.description}\nParameters: ${now.parameters}`],
-    )
-    .join("\n\n");
-}
-
-function waitsFor({ name, state, reason, tools }: ServerView): string | undefined {
-  if (state === "down") return `The MCP server ${name} is given up: ${reason}`;
-  const doubted = tools.filter(({ doubt }) => doubt !== undefined).length;
-  if (doubted === 0) return undefined;
-  return `${doubted === 1 ? "A tool" : `${doubted} tools`} of the MCP server ${name} must be accepted. Until then, an owner is asked before each call.`;
-}
-
-function entryOf(view: ServerView): Entry {
-  const { name, path, agents, place, state, reason, fix, server, tools, listing } = view;
-  const offered = tools.filter((tool) => tool.offered).length;
-  const waits = waitsFor(view);
-  const text = doubtsIn(view);
-  const facts = {
-    runs: place,
-    server,
-    agents: agents.join(", "),
-    offers: `${offered} of ${tools.length} tools`,
-    reason,
-    fix,
-  };
-  return {
-    id: path,
-    title: name,
-    state: { word: state, tone: tones[state] },
-    facts: Object.fromEntries(Object.entries(facts).filter((fact): fact is [string, string] => (fact[1] ?? "") !== "")),
-    ...(text !== "" && { text }),
-    ...(waits !== undefined && { waits }),
-    version: listing,
-    acts: [...(text === "" ? [] : ["accept"]), ...(state === "misconfigured" ? [] : ["restart"])],
-  };
-}
 
 const gone = { ok: false, text: "The server is not configured any more." };
 
@@ -78,7 +16,10 @@ export function mcpPanel(serving: () => Serving | undefined): Panel {
     title: "MCP servers",
     empty: "No agent has an MCP server. They are set in agents.defaults.mcpServers.",
     mayWait: true,
-    entries: () => serving()?.views().map(entryOf) ?? [],
+    async entries() {
+      const now = serving();
+      return now === undefined ? [] : (await import("./panel-entries.ts")).entriesOf(now.views());
+    },
     acts: {
       accept: {
         label: "Accept the tools",
@@ -89,7 +30,7 @@ export function mcpPanel(serving: () => Serving | undefined): Panel {
           const accepted = results.flatMap((one) => one.accepted ?? []);
           return accepted.length === 0
             ? { ok: false, text: "Nothing was accepted: the tools are no longer those that were shown." }
-            : { ok: true, text: `Accepted: ${[...new Set(accepted.map(plain))].join(", ")}.` };
+            : { ok: true, text: `Accepted: ${(await import("./panel-entries.ts")).namesOf(accepted)}.` };
         },
       },
       restart: {

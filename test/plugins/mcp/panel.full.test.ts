@@ -5,7 +5,10 @@ import { askAs } from "../../support/browser-client.ts";
 import { rawProgram } from "./raw-servers.ts";
 import { openRoom, until } from "./room.ts";
 
-const tool = (name: string, description: string) => ({ name, description, inputSchema: { type: "object" } });
+const tool = (name: string, description: string) => ({
+  ...{ name, description, inputSchema: { type: "object" } },
+  annotations: { readOnlyHint: true },
+});
 
 test("in the console, the tools of a server wait until exactly what was shown is accepted", async () => {
   const server = rawProgram();

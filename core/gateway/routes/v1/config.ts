@@ -1,7 +1,7 @@
 /** The configuration for a page: its text with placeholders for secrets, a form for each section, and edits of both. */
-import { findSchema, getPath, parsePath, redactConfig, renderSubschema, type Segment } from "../../../config/index.ts";
+import { getPath, parsePath, type Segment } from "../../../config/index.ts";
+import { type ConfigChange, findSchema, redactConfig, renderSubschema } from "../../../config/page-editing.ts";
 import { HttpProblem, type OwnAnswer, type OwnRequest } from "../../../http/index.ts";
-import type { ConfigChangeAsked } from "../../config-editing.ts";
 import { optionalTextIn, textIn } from "./body.ts";
 import type { V1Deps } from "./deps.ts";
 import { carryOut } from "./recorded.ts";
@@ -50,7 +50,7 @@ export async function replaceText(deps: V1Deps, request: OwnRequest): Promise<Ow
   }));
 }
 
-function changesIn(body: unknown): readonly ConfigChangeAsked[] {
+function changesIn(body: unknown): readonly ConfigChange[] {
   const { changes } = (body ?? {}) as { readonly changes?: unknown };
   if (!Array.isArray(changes) || changes.length === 0 || changes.length > mostChanges)
     throw new HttpProblem("invalid_payload", `changes must be a list of 1 to ${mostChanges} changes.`);

@@ -1,7 +1,8 @@
 /** Webhooks for the console: deliveries, refused requests, and the workbench for mappings. */
 import { HttpProblem, includesRole, type OwnAnswer, type OwnRequest } from "../../../http/index.ts";
 import { deliveryData, findDelivery, readDeliveries } from "../../../reports/index.ts";
-import { deliveryOfStored, fixtureOf, MappingFailure, readFixture, readRefusals } from "../../../webhooks/index.ts";
+import { MappingFailure } from "../../../webhooks/index.ts";
+import { deliveryOfStored, fixtureOf, readFixture, readRefusals } from "../../../webhooks/trying.ts";
 import type { EditedMapping } from "../../hook-workbench.ts";
 import { textIn } from "./body.ts";
 import type { V1Deps } from "./deps.ts";

@@ -1,5 +1,5 @@
 /** Panels of plugins: their entries, and what operators do with them. */
-import { actInPanel, PanelProblem, readPanels } from "../../../host/index.ts";
+import { actInPanel, PanelProblem, readPanels } from "../../../host/panels.ts";
 import { HttpProblem, includesRole, type OwnAnswer, type OwnRequest } from "../../../http/index.ts";
 import { optionalTextIn, textIn } from "./body.ts";
 import type { V1Deps } from "./deps.ts";

@@ -1,6 +1,6 @@
 /** What waits for a person's decision, or for what only a person can do. */
 import { createPairing } from "../../../access/index.ts";
-import { readPanels } from "../../../host/index.ts";
+import { readPanels } from "../../../host/panels.ts";
 import type { OwnAnswer, OwnRequest } from "../../../http/index.ts";
 import type { V1Deps } from "./deps.ts";
 import { mayDecide } from "./hidden-codes.ts";
