@@ -270,11 +270,11 @@ function registerRoutes(
   });
   registerControl(server, control);
   const editing = once(async () => {
-    const { createConfigEditing } = await import("./config-editing.ts");
+    const { createConfigEditing } = await import("./console/config-editing.ts");
     return createConfigEditing(base, { runtime, reload: () => following.reload() });
   });
   const workbench = once(async () => {
-    const { createHookWorkbench } = await import("./hook-workbench.ts");
+    const { createHookWorkbench } = await import("./console/hook-workbench.ts");
     return createHookWorkbench(base, { runtime, editing: await editing(), mapped });
   });
   registerV1Routes(server, runtime.hooks, {

@@ -241,8 +241,7 @@ export function createHttpSide(parts: {
     server,
     browsers,
     recheckSessions: () => recheckSessions(browsers.sessions, log),
-    replay,
-    mapped: inner,
+    ...{ replay, mapped: inner },
     handIn: (delivery) => acceptHanded(delivery, inner),
     async renewRoutes(plugin, definitions) {
       try {

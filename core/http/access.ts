@@ -47,7 +47,10 @@ export interface Access {
    * failures.
    */
   mayStay(request: IncomingMessage): Promise<boolean>;
-  /** The caller of a request; a paired device looks only. `undefined` if its token or session is not valid, or not any more. */
+  /**
+   * The caller of a request; a paired device only looks. `undefined` if its token or session is not valid, or not any
+   * more.
+   */
   callerOf(request: IncomingMessage): Promise<Caller | undefined>;
 }
 

@@ -8,7 +8,6 @@ import { type ProviderSettings, providerKey, providerOf, providerSettings } from
 import type { GatewayConfig } from "../config/schema.ts";
 import type { Secrets } from "../config/secrets.ts";
 import { asSentence, HostError, reasonOf } from "../contract/errors.ts";
-import type { ModelRoom } from "../sdk/model-room.ts";
 import type { Store } from "../state/store.ts";
 
 export interface ModelUse {
@@ -79,7 +78,9 @@ function priceOf(prices: Prices, model: string): ModelView["price"] {
   return { input: rounded(input.usd), output: rounded(output.usd), source: input.source };
 }
 
-const sources: Readonly<Record<ModelRoom["source"], ContextSource>> = {
+type Room = Awaited<ReturnType<ModelRooms["of"]>>[string];
+
+const sources: Readonly<Record<Room["source"], ContextSource>> = {
   config: "stated",
   refusal: "learned",
   list: "catalogue",

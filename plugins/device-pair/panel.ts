@@ -31,7 +31,7 @@ function entryOf(device: Device): Entry {
 
 export function devicesPanel(devices: Pick<Devices, "list" | "approve" | "revoke">): Panel {
   const gone = { ok: false, text: "The device is not there any more." };
-  const said = (device: Device | null, what: string) =>
+  const outcomeOf = (device: Device | null, what: string) =>
     device === null ? gone : { ok: true, text: `${device.name} (${device.id}) is ${what}.` };
   return {
     id: "devices",
@@ -40,13 +40,17 @@ export function devicesPanel(devices: Pick<Devices, "list" | "approve" | "revoke
     mayWait: true,
     entries: async () => (await devices.list()).map(entryOf),
     acts: {
-      approve: { label: "Approve", role: "admin", run: async ({ id }) => said(await devices.approve(id), "approved") },
-      deny: { label: "Deny", role: "admin", run: async ({ id }) => said(await devices.revoke(id), "denied") },
+      approve: {
+        label: "Approve",
+        role: "admin",
+        run: async ({ id }) => outcomeOf(await devices.approve(id), "approved"),
+      },
+      deny: { label: "Deny", role: "admin", run: async ({ id }) => outcomeOf(await devices.revoke(id), "denied") },
       revoke: {
         label: "Revoke",
         role: "admin",
         confirm: "The device's token stops working at once. Revoke it?",
-        run: async ({ id }) => said(await devices.revoke(id), "revoked"),
+        run: async ({ id }) => outcomeOf(await devices.revoke(id), "revoked"),
       },
     },
   };

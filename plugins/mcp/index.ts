@@ -2,7 +2,7 @@
 import { definePlugin } from "service-gateway/sdk";
 import { mcpCli } from "./cli.ts";
 import { codes } from "./codes.ts";
-import { mcpPanel } from "./panel.ts";
+import { mcpPanel } from "./panel/panel.ts";
 import { mcpRoutes } from "./routes.ts";
 import { checkServers, serversSchema } from "./section.ts";
 import { hasServers } from "./settings.ts";

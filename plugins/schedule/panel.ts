@@ -5,7 +5,7 @@ import type { Engine } from "./engine.ts";
 type Panel = Parameters<PluginHost["panel"]>[0];
 const nameIn = (id: string): string => id.slice(id.indexOf(":") + 1);
 
-function said({ status = 200, body }: RouteAnswer, done: (title: string) => string) {
+function outcomeOf({ status = 200, body }: RouteAnswer, done: (title: string) => string) {
   const { title, error } = (body ?? {}) as { readonly title?: string; readonly error?: string };
   return status < 400 ? { ok: true, text: done(title ?? "") } : { ok: false, text: error ?? "It was refused." };
 }
@@ -18,7 +18,7 @@ export function schedulesPanel(engine: () => Promise<Engine | undefined>): Panel
   ) => {
     const running = await engine();
     if (running === undefined) return { ok: false, text: "There are no schedules and no reminders any more." };
-    return said(await work(running.operations), done);
+    return outcomeOf(await work(running.operations), done);
   };
   return {
     id: "schedules",

@@ -1,4 +1,4 @@
-/** One part of a configuration as text, such as a mapping: read, edited with its comments, and put back in its place. */
+/** One part of a configuration as text, such as a mapping: edited with its comments, and put back in its place. */
 import { findNodeAtLocation, parseTree } from "jsonc-parser";
 import { HostError } from "../../contract/index.ts";
 import { renderPath, type Segment } from "../path.ts";

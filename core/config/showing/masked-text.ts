@@ -93,8 +93,8 @@ function freeWord(text: string): string {
 }
 
 /**
- * Puts the secrets back into an edited text. Throws `config_invalid` if a placeholder is unknown, occurs twice, or is in
- * a place where its secret would be shown.
+ * Puts the secrets back into an edited text. Throws `config_invalid` if a placeholder is unknown, occurs twice, or is
+ * in a place where its secret would be shown.
  */
 export function unmaskText(edited: string, { secrets, text, word }: MaskedText, known: KnownSecrets): string {
   const used = new Set<string>();
@@ -127,7 +127,7 @@ const misplaced = (placeholder: string) =>
     fix: "Leave it where it was, or replace it with a new value.",
   });
 
-/** Values that the schema or the name of their key marks. A reference to a variable or a file is no secret. */
+/** Values that the schema or the name of their key marks. References to variables and files are not secret. */
 function hiddenValues(node: Node, schema: SchemaNode, isSecret = false): readonly Hidden[] {
   if (node.type === "array") {
     const items = itemsOf(schema);

@@ -48,7 +48,9 @@ interface PanelAct {
  *     state: late ? { word: "late", tone: "warn" } : { word: "ok", tone: "good" },
  *     acts: ["read"],
  *   })),
- *   acts: { read: { label: "Read now", role: "operate", run: async ({ id }) => ({ ok: true, text: await read(id) }) } },
+ *   acts: {
+ *     read: { label: "Read now", role: "operate", run: async ({ id }) => ({ ok: true, text: await read(id) }) },
+ *   },
  * });
  */
 export interface PanelDefinition {

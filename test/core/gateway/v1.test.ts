@@ -157,7 +157,7 @@ describe("who may", () => {
     expect(retry.status).toBe(401);
   });
 
-  test("a session below admin sees no code anywhere: not in an event, its reply, a conversation or the log", async () => {
+  test("a session below admin sees no code that approves, neither in an event nor in its text", async () => {
     const admin = await signIn(url, token);
     const viewer = await signIn(url, token, "operate");
     const event = await loopback.say("let me in", { sender: "13" });

@@ -82,7 +82,7 @@ describe.skipIf(leftOut !== "")(`the configuration, in the console${leftOut}`, (
     await page.context().close();
   });
 
-  test("the text is edited with its comments, secrets as placeholders, and shows what changes before it is saved", async () => {
+  test("the text is edited with its comments, and shows what changes before it is saved", async () => {
     const before = text();
     const page = await open();
     await room.show(page, "config?as=text");

@@ -3,7 +3,7 @@ import { HttpProblem, includesRole, type OwnAnswer, type OwnRequest } from "../.
 import { deliveryData, findDelivery, readDeliveries } from "../../../reports/index.ts";
 import { MappingFailure } from "../../../webhooks/index.ts";
 import { deliveryOfStored, fixtureOf, readFixture, readRefusals } from "../../../webhooks/trying.ts";
-import type { EditedMapping } from "../../hook-workbench.ts";
+import type { EditedMapping } from "../../console/hook-workbench.ts";
 import { textIn } from "./body.ts";
 import type { V1Deps } from "./deps.ts";
 import { numberIn } from "./query.ts";

@@ -24,6 +24,53 @@ export interface Live {
   close(): void;
 }
 
+type Asked = Pick<OwnRequest, "query" | "caller">;
+
+/** A paired device reads no lines: they contain words of people. */
+function wantedOf({ query, caller }: Asked): ReadonlySet<Topic> {
+  const asked = (query.topics ?? "").split(",").filter((one) => one !== "");
+  const isDevice = caller.session === undefined && !mayDecide(caller);
+  const usual = topics.filter((topic) => topic !== "log" && (asked.length === 0 || asked.includes(topic)));
+  return new Set<Topic>([...usual, ...(asked.includes("log") && !isDevice ? (["log"] as const) : [])]);
+}
+
+/**
+ * What a client sees of an entry: lines of its level, and codes only if it may decide. `withoutCodes` removes those
+ * that are valid now.
+ */
+function shownTo({ query, caller }: Asked, withoutCodes: (data: Json) => Json) {
+  const { level = "debug" } = query;
+  const least = Object.hasOwn(severities, level) ? severities[level as keyof typeof severities] : 0;
+  return (topic: Topic, data: Json): Json | undefined => {
+    if (topic === "log" && Number((data as { readonly level?: unknown }).level) < least) return undefined;
+    return mayDecide(caller) ? data : withoutCodes(data);
+  };
+}
+
+/** The same events, and `onEnd` once when they end or their reader leaves. */
+function withEnd(events: AsyncGenerator<NumberedEvent>, onEnd: () => void): AsyncIterable<NumberedEvent> {
+  let isOpen = true;
+  const end = () => {
+    if (isOpen) onEnd();
+    isOpen = false;
+  };
+  return {
+    [Symbol.asyncIterator]: () => ({
+      async next() {
+        const step = await events.next();
+        if (step.done === true) end();
+        return step;
+      },
+      async return() {
+        end();
+        // The generator may hold an event, although its reader has left.
+        void events.return(undefined);
+        return { done: true, value: undefined };
+      },
+    }),
+  };
+}
+
 export function createLive(deps: V1Deps): Live {
   const { store, newId, log } = deps;
   const { publish, note, follow, clear } = createFeed(newId);
@@ -33,11 +80,21 @@ export function createLive(deps: V1Deps): Live {
   let removeCodes: Awaited<ReturnType<typeof codeRemover>>;
   let leftAt = Number.NEGATIVE_INFINITY;
   let looking: NodeJS.Timeout | undefined;
+  let isLooking = false;
 
   const isFollowed = () => streams > 0 || deps.now() - leftAt < lingerMs;
 
+  /** Without a second look beside one that waits for a plugin. */
   async function look(): Promise<void> {
     if (!isFollowed()) return rest();
+    if (isLooking) return;
+    isLooking = true;
+    await lookNow().finally(() => {
+      isLooking = false;
+    });
+  }
+
+  async function lookNow(): Promise<void> {
     removeCodes = await codeRemover(deps);
     const { waiting, running, outboxWaiting, settled } = await store.stats();
     const { ready } = deps.readiness();
@@ -58,63 +115,10 @@ export function createLive(deps: V1Deps): Live {
     deps.followLog(readers > 0 ? publishLine : undefined);
   }
 
-  /** A paired device reads no lines: they contain words of people. */
-  function wantedOf({ query, caller }: Pick<OwnRequest, "query" | "caller">): ReadonlySet<Topic> {
-    const asked = (query.topics ?? "").split(",").filter((one) => one !== "");
-    const isDevice = caller.session === undefined && !mayDecide(caller);
-    const usual = topics.filter((topic) => topic !== "log" && (asked.length === 0 || asked.includes(topic)));
-    return new Set<Topic>([...usual, ...(asked.includes("log") && !isDevice ? (["log"] as const) : [])]);
-  }
-
-  /** What a client sees of an entry: lines of its level, and codes only if it may decide. */
-  function shownTo({
-    query,
-    caller,
-  }: Pick<OwnRequest, "query" | "caller">): (topic: Topic, data: Json) => Json | undefined {
-    const { level = "debug" } = query;
-    const least = Object.hasOwn(severities, level) ? severities[level as keyof typeof severities] : 0;
-    return (topic, data) => {
-      if (topic === "log" && Number((data as { readonly level?: unknown }).level) < least) return undefined;
-      return mayDecide(caller) ? data : (removeCodes?.(data) ?? data);
-    };
-  }
-
   function rest(): void {
     clearInterval(looking);
     looking = undefined;
     clear();
-  }
-
-  /** Counts a stream as long as it is read, and calls `onEnd` once. */
-  function counted(events: AsyncGenerator<NumberedEvent>, onEnd: () => void): AsyncIterable<NumberedEvent> {
-    streams += 1;
-    looking ??= setInterval(
-      () => void look().catch((error: unknown) => log.debug({ error }, "nothing to stream")),
-      lookEveryMs,
-    );
-    let isOpen = true;
-    const end = () => {
-      if (!isOpen) return;
-      isOpen = false;
-      streams -= 1;
-      leftAt = deps.now();
-      onEnd();
-    };
-    return {
-      [Symbol.asyncIterator]: () => ({
-        async next() {
-          const step = await events.next();
-          if (step.done === true) end();
-          return step;
-        },
-        async return() {
-          end();
-          // The generator may hold an event, although its reader has left.
-          void events.return(undefined);
-          return { done: true, value: undefined };
-        },
-      }),
-    };
   }
 
   return {
@@ -129,10 +133,18 @@ export function createLive(deps: V1Deps): Live {
       const ending = caller.session && deps.sessions.ending(caller.session.id);
       ending?.addEventListener("abort", leave);
       const lastId = headers["last-event-id"] ?? query.after;
-      const events = follow(wanted, { lastId, signal: gone.signal, shown: shownTo(request) });
+      const shown = shownTo(request, (data) => removeCodes?.(data) ?? data);
+      const events = follow(wanted, { lastId, signal: gone.signal, shown });
+      streams += 1;
+      looking ??= setInterval(
+        () => void look().catch((error: unknown) => log.debug({ error }, "nothing to stream")),
+        lookEveryMs,
+      );
       if (isReader) readLog(1);
       return {
-        numbered: counted(events, () => {
+        numbered: withEnd(events, () => {
+          streams -= 1;
+          leftAt = deps.now();
           ending?.removeEventListener("abort", leave);
           if (isReader) readLog(-1);
           leave();

@@ -1,6 +1,7 @@
 /** Panels of plugins: their entries, and what operators do with them. */
-import { actInPanel, PanelProblem, readPanels } from "../../../host/panels.ts";
+
 import { HttpProblem, includesRole, type OwnAnswer, type OwnRequest } from "../../../http/index.ts";
+import { actInPanel, PanelProblem, readPanels } from "../../console/panels.ts";
 import { optionalTextIn, textIn } from "./body.ts";
 import type { V1Deps } from "./deps.ts";
 import { carryOut } from "./recorded.ts";
@@ -16,7 +17,7 @@ export async function pressInPanel(deps: V1Deps, request: OwnRequest): Promise<O
   const version = optionalTextIn(request.body, "version");
   const found = await actInPanel(deps.panels(), { plugin, panel, act, entry, version }).catch((error: unknown) => {
     if (!(error instanceof PanelProblem)) throw error;
-    throw new HttpProblem(error.code === "unknown" ? "not_found" : "idempotency_conflict", error.message);
+    throw new HttpProblem(error.isUnknown ? "not_found" : "idempotency_conflict", error.message);
   });
   if (!includesRole(request.caller.role, found.role))
     throw new HttpProblem("role_too_low", `This needs the role ${found.role}.`);

@@ -85,7 +85,7 @@ const byCode: Readonly<Record<string, readonly Of[]>> = {
   mention_required: [noMention],
 };
 
-/** For each decision of the story, in order. Empty for whoever may not decide. */
+/** For each decision of the story, in order. */
 export async function remediesOf(deps: V1Deps, { report }: Story): Promise<readonly (readonly Remedy[])[]> {
   const event = eventData(report);
   return await Promise.all(

@@ -1,11 +1,11 @@
 /** What waits for a person's decision, or for what only a person can do. */
 import { createPairing } from "../../../access/index.ts";
-import { readPanels } from "../../../host/panels.ts";
 import type { OwnAnswer, OwnRequest } from "../../../http/index.ts";
+import { readPanels } from "../../console/panels.ts";
 import type { V1Deps } from "./deps.ts";
 import { mayDecide } from "./hidden-codes.ts";
 
-/** States of what plugins watch that end only when a person acts, such as a mailbox that refuses its password. */
+/** States of what plugins watch that end only when a person acts, such as an account whose password is refused. */
 const needsPerson: readonly string[] = ["needs_login", "needs_setup"];
 
 async function waitingNow({ store, config, approvals, now, watched, panels }: V1Deps) {

@@ -1,8 +1,8 @@
 /** What the console shows of each server: the same as the commands print. */
 import type { PluginHost } from "service-gateway/sdk";
-import { plain } from "./fault.ts";
-import type { Doubt } from "./fingerprints.ts";
-import type { ServerView } from "./view.ts";
+import { plain } from "../fault.ts";
+import type { Doubt } from "../fingerprints.ts";
+import type { ServerView } from "../view.ts";
 
 type Entry = Awaited<ReturnType<Parameters<PluginHost["panel"]>[0]["entries"]>>[number];
 
@@ -36,7 +36,8 @@ function waitsFor({ name, state, reason, tools }: ServerView): string | undefine
   if (state === "down") return `The MCP server ${name} is given up: ${reason}`;
   const doubted = tools.filter(({ doubt }) => doubt !== undefined).length;
   if (doubted === 0) return undefined;
-  return `${doubted === 1 ? "A tool" : `${doubted} tools`} of the MCP server ${name} must be accepted. Until then, an owner is asked before each call.`;
+  const what = doubted === 1 ? "A tool" : `${doubted} tools`;
+  return `${what} of the MCP server ${name} must be accepted. ` + "Until then, an owner is asked before each call.";
 }
 
 function entryOf(view: ServerView): Entry {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { actInPanel, readPanels } from "../../../core/host/panels.ts";
+import { actInPanel, readPanels } from "../../../core/gateway/console/panels.ts";
 import type { PanelDefinition, PanelEntry } from "../../../core/sdk/contract.ts";
 
 const entry: PanelEntry = { id: "one", title: "One", state: { word: "ok", tone: "good" }, acts: ["go"], version: "1" };

@@ -1,9 +1,7 @@
 /** Panels of plugins in the console: their entries, and what operators do with them. */
-import { reasonOf } from "../contract/index.ts";
-import type { PanelDefinition, PanelEntry } from "../sdk/contract.ts";
-import { isObject } from "./answers.ts";
-import { type Asked, callPlugin, pluginDeadlines, unusable } from "./deadline.ts";
-import type { Owned } from "./registry.ts";
+import { reasonOf } from "../../contract/index.ts";
+import { type Asked, callPlugin, isObject, type Owned, pluginDeadlines, unusable } from "../../host/index.ts";
+import type { PanelDefinition, PanelEntry } from "../../sdk/contract.ts";
 
 /** A button of an entry. */
 interface ShownAct {
@@ -89,11 +87,12 @@ export async function readPanels(
 
 /** Why an act is not carried out. */
 export class PanelProblem extends Error {
-  readonly code: "unknown" | "changed";
+  /** There is no such act at all; else the entry is another one by now. */
+  readonly isUnknown: boolean;
 
-  constructor(code: PanelProblem["code"], message: string) {
+  constructor(message: string, { isUnknown = false } = {}) {
     super(message);
-    this.code = code;
+    this.isUnknown = isUnknown;
   }
 }
 
@@ -121,13 +120,12 @@ export async function actInPanel(
   const found = panels.find((one) => one.plugin === plugin && one.definition.id === panel);
   const { acts = {} } = found?.definition ?? {};
   const known = Object.hasOwn(acts, act) ? acts[act] : undefined;
-  if (found === undefined || known === undefined) throw new PanelProblem("unknown", "There is no such act.");
+  if (found === undefined || known === undefined) throw new PanelProblem("There is no such act.", { isUnknown: true });
   const current = (await entriesOf(found)).find(({ id }) => id === entry);
-  if (current === undefined) throw new PanelProblem("changed", "The entry is not there any more.");
-  if (current.version !== version)
-    throw new PanelProblem("changed", "The entry has changed since it was shown. Read it again.");
+  if (current === undefined) throw new PanelProblem("The entry is not there any more.");
+  if (current.version !== version) throw new PanelProblem("The entry has changed since it was shown. Read it again.");
   if (current.acts?.includes(act) !== true)
-    throw new PanelProblem("changed", `${known.label} is not possible any more: the entry has changed.`);
+    throw new PanelProblem(`${known.label} is not possible any more: the entry has changed.`);
   const asked: Asked = { plugin, doing: `${act} of the panel ${panel}` };
   return {
     role: known.role,

@@ -1,5 +1,5 @@
 /** Edits of the configuration file through the gateway: by several people at once, without showing them a secret. */
-import { checkConfig, digestOf, type Problem, readConfigText, replaceConfig } from "../config/index.ts";
+import { checkConfig, digestOf, type Problem, readConfigText, replaceConfig } from "../../config/index.ts";
 import {
   type ConfigChange,
   checkProposed,
@@ -9,13 +9,13 @@ import {
   proposeConfig,
   unmaskText,
   wholeSchema,
-} from "../config/page-editing.ts";
-import { schemasOf } from "../host/index.ts";
-import { HttpProblem } from "../http/index.ts";
-import type { Base } from "./base.ts";
-import { pluginProblems } from "./config-problems.ts";
-import type { Reloaded } from "./reload.ts";
-import type { Runtime } from "./runtime.ts";
+} from "../../config/page-editing.ts";
+import { schemasOf } from "../../host/index.ts";
+import { HttpProblem } from "../../http/index.ts";
+import type { Base } from "../base.ts";
+import { pluginProblems } from "../config-problems.ts";
+import type { Reloaded } from "../reload.ts";
+import type { Runtime } from "../runtime.ts";
 
 /** What is read to be edited. */
 export interface EditableConfig {
@@ -62,6 +62,9 @@ export interface ConfigEditing {
   }): Promise<{ readonly before: string; readonly after: string }>;
 }
 
+/** Names a text, so that an edit of another one is noticed. */
+const editionOf = digestOf;
+
 const changed = () =>
   new HttpProblem("config_changed", "The configuration was changed since it was read. Nothing was written.");
 
@@ -82,10 +85,10 @@ export function createConfigEditing(
   const masked = (text: string): MaskedText => maskText(text, known());
 
   /** The text that an edit began with. */
-  async function current(digest: string | undefined): Promise<string | undefined> {
+  async function current(edition: string | undefined): Promise<string | undefined> {
     await syncConfig?.();
     const text = await readConfigText(file);
-    if (digest !== undefined && digestOf(text) !== digest) throw changed();
+    if (edition !== undefined && editionOf(text) !== edition) throw changed();
     return text;
   }
 

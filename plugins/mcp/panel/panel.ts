@@ -1,6 +1,6 @@
 /** The servers in the console: the acts of the commands as buttons. A gateway loads this file at every start. */
 import type { PluginHost } from "service-gateway/sdk";
-import type { Serving } from "./serving.ts";
+import type { Serving } from "../serving.ts";
 
 type Panel = Parameters<PluginHost["panel"]>[0];
 
@@ -18,7 +18,7 @@ export function mcpPanel(serving: () => Serving | undefined): Panel {
     mayWait: true,
     async entries() {
       const now = serving();
-      return now === undefined ? [] : (await import("./panel-entries.ts")).entriesOf(now.views());
+      return now === undefined ? [] : (await import("./entries.ts")).entriesOf(now.views());
     },
     acts: {
       accept: {
@@ -30,7 +30,7 @@ export function mcpPanel(serving: () => Serving | undefined): Panel {
           const accepted = results.flatMap((one) => one.accepted ?? []);
           return accepted.length === 0
             ? { ok: false, text: "Nothing was accepted: the tools are no longer those that were shown." }
-            : { ok: true, text: `Accepted: ${(await import("./panel-entries.ts")).namesOf(accepted)}.` };
+            : { ok: true, text: `Accepted: ${(await import("./entries.ts")).namesOf(accepted)}.` };
         },
       },
       restart: {

@@ -1,14 +1,14 @@
 /** Tries mappings on deliveries in the running gateway, before they are saved: nothing is stored, and no agent runs. */
-import { checkConfig, type Problem, parsePath } from "../config/index.ts";
-import { partText, withPart } from "../config/page-editing.ts";
-import { HttpProblem } from "../http/index.ts";
-import { type ListedHooks, listedHooks } from "../reports/index.ts";
-import type { MappedDeps } from "../webhooks/index.ts";
-import { type DryRun, dryRun } from "../webhooks/trying.ts";
-import type { Base } from "./base.ts";
+import { checkConfig, type Problem, parsePath } from "../../config/index.ts";
+import { partText, withPart } from "../../config/page-editing.ts";
+import { HttpProblem } from "../../http/index.ts";
+import { type ListedHooks, listedHooks } from "../../reports/index.ts";
+import type { MappedDeps } from "../../webhooks/index.ts";
+import { type DryRun, dryRun } from "../../webhooks/trying.ts";
+import type { Base } from "../base.ts";
+import { compileHooks } from "../hook-problems.ts";
+import type { Runtime } from "../runtime.ts";
 import type { ConfigEditing, ConfigResult } from "./config-editing.ts";
-import { compileHooks } from "./hook-problems.ts";
-import type { Runtime } from "./runtime.ts";
 
 type Delivery = Parameters<typeof dryRun>[1];
 
@@ -59,8 +59,6 @@ export function createHookWorkbench(
     if (path === undefined)
       throw new HttpProblem("invalid_payload", "at must be a mapping, such as hooks.mappings[2].");
     const read = await editing.read();
-    if (read.digest !== digest)
-      throw new HttpProblem("config_changed", "The configuration was changed since it was read. Nothing was written.");
     return { base: digest, text: withPart(read.text, path, text) };
   }
 
