@@ -19,7 +19,7 @@ export interface Delivery {
 /** Newest first. `failed`: only those that failed or were refused. */
 export async function readDeliveries(
   store: Store,
-  { failed = false, ...filter }: Pick<EventFilter, "limit" | "olderThan"> & { readonly failed?: boolean },
+  { failed = false, ...filter }: Pick<EventFilter, "limit" | "olderThan" | "within"> & { readonly failed?: boolean },
 ): Promise<readonly Delivery[]> {
   const outcomes = failed ? (["failed", "refused"] as const) : [undefined];
   const found = await Promise.all(

@@ -44,7 +44,13 @@ function Accepted({ failed }) {
     ${deliveries === undefined && error === undefined && html`<p class="empty" role="status">Loading …</p>`}
     ${
       deliveries?.length === 0 &&
-      html`<p class="empty">${failed ? "No delivery has failed." : "No webhook has been accepted yet."}</p>`
+      html`<p class="empty">${
+        next !== undefined
+          ? "There is none among the newest events."
+          : failed
+            ? "No delivery has failed."
+            : "No webhook has been accepted yet."
+      }</p>`
     }
     ${
       deliveries?.length > 0 &&

@@ -8,6 +8,7 @@ import { textIn } from "./body.ts";
 import type { V1Deps } from "./deps.ts";
 import { numberIn } from "./query.ts";
 import { carryOut } from "./recorded.ts";
+import { restOf, searched } from "./search.ts";
 
 type Answers = (deps: V1Deps, request: OwnRequest) => Promise<OwnAnswer>;
 
@@ -18,16 +19,17 @@ const longestMapping = 200_000;
 
 const jsonOf = (value: unknown): OwnAnswer["body"] => JSON.parse(JSON.stringify(value));
 
-/** As `hooks deliveries --json`; `next` is `before` of those that follow. */
+/**
+ * As `hooks deliveries --json`; `next` is `before` of those that follow. A part of the events may have none, although
+ * older ones are deliveries.
+ */
 export const listDeliveries: Answers = async ({ store }, { query }) => {
   const limit = numberIn(query, "limit", { preset: usual, most: mostAtOnce });
-  const found = await readDeliveries(store, {
-    limit,
-    failed: query.failed === "1",
-    ...(query.before && { olderThan: query.before }),
-  });
-  const last = found.length === limit ? found.at(-1)?.report.id : undefined;
-  return { body: jsonOf({ deliveries: found.map(deliveryData), ...(last !== undefined && { next: last }) }) };
+  const { failed, before } = query;
+  const filter = { limit, within: searched, ...(before && { olderThan: before }) };
+  const found = await readDeliveries(store, { ...filter, failed: failed === "1" });
+  const next = found.length === limit ? found.at(-1)?.report.id : await restOf(store, filter);
+  return { body: jsonOf({ deliveries: found.map(deliveryData), ...(next !== undefined && { next }) }) };
 };
 
 /** Requests that never became events, newest first. */

@@ -30,6 +30,7 @@ import type { V1Deps } from "./deps.ts";
 import { mayDecide } from "./hidden-codes.ts";
 import { numberIn } from "./query.ts";
 import { remediesOf } from "./remedies.ts";
+import { restOf, searched } from "./search.ts";
 
 type Reads = (deps: V1Deps, request: OwnRequest) => Promise<OwnAnswer>;
 
@@ -84,9 +85,6 @@ function filterIn(query: OwnRequest["query"]): EventFilter {
   }
 }
 
-/** Only events of this many are searched for what no index knows: it takes less than 50 ms. */
-const searched = 20_000;
-
 /**
  * As `events list --json`, newest first. `next` is the value of `before` for the events that follow; a search may have
  * some without having found anything.
@@ -99,16 +97,6 @@ export const listEvents: Reads = async ({ store }, { query }) => {
   const next = reports.length === filter.limit ? reports.at(-1)?.id : await restOf(store, filter);
   return { body: { events: reports.map(eventData), ...(next !== undefined && { next }) } };
 };
-
-/** The oldest event that a search has looked at, if there are older ones that may match. */
-async function restOf(store: V1Deps["store"], { within, olderThan, since = 0 }: EventFilter) {
-  if (within === undefined) return undefined;
-  const all = { includeInternal: true, limit: 1 };
-  const [oldest] = await store.events({ ...all, within, oldestFirst: true, ...(olderThan && { olderThan }) });
-  if (oldest === undefined || oldest.acceptedAt < since) return undefined;
-  const [older] = await store.events({ ...all, olderThan: oldest.id });
-  return older === undefined ? undefined : oldest.id;
-}
 
 async function storyOf({ store }: V1Deps, { params: { id = "" } }: OwnRequest): Promise<Story> {
   const found = await findByPrefix(store, id, { includeInternal: true }).catch((error: unknown) => {
