@@ -243,15 +243,14 @@ export function createHttpSide(parts: {
     recheckSessions: () => recheckSessions(browsers.sessions, log),
     ...{ replay, mapped: inner },
     handIn: (delivery) => acceptHanded(delivery, inner),
-    async renewRoutes(plugin, definitions) {
-      try {
-        return await server.renew(
+    renewRoutes: (plugin, definitions) =>
+      server
+        .renew(
           plugin,
           definitions.map((definition) => guarded(plugin, definition)),
-        );
-      } catch (error) {
-        throw new PluginError("plugin_invalid", { plugin, reason: reasonOf(error) }, { cause: error });
-      }
-    },
+        )
+        .catch((cause: unknown) => {
+          throw new PluginError("plugin_invalid", { plugin, reason: reasonOf(cause) }, { cause });
+        }),
   };
 }
