@@ -3,7 +3,7 @@ import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { get, post, query, remove, whenSignedOut } from "./api.js";
 import { connect, disconnect, useLive, useRoute } from "./live.js";
-import { html, Problem, Question, Toasts } from "./parts.js";
+import { html, mayDecide, Problem, Question, Toasts } from "./parts.js";
 import { countOf, Waiting } from "./waiting.js";
 
 /** The part of a page's file, which is loaded when it is shown. */
@@ -35,7 +35,7 @@ const screens = [
   { path: "usage", name: "Usage", all: from(() => import("./usage.js"), "Usage") },
   { path: "models", name: "Models", all: from(() => import("./models.js"), "Models") },
   { path: "plugins", name: "Plugins and servers", all: from(() => import("./plugins.js"), "Plugins") },
-  { path: "config", name: "Configuration", all: from(() => import("./config.js"), "Config") },
+  { path: "config", name: "Configuration", admin: true, all: from(() => import("./config.js"), "Config") },
   { path: "logs", name: "Log", all: from(() => import("./logs.js"), "Logs") },
 ];
 
@@ -153,8 +153,10 @@ function Frame({ session, leave }) {
           <span class=${`connection ${connected ? "on" : ""}`} role="status">${connected ? "Live" : "Connecting…"}
             </span>
         </div>
-        <nav aria-label="Screens"><ul>${listed.map(
-          ({ path, name }) => html`<li key=${path}>
+        <nav aria-label="Screens"><ul>${listed
+          .filter(({ admin }) => !admin || mayDecide(session))
+          .map(
+            ({ path, name }) => html`<li key=${path}>
             <a href=${`#/${path}`} aria-current=${isCurrent(path) ? "page" : undefined}>
             <span>${name}</span>
               ${
@@ -163,7 +165,7 @@ function Frame({ session, leave }) {
                 html` <span class="badge"><span class="hidden">, </span>${count}</span>`
               }
           </a></li>`,
-        )}</ul></nav>
+          )}</ul></nav>
         <p class="who-line soft"><span class="role">Role ${session.role}
           </span> <button class="plain" type="button" onClick=${leave}>Sign out</button></p>
       </header>

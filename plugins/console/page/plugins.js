@@ -57,7 +57,7 @@ function AllPlugins({ session }) {
       ${
         waiting.length > 0 &&
         html`<div class="notice warn"><p>Takes effect after a restart: ${waiting.join(", ")}.
-          ${" "}<a href="#/config">Configuration</a></p></div>`
+          ${mayDecide(session) && html` <a href="#/config">Configuration</a>`}</p></div>`
       }
       <ul class="rows">${plugins.map(
         (one) => html`<${Plugin} key=${one.id} one=${one} session=${session} reload=${route.reload}

@@ -199,7 +199,9 @@ function Bench({ mappings, digest, deliveries, filter, session, reload }) {
       <p class="actions"><button class="plain" type="button"
         onClick=${() => save(`${path || "delivery"}.json`, payload)}>Save as a file</button></p>
     </section>
-    <section aria-labelledby="bench-mapping"><h2 id="bench-mapping">Mapping</h2>
+    ${
+      isAdmin &&
+      html`<section aria-labelledby="bench-mapping"><h2 id="bench-mapping">Mapping</h2>
       <div class="fields wide"><label>Mapping <select value=${at} onChange=${(event) => choose(event.target.value)}>
         <option value="">all, as they are configured</option>
         ${mappings.map((one) => html`<option key=${one.at} value=${one.at}>${nameOf(one)}</option>`)}
@@ -211,7 +213,8 @@ function Bench({ mappings, digest, deliveries, filter, session, reload }) {
               are where their placeholder stays.</p>`
           : html`<${Area} label="Text" note="JSON with comments" value=${text} onInput=${setText} />`
       }
-    </section>
+    </section>`
+    }
   </div>
   <div class="actions">
     ${mayOperate(session) && html`<${Act} label="Try" kind="primary" run=${test} />`}
@@ -221,13 +224,18 @@ function Bench({ mappings, digest, deliveries, filter, session, reload }) {
   ${tried !== undefined && html`<div class="result"><h2>What would happen</h2><${Result} ...${tried} /></div>`}`;
 }
 
-export function Workbench({ filter, session }) {
+function Editing({ children }) {
   const route = useRoute("hooks/mappings");
+  return html`<${Loaded} route=${route}>${(read) => children({ ...read, reload: route.reload })}<//>`;
+}
+
+/** Mappings are part of the configuration, which only the role admin reads. */
+export function Workbench({ filter, session }) {
   const recent = useRoute(`deliveries${query({ limit: 50 })}`);
+  const bench = (mappings) =>
+    html`<${Loaded} route=${recent}>${({ deliveries }) =>
+      html`<${Bench} ...${mappings} deliveries=${deliveries} filter=${filter} session=${session} />`}<//>`;
   return html`<p class="back"><a href="#/deliveries">‹ Deliveries</a></p>
     <h1>Workbench</h1>
-    <${Loaded} route=${route}>${({ mappings, digest }) =>
-      html`<${Loaded} route=${recent}>${({ deliveries }) =>
-        html`<${Bench} mappings=${mappings} digest=${digest} deliveries=${deliveries} filter=${filter} session=${session}
-        reload=${route.reload} />`}<//>`}<//>`;
+    ${mayDecide(session) ? html`<${Editing}>${bench}<//>` : bench({ mappings: [], digest: "", reload: () => {} })}`;
 }

@@ -55,7 +55,7 @@ describe.skipIf(leftOut !== "")(`deliveries and the workbench, in the console${l
     mkdirSync(join(room.home.directory, "transforms"), { recursive: true });
     writeFileSync(
       join(room.home.directory, "transforms", "shorten.mjs"),
-      "export default ({ payload }) => (payload.skip ? null : { message: `short: ${payload.title}` });\n",
+      'export default ({ payload }) => (payload.skip ? null : { message: "short: " + payload.title });\n',
     );
     writeFileSync(file, written);
     const reloaded = await askAs(room.url, "/gateway/reload", {
@@ -190,6 +190,13 @@ describe.skipIf(leftOut !== "")(`deliveries and the workbench, in the console${l
     expect((await viewer.ask("/gateway/v1/hooks/test", { body })).status).toBe(403);
     const tried = await operator.ask("/gateway/v1/hooks/test", { body });
     expect(tried.json.result).toMatchObject({ nothing: "transform_ignored", runs: [] });
+    const page = await room.open("operate");
+    await room.show(page, "workbench");
+    await field(page, "Path").fill("issues");
+    await page.getByRole("button", { name: "Try" }).press("Enter");
+    await page.getByText("One agent run by issues").waitFor();
+    expect(await page.getByRole("combobox", { name: "Mapping" }).count()).toBe(0);
+    await page.context().close();
     const edited = { base: "", at: "hooks.mappings[0]", text: "{}" };
     expect((await operator.ask("/gateway/v1/hooks/test", { body: { ...body, edited } })).json.code).toBe(
       "role_too_low",

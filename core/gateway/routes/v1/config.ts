@@ -57,7 +57,9 @@ function changesIn(body: unknown): readonly ConfigChange[] {
   return changes.map((change: unknown) => {
     const { path, value } = (change ?? {}) as { readonly path?: unknown; readonly value?: unknown };
     // JSON has no way to say that there is no value.
-    return { path: pathIn(path), value: value === null ? undefined : value };
+    const segments = pathIn(path);
+    if (segments.length === 0) throw new HttpProblem("invalid_payload", "path must name a key.");
+    return { path: segments, value: value === null ? undefined : value };
   });
 }
 

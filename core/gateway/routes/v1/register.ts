@@ -41,15 +41,20 @@ const looks: readonly (readonly [access: RouteAccess, path: string, load: () => 
   ["device", "usage", async () => (await reading()).showUsage],
   ["gateway", "logs", async () => (await reading()).readLogs],
   ["gateway", "acts", async () => (await reading()).listActs],
-  ["gateway", "config", async () => (await config()).readConfig],
-  ["gateway", "config/form", async () => (await config()).readForm],
   ["gateway", "deliveries", async () => (await hooks()).listDeliveries],
   ["gateway", "deliveries/:id", async () => (await hooks()).showDelivery],
   ["gateway", "refusals", async () => (await hooks()).listRefusals],
   ["gateway", "hooks", async () => (await hooks()).listHooks],
-  ["gateway", "hooks/mappings", async () => (await hooks()).listMappings],
   ["gateway", "models", async () => (await models()).listModels],
   ["gateway", "panels", async () => (await panels()).listPanels],
+];
+
+/** What is read only to be changed. */
+const ofAdmins: readonly (readonly [path: string, load: () => Promise<Handler>])[] = [
+  ["browsers", async () => (await reading()).listBrowsers],
+  ["config", async () => (await config()).readConfig],
+  ["config/form", async () => (await config()).readForm],
+  ["hooks/mappings", async () => (await hooks()).listMappings],
 ];
 
 const acts: readonly (readonly [method: "POST" | "DELETE", path: string, role: Role, load: () => Promise<Handler>])[] =
@@ -88,7 +93,7 @@ export function registerV1(server: Pick<HttpServer, "manage">, deps: V1Deps, liv
     });
   for (const [access, path, load] of looks) add({ method: "GET", access, role: "view" }, path, load);
   for (const [method, path, role, load] of acts) add({ method, access: "gateway", role }, path, load);
-  add({ method: "GET", access: "gateway", role: "admin" }, "browsers", async () => (await reading()).listBrowsers);
+  for (const [path, load] of ofAdmins) add({ method: "GET", access: "gateway", role: "admin" }, path, load);
   add({ method: "POST", access: "gateway" }, "links", async () => (await acting()).makeLink);
   server.manage({
     ...{ method: "GET", path: "/gateway/v1/stream", access: "device", role: "view" },
