@@ -37,7 +37,7 @@ function waitsFor({ name, state, reason, tools }: ServerView): string | undefine
   const doubted = tools.filter(({ doubt }) => doubt !== undefined).length;
   if (doubted === 0) return undefined;
   const what = doubted === 1 ? "A tool" : `${doubted} tools`;
-  return `${what} of the MCP server ${name} must be accepted. ` + "Until then, an owner is asked before each call.";
+  return `${what} of the MCP server ${name} must be accepted. Until then, an owner is asked before each call.`;
 }
 
 function entryOf(view: ServerView): Entry {

@@ -2,7 +2,7 @@
  * The routes of the console and of programs that look at a gateway, under `/gateway/v1/`. They answer what the command
  * line prints with `--json`. The code behind them is imported with the first request.
  */
-import { HostError } from "../../../contract/index.ts";
+import { cannotStore, HostError } from "../../../contract/index.ts";
 import {
   answerHeaders,
   type HttpServer,
@@ -106,7 +106,8 @@ async function withPlace(answer: () => Promise<OwnAnswer>): Promise<OwnAnswer> {
   try {
     return await answer();
   } catch (error) {
-    if (!(error instanceof HostError)) throw error;
+    // While nothing can be stored, the server says so itself.
+    if (!(error instanceof HostError) || cannotStore(error)) throw error;
     const { message, code, hint, details } = error;
     const { path, line, column } = details;
     return {
