@@ -12,8 +12,10 @@ const containedLibraries = [
   "html-to-text",
   "htmlparser2",
   "markdown-it",
+  "markdown-it-emoji",
   "preact",
   "re2js",
+  "uqr",
 ];
 
 /**
@@ -23,6 +25,7 @@ const containedLibraries = [
  */
 const libraryFiles = {
   "markdown-it": "libraries/markdown-it.cjs",
+  "markdown-it-emoji/lib/data/full.mjs": "libraries/emoji-names.cjs",
   re2js: "libraries/re2js.cjs",
   typebox: "libraries/typebox.js",
 };

@@ -12,6 +12,7 @@ const pageLibraries = {
   "preact.js": "preact/dist/preact.mjs",
   "hooks.js": "preact/hooks/dist/hooks.mjs",
   "htm.js": "htm/dist/htm.mjs",
+  "qr.js": "uqr/dist/index.mjs",
 };
 
 /** Returns the files of libraries that it has copied. */

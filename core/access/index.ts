@@ -6,6 +6,9 @@ export { type BotTurns, createBotTurns } from "./bot-turns.ts";
 export { buttonScope } from "./button-scope.ts";
 export { createGate, type Gate } from "./gate.ts";
 export { type CalledIdentity, type IdentityRule, identityRule } from "./identity.ts";
+export { createIdentityLinks, type IdentityLinks } from "./links/identity-links.ts";
+export { type LinkedPerson, type LinkRefusal, writtenId } from "./links/people.ts";
+export { createLinkRequests, type LinkEnd, type LinkRequests } from "./links/requests.ts";
 export {
   knownChat,
   type OwnedAccount,

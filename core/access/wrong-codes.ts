@@ -16,6 +16,7 @@ interface WrongCodes {
   readonly lockedUntil: number;
 }
 
+/** Of each channel, or of whatever else a caller counts for. */
 export interface WrongCodeLimit {
   isLocked(channel: string): Promise<boolean>;
   count(channel: string): Promise<void>;
@@ -24,25 +25,29 @@ export interface WrongCodeLimit {
 export function createWrongCodeLimit({
   store,
   now,
+  namespace,
 }: {
   readonly store: Store;
   readonly now: () => number;
+  /** Absent: that of the pairing of the channel. */
+  readonly namespace?: string;
 }): WrongCodeLimit {
+  const at = (scope: string): readonly [namespace: string, key: string] =>
+    namespace === undefined ? [pairingNamespace(scope), wrongKey] : [namespace, `${wrongKey}:${scope}`];
   return {
     async isLocked(channel) {
-      const wrong = (await store.get(pairingNamespace(channel), wrongKey)) as WrongCodes | null;
+      const wrong = (await store.get(...at(channel))) as WrongCodes | null;
       if (wrong === null || wrong.lockedUntil <= now()) return false;
       // The clock was set back: the ten minutes begin at this moment.
       if (wrong.lockedUntil - now() > lockMs) {
         const again: WrongCodes = { ...wrong, since: now(), lockedUntil: now() + lockMs };
-        await store.set(pairingNamespace(channel), wrongKey, { ...again }, { expiresAt: now() + 2 * lockMs });
+        await store.set(...at(channel), { ...again }, { expiresAt: now() + 2 * lockMs });
       }
       return true;
     },
     async count(channel) {
       await store.update(
-        pairingNamespace(channel),
-        wrongKey,
+        ...at(channel),
         (value) => {
           const seen = (value as WrongCodes | null) ?? { count: 0, since: now(), lockedUntil: 0 };
           const fresh = seen.since + lockMs > now() ? seen : { count: 0, since: now(), lockedUntil: 0 };

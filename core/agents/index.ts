@@ -13,6 +13,7 @@ export {
 } from "./commands/commands.ts";
 export { configCommand } from "./commands/config-command.ts";
 export { firstMessage, messageForModel } from "./commands/first-message.ts";
+export { linkCommand } from "./commands/link-command.ts";
 export { type NativeCommandsOptions, nativeCommands } from "./commands/native-commands.ts";
 export { pressedCommand } from "./commands/pressed-command.ts";
 export { type Compactions, createCompactions } from "./compaction/compaction.ts";

@@ -1,5 +1,6 @@
 /** The default route: the agent by bindings, the session by its rules, and the reply to where the message came from. */
 
+import type { IdentityLinks, LinkedPerson } from "../access/index.ts";
 import type { AgentsView } from "../config/index.ts";
 import type { Address, Inbound, Route, TurnRequest } from "../contract/index.ts";
 import type { ChannelCapabilities } from "../sdk/contract.ts";
@@ -20,6 +21,7 @@ export interface RouterOptions {
   readonly isKnown: (channel: string) => boolean;
   /** Whether the chats of an account have topics, so that a recipient may name one, and what those look like. */
   readonly topics: (at: Pick<Address, "channel" | "account">) => Pick<ChannelCapabilities, "threads" | "messageIds">;
+  readonly links: Pick<IdentityLinks, "fresh" | "personOf" | "lastPlace" | "wrote">;
   readonly now: () => number;
   /** Another person than before, or from another chat, wrote to an agent in a direct chat. */
   readonly onRecipient?: (recipient: LastRecipient) => void;
@@ -145,24 +147,50 @@ export function createRouter(options: RouterOptions): Router {
     return { to: { channel: name, account, chat: await options.resolve(chat, name, account), ...topic } };
   }
 
+  /** What a person asked for in a direct chat, such as a reminder, goes to where that person wrote last. */
+  async function newestPlace(inbound: Inbound, person: LinkedPerson | undefined): Promise<Address | undefined> {
+    const { request, chat } = inbound;
+    if (person === undefined || request?.address === undefined || chat.kind !== "direct") return undefined;
+    const place = await options.links.lastPlace(person);
+    const isTheirs = ({ channel, senderId }: LastRecipient) =>
+      person.ids.some((one) => one.channel === channel && one.id === senderId);
+    // The place may be of an id that was taken away from the person.
+    return place !== undefined && isTheirs(place) && (await isAdmitted(place)) ? addressOf(place) : undefined;
+  }
+
+  async function routeRequest(
+    inbound: Inbound,
+    route: Pick<Route, "agentId" | "sessionKey" | "person">,
+  ): Promise<Route> {
+    const { request = {} } = inbound;
+    const isolated = request.sessionMode !== "persistent";
+    const address = await newestPlace(inbound, options.links.personOf(inbound));
+    const recipient = await recipientFor(address === undefined ? request : { ...request, address }, route.agentId);
+    return { ...route, isolated, ...recipient };
+  }
+
+  function routeNow(inbound: Inbound): Route | Promise<Route> {
+    const agentId = agentFor(config(), inbound);
+    const dmScope = config().session?.dmScope;
+    const linked = options.links.personOf(inbound);
+    const sessionKey = sessionKeyFor({ agentId, inbound, dmScope, person: linked?.name });
+    const [first] = linked?.ids ?? [];
+    const person = linked && first && { name: linked.name, ...first };
+    const from = { agentId, sessionKey, ...(person !== undefined && { person }) };
+    if (inbound.request !== undefined) return routeRequest(inbound, from);
+    const { channel, account, chat } = inbound;
+    const to: Address = { channel, account, chat: chat.id, thread: chat.thread };
+    const route: Route = { ...from, isolated: false, to };
+    const recipient = recipientOf(inbound);
+    if (linked !== undefined && recipient !== undefined) options.links.wrote(linked, recipient);
+    return remember(inbound, agentId)?.then(() => route) ?? route;
+  }
+
   return {
     async lastRecipient(agentId) {
       const last = await lastOf(agentId);
       return last !== undefined && (await isAdmitted(last)) ? addressOf(last) : undefined;
     },
-    route(inbound) {
-      const agentId = agentFor(config(), inbound);
-      const dmScope = config().session?.dmScope;
-      const sessionKey = sessionKeyFor({ agentId, inbound, dmScope });
-      const { request } = inbound;
-      if (request !== undefined) {
-        const isolated = request.sessionMode !== "persistent";
-        return recipientFor(request, agentId).then((recipient) => ({ agentId, sessionKey, isolated, ...recipient }));
-      }
-      const { channel, account, chat } = inbound;
-      const to: Address = { channel, account, chat: chat.id, thread: chat.thread };
-      const route: Route = { agentId, sessionKey, isolated: false, to };
-      return remember(inbound, agentId)?.then(() => route) ?? route;
-    },
+    route: (inbound) => options.links.fresh()?.then(() => routeNow(inbound)) ?? routeNow(inbound),
   };
 }

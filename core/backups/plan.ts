@@ -10,6 +10,7 @@ import {
   readConfigText,
 } from "../config/index.ts";
 import { packageVersion, product } from "../contract/index.ts";
+import { accountSecretsFolder } from "../state/index.ts";
 import { isEmbedded, type StatePlace } from "../stores/index.ts";
 import { environmentName, stateFolder } from "./entry-name.ts";
 import { knownFormat, type Manifest } from "./manifest.ts";
@@ -30,8 +31,8 @@ export interface Tree {
   /** The directory in the backup. */
   readonly name: string;
   readonly path: string;
-  /** Directories of this name below the first level are left out. */
-  readonly without?: string;
+  /** Directories of these names below the first level are left out. */
+  readonly without?: readonly string[];
   /** Directories that are left out, such as that of the backups. */
   readonly excluded: readonly string[];
 }
@@ -70,8 +71,9 @@ export async function planBackup({
   const channels = Object.keys(config.channels).filter((id) => existsSync(join(place.directory, id)));
   const own = config.state.backup === undefined ? [] : [expandPath(config.state.backup.dir, directory)];
   const common = { excluded: [...excluded, ...own] };
+  const without = [...(withMedia ? [] : [mediaFolder]), ...(withSecrets ? [] : [accountSecretsFolder])];
   const trees: readonly Tree[] = [
-    ...channels.map((id) => ({ ...inState(id), ...common, ...(withMedia ? {} : { without: mediaFolder }) })),
+    ...channels.map((id) => ({ ...inState(id), ...common, without })),
     { name: transformsFolder, path: join(directory, transformsFolder), ...common },
     ...portable.workspaces.map((workspace) => ({ ...workspace, ...common })),
   ];

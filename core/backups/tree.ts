@@ -20,7 +20,7 @@ export async function* filesIn(tree: Tree, onSkipped: (path: string) => void): A
       const found = { name: `${name}/${entry.name}`, path: join(path, entry.name) };
       if (excluded.has(found.path)) continue;
       if (entry.isDirectory()) {
-        if (depth === 0 || entry.name !== tree.without) yield* walk(found, depth + 1);
+        if (depth === 0 || tree.without?.includes(entry.name) !== true) yield* walk(found, depth + 1);
       } else if (entry.isFile()) yield found;
       else onSkipped(found.path);
     }

@@ -235,7 +235,8 @@ function readSettings(
   for (const [file, name] of Object.entries(definition.secretFiles ?? {}))
     if (unread.has(`${path}.${file}`)) unread.add(`${path}.${name}`);
   const problems = [...unresolved, ...access.problems, ...own.problems.filter((problem) => !unread.has(problem.path))];
-  const ownValue = changeMarked(nodeOf(definition.options), own.value, [], {
+  // Nothing is left of a section in which a required option is wrong.
+  const ownValue = changeMarked(nodeOf(definition.options), own.value ?? {}, [], {
     mark: "file",
     change: (file) => (typeof file === "string" ? expandPath(file, from.secrets.directory) : file),
   }) as Values;
@@ -251,7 +252,8 @@ function readSettings(
     access: access.value as AccountAccess,
     identity: identityRule(definition.id, definition.identity),
     capabilities: typeof definition.capabilities === "function" ? noneYet : definition.capabilities,
-    fingerprint: fingerprintOf(definition, ownValue),
+    // There is no value if a required option is wrong; the account is not opened then.
+    fingerprint: fingerprintOf(definition, ownValue ?? {}),
   };
   return { problems, settings };
 }

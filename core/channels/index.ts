@@ -4,6 +4,7 @@ export { placeOf } from "./account-lane.ts";
 export { readAccounts } from "./account-settings.ts";
 export { type AccountReport, type Accounts, createAccounts } from "./accounts.ts";
 export type { AwayAccount } from "./away.ts";
+export { openAccountSecrets } from "./connection/account-secrets.ts";
 export { createReportSent } from "./connection/after-receipt.ts";
 export type { Contact } from "./connection/contact.ts";
 export { fitButtons } from "./connection/fit-buttons.ts";
@@ -11,6 +12,7 @@ export { platformProblem, readPlatformFields } from "./connection/platform-field
 export { probeAccount } from "./connection/probe.ts";
 export { closedWindow } from "./connection/reach.ts";
 export { retryPolicy, sleep, unlimitedRetryWait, waitBefore } from "./connection/retry.ts";
+export { actionProblem } from "./connection/sign-in-action.ts";
 export { reasonOfStatus } from "./connection/status-detail.ts";
 export { completeMedia, removeOldMedia } from "./inbound-media.ts";
 export type { LiveAccount } from "./live-account.ts";

@@ -5,8 +5,9 @@
 import { join } from "node:path";
 import { misnamedGroups } from "../access/index.ts";
 import { reasonOf } from "../contract/index.ts";
-import type { ChannelAccount, PluginLog, PluginStore } from "../sdk/contract.ts";
+import type { AccountSecrets, ChannelAccount, PluginLog, PluginStore } from "../sdk/contract.ts";
 import type { AccountSettings } from "./account-settings.ts";
+import { openAccountSecrets } from "./connection/account-secrets.ts";
 import { guardConnection } from "./connection/guarded-connection.ts";
 import { type ProbeOptions, type ProbeReport, probeAccount } from "./connection/probe.ts";
 import type { LiveAccount } from "./live-account.ts";
@@ -22,6 +23,12 @@ const noStore: PluginStore = {
   list: async () => [],
   update: async (_key, change) => change(null) ?? null,
 };
+
+/** A session that was made here would be lost, or would end that of the gateway. */
+function readOnlySecrets(directory: string, plugin: string): AccountSecrets {
+  const { get } = openAccountSecrets({ directory, plugin, remember() {} });
+  return { get, set: async () => {}, delete: async () => false };
+}
 
 export interface LookOptions {
   readonly stateDirectory: string;
@@ -42,6 +49,7 @@ export async function lookInto<T>(
     options: settings.options,
     log: silent,
     store: noStore,
+    secrets: readOnlySecrets(join(options.stateDirectory, definition.id, id), definition.id),
     signal: stop.signal,
     directory: join(options.stateDirectory, definition.id, id),
     now: options.now,

@@ -3,6 +3,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { AccountAccess, IdentityRule } from "../access/index.ts";
+import type { Secrets } from "../config/index.ts";
 import { findCode, HostError } from "../contract/index.ts";
 import {
   type CalledChannel,
@@ -19,11 +20,13 @@ import type { Store } from "../state/index.ts";
 import { createUnderWay, type TimedCall, type UnderWay } from "../stations/index.ts";
 import type { AccountSettings } from "./account-settings.ts";
 import type { AccountStates } from "./account-states.ts";
+import { openAccountSecrets } from "./connection/account-secrets.ts";
 import type { ReportSent } from "./connection/after-receipt.ts";
 import { readCommandPrefix, writeCommandPrefix } from "./connection/command-prefix.ts";
 import type { Contact } from "./connection/contact.ts";
 import { createFaultLog } from "./connection/fault-log.ts";
 import { guardConnection } from "./connection/guarded-connection.ts";
+import { actionProblem } from "./connection/sign-in-action.ts";
 import { explainedStatus, reasonOfStatus } from "./connection/status-detail.ts";
 import type { LiveAccount } from "./live-account.ts";
 import { checkUpdate, type ReceivingOptions, readUpdate, receiveUpdate } from "./receive-update.ts";
@@ -61,6 +64,7 @@ export interface OpenAccount {
 
 export interface OpenAccountOptions extends ReceivingOptions {
   readonly states: AccountStates;
+  readonly secrets: Pick<Secrets, "remember">;
   /** See `heldAlone`. */
   readonly holds: readonly string[];
   readonly channels: ReadonlyMap<string, Owned<ChannelDefinition>>;
@@ -103,6 +107,7 @@ export function openAccount(
     options: values as never,
     log: accountLog,
     store: scopedStore(options.store, `channel:${channel}:${id}`, now),
+    secrets: openAccountSecrets({ directory, plugin, remember: (text) => options.secrets.remember(text) }),
     signal: stop.signal,
     directory,
     now,
@@ -120,8 +125,8 @@ export function openAccount(
     status(reported) {
       if (holder.open === undefined || holder.open.closed || holder.open.standby === true) return;
       if (!isStatus(reported)) return accountLog.warn({ plugin }, "the channel reports a status that does not exist");
-      const status = explainedStatus(reported, definition.codes);
-      const { code, detail, hint, ...before } = holder.open.status;
+      const status = explainedStatus(withAction(reported, { log: accountLog, plugin }), definition.codes);
+      const { code, detail, hint, action: _, ...before } = holder.open.status;
       holder.open.status = { ...before, ...status };
       if (
         isDeepStrictEqual([status.state, status.code, status.detail, status.hint], [before.state, code, detail, hint])
@@ -236,6 +241,18 @@ function isStatus(status: unknown): status is ChannelStatus {
     states.includes(state as string) &&
     [reason.code, reason.detail, reason.hint].every((text) => ["string", "undefined"].includes(typeof text))
   );
+}
+
+/** An action is for an account that waits for a person. Without one that can be shown, the rest is shown. */
+function withAction(
+  { action, ...status }: ChannelStatus,
+  { log, plugin }: { readonly log: Log; readonly plugin: string },
+): ChannelStatus {
+  if (action === undefined) return status;
+  const problem = status.state === "waiting" ? actionProblem(action) : "the state must be waiting";
+  const { code = status.detail === undefined ? "sign_in_needed" : undefined } = status;
+  if (problem !== undefined) log.warn({ plugin, problem }, "the channel reports an action that cannot be shown");
+  return { ...status, ...(code !== undefined && { code }), ...(problem === undefined && { action }) };
 }
 
 function isSentReport(messageId: unknown, report: unknown): boolean {

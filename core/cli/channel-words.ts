@@ -31,7 +31,7 @@ export async function withChannelIds(context: CommandContext, command: Command):
   const loaded = words.length === 0 ? undefined : await context.load().catch(() => undefined);
   for (const word of words) {
     if (loaded === undefined || Object.hasOwn(loaded.config.channels, word)) continue;
-    const { channelMeantIn } = await import("./channels.ts");
+    const { channelMeantIn } = await import("./channels/status.ts");
     const meant = await channelMeantIn(context, loaded, word);
     if (meant !== undefined) throw new HostError("usage", { reason: meant });
     const { nearestOf } = await import("../config/checking/suggest.ts");

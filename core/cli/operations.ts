@@ -1,25 +1,14 @@
 /**
- * The commands of daily operation: `channels status`, `models`, `tokens`, `state copy`, `backup`,
+ * The commands of daily operation: `channels`, `models`, `tokens`, `state copy`, `backup`,
  * `restore`, `update`, `privacy`, `doctor`.
  */
 import type { Command } from "commander";
 import { programCommand } from "../contract/command.ts";
+import { addChannelCommands } from "./channels/commands.ts";
 import { type Add, group, type Handle } from "./declare.ts";
 
 export function addOperations(program: Command, add: Add, handle: Handle): void {
-  const channels = group(
-    program,
-    "channels",
-    "Show the accounts of chat platforms.",
-    `${programCommand} channels status --probe`,
-  );
-  add(channels, "status", {
-    summary: "Show the state, bot and last contact of each account. Exits with 1 if a probe finds a problem.",
-    example: `${programCommand} channels status\n${programCommand} channels status --probe --json`,
-    json: true,
-  })
-    .option("--probe", "ask the platforms for the bot's identity, how it receives updates and its groups")
-    .action(handle(async () => (await import("./channels.ts")).showChannels));
+  addChannelCommands(program, add, handle);
   const models = group(program, "models", "Show and test the models of the agents.", `${programCommand} models list`);
   add(models, "list", {
     summary:

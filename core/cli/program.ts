@@ -23,6 +23,7 @@ import {
 import { addEvents } from "./events/commands.ts";
 import { addHooks } from "./hooks/commands.ts";
 import { addInit } from "./init/commands.ts";
+import { addLinkCommands } from "./links/commands.ts";
 import { addMessages } from "./message/commands.ts";
 import { addOperations } from "./operations.ts";
 import { createTerminal, type Terminal, watchReaders } from "./output/terminal.ts";
@@ -131,6 +132,7 @@ export function createProgram(terminal: Terminal & { serve?(): void }, onExit: (
   addPluginCommands(program, add, handle);
   addEvents(program, add, handle);
   addOperations(program, add, handle);
+  addLinkCommands(program, add, handle);
   addPairing(program, add, handle);
   addMessages(program, add, handle);
   addSessions(program, add, handle);

@@ -15,6 +15,8 @@ export interface Secrets {
   readonly directory: string;
   /** Resolves a secret to its text. Throws `secret_unavailable`, which names `path` and never quotes a value. */
   resolve(value: unknown, path: string): string;
+  /** A secret that is not in the configuration, such as one that a channel got when a person signed in. */
+  remember(text: string): void;
   /** Every resolved value, oldest first, including values replaced by a reload. */
   values(): Iterable<string>;
 }
@@ -27,18 +29,22 @@ const maxRemembered = 4_096;
 
 export function createSecrets(options: { readonly env: Environment; readonly directory: string }): Secrets {
   const remembered = new Set<string>();
+  function remember(text: string): void {
+    remembered.delete(text);
+    remembered.add(text);
+    for (const oldest of remembered) {
+      if (remembered.size <= maxRemembered) break;
+      remembered.delete(oldest);
+    }
+  }
   return {
     directory: options.directory,
     resolve(value, path) {
       const text = readSecret(value, path, options);
-      remembered.delete(text);
-      remembered.add(text);
-      for (const oldest of remembered) {
-        if (remembered.size <= maxRemembered) break;
-        remembered.delete(oldest);
-      }
+      remember(text);
       return text;
     },
+    remember,
     values: () => remembered.values(),
   };
 }

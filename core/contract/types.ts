@@ -301,6 +301,11 @@ export interface Route {
   readonly isolated: boolean;
   /** Where the reply goes; `null` if nowhere (`deliver: false`, or no known recipient). */
   readonly to: Address | null;
+  /**
+   * The person behind the sender, if several ids are linked (`session.identityLinks`, `/link`): a name, and the id
+   * under which budgets count. Rights are never the person's, but those of the id that wrote.
+   */
+  readonly person?: { readonly name: string; readonly channel: string; readonly id: string };
   /** Why `to` is `null`. */
   readonly undeliverable?: "not_asked" | "no_recipient" | "recipient_refused";
 }

@@ -150,6 +150,7 @@ async function compose(
   writeAddress(stateDirectory, { ...address, pid: process.pid, configFile: current.loaded.file }, cleanup);
   await runtime.migrations.load();
   await runtime.outages.load();
+  await runtime.links.load();
   await runtime.path.start();
   void runtime.approvals.mend();
   joinNodes({ ...base, runtime });
@@ -278,7 +279,7 @@ function registerRoutes(
     return createHookWorkbench(base, { runtime, editing: await editing(), mapped });
   });
   registerV1Routes(server, runtime.hooks, {
-    ...{ ...ofPairing, ...browsers, describe, readiness, watched, clean },
+    ...{ ...ofPairing, ...browsers, describe, readiness, watched, clean, accounts: runtime.accounts.reports },
     ...{ stateDirectory: base.stateDirectory, log: base.log, approvals: runtime.approvals, newId: runtime.newId },
     ...{ followLog: base.followLog, secrets: base.secrets, spending: runtime.spending, testModel: runtime.testModel },
     panels: () => runtime.registry.panels,

@@ -1,5 +1,13 @@
 /** The moving parts of one gateway, created once and wired here: stations, agents, accounts, path. */
-import { createBotTurns, createGate, createPairing, createStrangerIds } from "../access/index.ts";
+import {
+  createBotTurns,
+  createGate,
+  createIdentityLinks,
+  createLinkRequests,
+  createPairing,
+  createStrangerIds,
+  type IdentityLinks,
+} from "../access/index.ts";
 import {
   type ActionRunner,
   createActionRunner,
@@ -48,7 +56,7 @@ import {
 } from "../channels/index.ts";
 import { agentIds, agentSettings } from "../config/index.ts";
 import { type Inbound, reasonOf } from "../contract/index.ts";
-import { createRegistry, enginesOf, type Registry, whenKnown } from "../host/index.ts";
+import { createRegistry, enginesOf, noticeEvent, type Registry, whenKnown } from "../host/index.ts";
 import { requestPublic } from "../media/index.ts";
 import { createPath, type Path } from "../path/index.ts";
 import { createIds, type Unit } from "../state/index.ts";
@@ -90,6 +98,7 @@ export interface Runtime {
   readonly outages: ModelOutages;
   readonly compactions: Compactions;
   readonly approvals: ReturnType<typeof createGatewayApprovals>;
+  readonly links: Pick<IdentityLinks, "load">;
   readonly newId: () => string;
   readonly confirm: (url: string) => Promise<void>;
 }
@@ -102,6 +111,7 @@ export function createRuntime(options: Omit<Base, "cleanup">, onBegin: (unit: Un
     onObserverError: (error, plugin) => log.error({ plugin, error: reasonOf(error) }, "an observer failed"),
   });
   const pairing = createPairing({ store, now });
+  const links = createIdentityLinks({ config, store });
   const optionsOf = ({ channel, account }: Pick<Inbound, "channel" | "account">) =>
     accounts.get(channel, account)?.options;
   const engines = enginesOf(registry);
@@ -133,8 +143,14 @@ export function createRuntime(options: Omit<Base, "cleanup">, onBegin: (unit: Un
   const waitingEvents = createWaitingEvents({ store, now });
   const { messages, deletions, edits } = createWriterChanges({
     ...{ ...options, waitingEvents },
+    sessionOf: (inbound) => sessionOf(inbound),
     parts: () => ({ accounts, turns, speech }),
   });
+  const sessionOf = (inbound: Inbound) =>
+    sessionKeyFor({
+      ...{ agentId: agentFor(config(), inbound), inbound, dmScope: config().session.dmScope },
+      person: links.personOf(inbound)?.name,
+    });
   const placed = (inbound: Inbound) => placePress(inbound, store.findSent);
   const facts = createFactsOfAnswers({ settings: (agentId) => agentSettings(config(), agentId) });
   const group = createGroupContext({
@@ -151,8 +167,7 @@ export function createRuntime(options: Omit<Base, "cleanup">, onBegin: (unit: Un
     pairing,
     sentByAccount: createOwnMessages({ store, accounts: () => accounts }),
     agentFor: (inbound) => agentFor(config(), inbound),
-    activation: (inbound) =>
-      activation.of(sessionKeyFor({ agentId: agentFor(config(), inbound), inbound, ...config().session })),
+    activation: (inbound) => activation.of(sessionOf(inbound)),
     isControl: (inbound) => inbound.text.trimStart().startsWith("/") && commandIn(inbound)?.control === true,
     onInvalidPattern: (pattern, { path, reason }) =>
       log.warn({ path, pattern }, `a mention pattern cannot be used: ${reason}`),
@@ -166,11 +181,17 @@ export function createRuntime(options: Omit<Base, "cleanup">, onBegin: (unit: Un
     ...{ stopElsewhere: stops.tell, runningNow: running.now },
     isOwner: gate.isOwner,
     forget: ({ inbound, route }) => context.forget(inbound, route),
+    linking: {
+      ...{ links, requests: createLinkRequests({ store, now }), isOwner: gate.isOwner, owners: gate.owners },
+      notifyOwner: owner.notify,
+      notify: (address, text) => receive(noticeEvent({ address, text })),
+      isWeak: ({ channel, account, id }) => accounts.get(channel, account)?.identity.isWeak(id) ?? true,
+    },
     waitsForSession: (lane) => path.waitsForSession(lane),
     now,
   });
   const speech = createGatewaySpeech({
-    ...{ config, engines, spending, store, log, now },
+    ...{ config, engines, spending, store, log, now, sessionOf },
     providers: (models) => resolveProviders(config(), { secrets, models }, () => {}),
     stateDirectory: options.stateDirectory,
     notifyOwner: owner.notify,
@@ -187,7 +208,7 @@ export function createRuntime(options: Omit<Base, "cleanup">, onBegin: (unit: Un
     isKnown: (channel) => registry.channels.has(channel) || Object.hasOwn(config().channels, channel),
     // As long as the account is not open, its channel may have topics.
     topics: (at) => (registry.channels.has(at.channel) ? (capabilities(at) ?? { threads: true }) : {}),
-    onRecipient: reach.wrote,
+    ...{ onRecipient: reach.wrote, links },
   });
   const accounts: Accounts = createAccounts({
     channels: registry.channels,
@@ -286,6 +307,7 @@ export function createRuntime(options: Omit<Base, "cleanup">, onBegin: (unit: Un
     router,
     spending,
     approvals,
+    links,
   };
   return { hooks, registry, ...ofAgents, accounts, migrations, deletions, path, actions, newId, confirm };
 }

@@ -24,7 +24,7 @@ export type ChannelFunction = "accountOf" | "capabilities" | "check" | "fold" | 
 /** A definition without its functions. */
 export type ChannelData = Omit<
   ChannelDefinition,
-  "capabilities" | "check" | "identity" | "open" | "route" | "signsInAs"
+  "capabilities" | "check" | "cli" | "identity" | "open" | "route" | "signsInAs"
 > & {
   /** Without its function. */
   readonly route?: Omit<SharedChannelRoute, "accountOf">;
@@ -121,7 +121,7 @@ export function channelData({
   return dataOf(
     { ...channel, ...same, ...shared, functions, ...(identity !== undefined && { identity: written }) },
     `the channel ${channel.id}`,
-    ["open"],
+    ["open", "cli"],
   );
 }
 

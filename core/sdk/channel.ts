@@ -11,6 +11,7 @@ export {
 } from "../listeners/index.ts";
 export { type CallAnswer, refusedCall, retryAfterOf, unansweredCall } from "./call-errors.ts";
 export {
+  type AccountSecrets,
   type AccountSurroundings,
   type Address,
   type Button,
@@ -22,6 +23,7 @@ export {
   ChannelError,
   type ChannelIdentity,
   type ChannelInbound,
+  type ChannelListing,
   type ChannelMembership,
   type ChannelOnboarding,
   type ChannelPreview,
@@ -46,12 +48,14 @@ export {
   type Reply,
   type RouteAnswer,
   type SharedChannelRoute,
+  type SignInAction,
   type Silent,
   type Sniffed,
   type Static,
   sniff,
   Type,
 } from "./contract.ts";
+export { emojiFromName, emojiName } from "./emoji/emoji-names.ts";
 export { keepConnected, type LiveConnection } from "./keep-connected.ts";
 export { defineLineChannel, type LineChannelDefinition } from "./lines/channel.ts";
 export { connectLines, type LineConnection } from "./lines/connection.ts";
@@ -63,6 +67,8 @@ export type { MarkupDialect } from "./markup/dialects.ts";
 export { growingMarkdown, type MarkupMessage, type MarkupOptions, renderMarkdown } from "./markup/render.ts";
 export type { PreviewCalls } from "./preview/messages.ts";
 export { editingPreview, type PreviewPace } from "./preview/preview.ts";
+export { createLookup, type Lookup, type LookupOptions } from "./receiving/lookup.ts";
+export { type ReceiveInOrder, receiveInOrder } from "./receiving/receive-in-order.ts";
 export { mediaTooLarge, saveMedia } from "./save-media.ts";
 export { paceOptions, serverOptions } from "./server-options.ts";
 export { cutText } from "./text/cut-text.ts";

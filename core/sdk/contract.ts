@@ -41,10 +41,18 @@ export type {
   ChannelCapabilities,
   ChannelDefinition,
   ChannelIdentity,
+  ChannelListing,
   ChannelOnboarding,
   OptionProblem,
 } from "./contract/channel.ts";
-export type { CallerVerdict, ChannelAccount, ChannelStatus, SentReport } from "./contract/channel-account.ts";
+export type {
+  AccountSecrets,
+  CallerVerdict,
+  ChannelAccount,
+  ChannelStatus,
+  SentReport,
+  SignInAction,
+} from "./contract/channel-account.ts";
 export type {
   ChannelConnection,
   ChannelInbound,

@@ -37,6 +37,7 @@ export { isQueueKey, type Queue, queuePrefix } from "./queue-key.ts";
 export type { Person, Removals, StoredMessage, StoredRow } from "./removals.ts";
 export type { EventFilter, EventReport, PlatformId, SessionReport, StoreStats } from "./report.ts";
 export { type EventReportRow, eventReportOf, type StoredEventRow, storedEventOf } from "./rows.ts";
+export { accountSecretsFolder, openSecretFolder } from "./secrets/secret-folder.ts";
 export type {
   Conversation,
   LastRecipient,

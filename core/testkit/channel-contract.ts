@@ -27,6 +27,7 @@ import { repetitionRules } from "./channel/rules/repetition.ts";
 import { reportRules } from "./channel/rules/reports.ts";
 import { secretRules } from "./channel/rules/secrets.ts";
 import { sendRules } from "./channel/rules/send.ts";
+import { signInRules } from "./channel/rules/sign-in.ts";
 import { statedCapabilities } from "./channel/stated.ts";
 import { defineContract } from "./skips.ts";
 
@@ -52,6 +53,7 @@ const allRules: readonly Rule[] = [
   ...gestureRules,
   ...operationRules,
   ...secretRules,
+  ...signInRules,
   ...recoveryRules,
   ...absenceRules,
   ...conversationRules,

@@ -11,6 +11,12 @@ import { checkOptions, signsInAs } from "./token.ts";
 export default defineChannel({
   id: "botchat",
   platform: "Telegram",
+  listing: {
+    name: "Telegram",
+    needs: ["a token of @BotFather, without an approval"],
+    publicAddress: "optional",
+    tried: ["an emulated Bot API server (`service dev`), whose messages and errors follow the published API"],
+  },
   version: "1.0.0",
   host: "^0.2.0",
   codes,

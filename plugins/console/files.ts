@@ -14,6 +14,7 @@ const libraries: Readonly<Record<string, string>> = {
   "preact.js": "preact/dist/preact.mjs",
   "hooks.js": "preact/hooks/dist/hooks.mjs",
   "htm.js": "htm/dist/htm.mjs",
+  "qr.js": "uqr/dist/index.mjs",
 };
 const libraryFile = (name: string, path: string): string => {
   const contained = join(page, "libraries", name);
@@ -26,6 +27,7 @@ const own = [
   "live",
   "parts",
   "overview",
+  "sign-in",
   "events",
   "why",
   "waiting",
@@ -50,7 +52,12 @@ const files: ReadonlyMap<string, string> = new Map([
 ]);
 
 const importMap = JSON.stringify({
-  imports: { preact: "/console/preact.js", "preact/hooks": "/console/hooks.js", htm: "/console/htm.js" },
+  imports: {
+    preact: "/console/preact.js",
+    "preact/hooks": "/console/hooks.js",
+    htm: "/console/htm.js",
+    uqr: "/console/qr.js",
+  },
 });
 
 const headers = {

@@ -6,6 +6,12 @@ import { ircProtocol } from "./session.ts";
 
 export default defineLineChannel({
   id: "irc",
+  listing: {
+    name: "IRC",
+    needs: ["a server and a nick, with a password where the nick is registered"],
+    publicAddress: "no",
+    tried: ["ngircd, unchanged", "a server of ours that makes every fault on demand"],
+  },
   version: "1.0.0",
   host: "^0.2.0",
   options,

@@ -58,6 +58,7 @@ export const handlerTests: Readonly<Record<string, { readonly events: string; re
     by: "e2e/junk-requests.full.test.ts",
   },
   "plugins/botchat/intake/webhook.ts": { events: "error request", by: "plugins/botchat/webhook-junk.full.test.ts" },
+  "plugins/discord/gateway.ts": { events: "close error message", by: "plugins/discord/gateway-junk.full.test.ts" },
   "plugins/mail/imap/connection.ts": { events: "error", by: "plugins/mail/imap-faults.full.test.ts" },
   "plugins/mail/imap/open-folders.ts": { events: "close error exists", by: "plugins/mail/imap-faults.full.test.ts" },
   "plugins/mail/imap/paced-socket.ts": {
@@ -67,6 +68,10 @@ export const handlerTests: Readonly<Record<string, { readonly events: string; re
   "plugins/mail/setup/gmail/consent.ts": { events: "error request", by: "plugins/mail/setup-gmail.full.test.ts" },
   "plugins/mail/setup/imap/certificate.ts": { events: "timeout", by: "plugins/mail/setup-imap.full.test.ts" },
   "plugins/mail/setup/imap/checks.ts": { events: "connect error timeout", by: "plugins/mail/setup-imap.full.test.ts" },
+  "plugins/mattermost/receive/link.ts": {
+    events: "close error message open",
+    by: "plugins/mattermost/junk.full.test.ts",
+  },
   "plugins/mcp/program/transport.ts": { events: "close data error exit spawn", by: "plugins/mcp/program.full.test.ts" },
   "plugins/playground/platform/index.ts": { events: "error request", by: "plugins/playground/junk.full.test.ts" },
   "plugins/playground/platform/server/body.ts": {
@@ -79,6 +84,7 @@ export const handlerTests: Readonly<Record<string, { readonly events: string; re
     events: "data end error response timeout",
     by: "plugins/playground/updates.test.ts",
   },
+  "plugins/slack/receive/link.ts": { events: "close error message", by: "plugins/slack/socket-junk.full.test.ts" },
   "plugins/store-postgres/check/check.ts": { events: "error", by: "plugins/store-postgres/check.full.test.ts" },
   "plugins/store-postgres/nodes/listening.ts": {
     events: "end error notification",

@@ -19,7 +19,12 @@ export function agentOfKey(sessionKey: string): string | undefined {
   return found === undefined ? undefined : decodeURIComponent(found);
 }
 
-function directKey(agentId: string, inbound: Inbound, dmScope: DmScope): string {
+function directKey(
+  { agentId, inbound, person }: { readonly agentId: string; readonly inbound: Inbound; readonly person?: string },
+  dmScope: DmScope,
+): string {
+  // A word of its own, so that no id of a platform can be read as the name of a person.
+  if (person !== undefined && dmScope !== "main") return `agent:${part(agentId)}:person:${part(person)}`;
   const peer = part(inbound.sender.id);
   switch (dmScope) {
     case "main":
@@ -61,13 +66,15 @@ export function sessionKeyFor(options: {
   readonly agentId: string;
   readonly inbound: Inbound;
   readonly dmScope?: DmScope;
+  /** The name of the person, if the sender's ids are linked. */
+  readonly person?: string;
 }): string {
-  const { agentId, inbound, dmScope = "main" } = options;
+  const { agentId, inbound, dmScope = "main", person } = options;
   const { chat } = inbound;
   if (inbound.request?.sessionKey !== undefined) return inbound.request.sessionKey;
   if (chat.kind === "system") return mainSessionKey(agentId);
   if (chat.kind === "direct") {
-    const key = directKey(agentId, inbound, dmScope);
+    const key = directKey({ agentId, inbound, person }, dmScope);
     return chat.thread === undefined ? key : `${key}:thread:${part(chat.thread)}`;
   }
   const key = `${chatPrefix(agentId, inbound)}:${chat.kind}:${part(chat.id)}`;

@@ -19,13 +19,18 @@ const purposes: Readonly<Record<string, CallPurpose>> = { heartbeat: "heartbeat"
 export const isOfPerson = ({ authority, request }: Pick<Inbound, "authority" | "request">): boolean =>
   authority === "channel" && request === undefined;
 
-export function askerOf(inbound: Inbound, { agentId, sessionKey }: Pick<Route, "agentId" | "sessionKey">): Asker {
-  const { id, channel, account, sender, authority, request } = inbound;
-  const purpose = purposes[channel];
+export function askerOf(
+  inbound: Inbound,
+  { agentId, sessionKey, person }: Pick<Route, "agentId" | "sessionKey" | "person">,
+): Asker {
+  const { id, account, authority, request } = inbound;
+  // The budget of a person with several ids is one.
+  const { channel, id: senderId } = person ?? { channel: inbound.channel, id: inbound.sender.id };
+  const purpose = purposes[inbound.channel];
   return {
     ...{ agentId, sessionKey, channel, account, eventId: id },
     // A request in a chat is a plugin's, for the person who asked for it.
     purpose: purpose ?? (request === undefined ? "turn" : (request.purpose ?? "plugin")),
-    ...(authority === "channel" && purpose === undefined ? { sender: sender.id } : {}),
+    ...(authority === "channel" && purpose === undefined ? { sender: senderId } : {}),
   };
 }

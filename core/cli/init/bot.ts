@@ -14,6 +14,13 @@ import { type Setup, unfinished, type Wanted } from "./setup.ts";
 
 type Onboarded = ChannelDefinition & { readonly onboarding: ChannelOnboarding };
 
+/** One whose credential the operator has. */
+type WithCredential = ChannelDefinition & {
+  readonly onboarding: ChannelOnboarding & { readonly credential: string };
+};
+
+const hasCredential = (channel: Onboarded): channel is WithCredential => channel.onboarding.credential !== undefined;
+
 const rootAccount = "default";
 
 const isOnboarded = (channel: ChannelDefinition | undefined): channel is Onboarded => channel?.onboarding !== undefined;
@@ -22,12 +29,18 @@ const platformOf = ({ platform, id }: ChannelDefinition): string => platform ?? 
 
 export async function setUpBot(setup: Setup): Promise<void> {
   const channels = readyPlugins(setup.declared).flatMap(({ channel }) => (isOnboarded(channel) ? [channel] : []));
-  const { options, ask } = setup;
   if (await keepsBot(setup, channels)) return;
   const channel = await chooseChannel(setup, channels);
   if (channel === undefined) return;
+  const base = addressOf(channel, setup.options.platformAddress);
+  if (hasCredential(channel)) await askCredential(setup, channel, base);
+  // Without questions, a platform is only set up if it was named or has a credential.
+  else if (setup.ask !== undefined || setup.options.channel !== undefined) wantSignIn(setup, channel, base);
+}
+
+async function askCredential(setup: Setup, channel: WithCredential, base: readonly Wanted[]): Promise<void> {
+  const { ask } = setup;
   const { onboarding } = channel;
-  const base = addressOf(channel, options.platformAddress);
   const given = await givenCredential(setup, channel);
   if (given !== undefined) return await accept(setup, channel, [...base, ...given.wanted], given.from);
   if (ask === undefined) return;
@@ -44,6 +57,15 @@ export async function setUpBot(setup: Setup): Promise<void> {
     if (reason === undefined) return;
     setup.say(reason, { sign: "bad" });
   }
+}
+
+/** Nothing can be tried before the gateway runs: see `signIn`. */
+function wantSignIn(setup: Setup, channel: Onboarded, base: readonly Wanted[]): void {
+  setup.title(`Your bot on ${platformOf(channel)}`);
+  for (const step of channel.onboarding.steps) setup.say(step);
+  setup.want(...base, ...accessOf(setup, channel));
+  setup.result.bot = { channel: channel.id, account: rootAccount };
+  setup.needsSignIn = true;
 }
 
 /** Whether an account of the configuration works already, so that there is nothing to ask. */
@@ -71,7 +93,7 @@ async function keepsBot(setup: Setup, channels: readonly Onboarded[]): Promise<b
 }
 
 const hasText = (settings: ConfiguredAccount["settings"], { credential: option }: ChannelOnboarding): boolean =>
-  typeof settings?.options[option] === "string";
+  option === undefined ? settings !== undefined : typeof settings?.options[option] === "string";
 
 async function chooseChannel({ options, ask }: Setup, channels: readonly Onboarded[]): Promise<Onboarded | undefined> {
   const ids = channels.map(({ id }) => id).join(", ");
@@ -96,7 +118,7 @@ const isSet = (variable: string): boolean => (process.env[variable] ?? "") !== "
 /** What an option or a variable of the environment contains. */
 async function givenCredential(
   setup: Setup,
-  channel: Onboarded,
+  channel: WithCredential,
 ): Promise<{ readonly wanted: readonly Wanted[]; readonly from: string } | undefined> {
   const { options, context } = setup;
   if (options.tokenFile !== undefined) {
@@ -110,7 +132,7 @@ async function givenCredential(
   return { wanted: [{ path, value: { env: variable }, comment }], from: variable };
 }
 
-function credential(setup: Setup, { id, onboarding }: Onboarded, text: string): Wanted {
+function credential(setup: Setup, { id, onboarding }: WithCredential, text: string): Wanted {
   const secret = setup.secret(["channels", id, onboarding.credential], { name: `bot-${onboarding.name}`, text });
   return { ...secret, comment: `The bot's ${onboarding.name} is in a file beside this one that only you can read.` };
 }
@@ -122,13 +144,13 @@ function addressOf({ id, onboarding }: Onboarded, address: string | undefined): 
   return [{ path: ["channels", id, onboarding.address], value: address }];
 }
 
-async function accept(setup: Setup, channel: Onboarded, wanted: readonly Wanted[], from: string): Promise<void> {
+async function accept(setup: Setup, channel: WithCredential, wanted: readonly Wanted[], from: string): Promise<void> {
   const reason = await tryBot(setup, channel, wanted);
   if (reason !== undefined) throw unfinished(`${from}: ${reason}`);
 }
 
 /** Asks the platform who the bot is. Resolves with what is wrong; otherwise the values are to be written. */
-async function tryBot(setup: Setup, channel: Onboarded, values: readonly Wanted[]): Promise<string | undefined> {
+async function tryBot(setup: Setup, channel: WithCredential, values: readonly Wanted[]): Promise<string | undefined> {
   const { context, declared } = setup;
   const wanted = [...values, ...accessOf(setup, channel)];
   const trial = await setup.tried(wanted);
@@ -163,7 +185,7 @@ function accessOf({ loaded }: Setup, { id, onboarding, secretFiles = {} }: Onboa
 }
 
 /** What was typed is on the screen, so its place in the configuration is not named. */
-function problemsOf(account: ConfiguredAccount | undefined, { id, onboarding }: Onboarded): string {
+function problemsOf(account: ConfiguredAccount | undefined, { id, onboarding }: WithCredential): string {
   const typed = renderPath(["channels", id, onboarding.credential]);
   const sentenceOf = (problem: Problem) =>
     problem.path === typed ? `It ${problem.message}. ${problem.hint ?? ""}`.trim() : renderProblem(problem);

@@ -9,6 +9,7 @@ import { setUpModel } from "./model.ts";
 import { findOwner, wantOwner } from "./owner.ts";
 import { wantPort } from "./port.ts";
 import { createSetup, type InitOptions, type Setup } from "./setup.ts";
+import { signIn } from "./sign-in.ts";
 import { offerWebhooks, wantWebhooks } from "./webhook.ts";
 import { writeWanted } from "./write.ts";
 
@@ -59,6 +60,7 @@ async function steps(setup: Setup): Promise<number> {
   requireSomething(setup);
   await wantPort(setup);
   if (!(await writeWanted(setup))) return 1;
+  await signIn(setup);
   await findOwner(setup);
   await offerWebhooks(setup);
   const isService = await offerBoot(setup);

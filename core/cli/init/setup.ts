@@ -61,6 +61,8 @@ export interface Setup {
   /** Absent: everything comes from the options. */
   readonly ask?: Questions;
   readonly result: InitResult;
+  /** Set if a person has to sign the bot in once the gateway runs. */
+  needsSignIn?: true;
   wanted(): readonly Wanted[];
   want(...wanted: readonly Wanted[]): void;
   /** Everything wanted is in the file now. `text`: all of the file, if this command has made it. */

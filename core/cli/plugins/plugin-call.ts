@@ -17,7 +17,7 @@ import { openPreset } from "./preset-section.ts";
 import { createSecretFiles } from "./secret-files.ts";
 
 interface Called {
-  readonly definition: Pick<PluginDefinition, "id" | "presets" | "section">;
+  readonly definition: Pick<PluginDefinition, "id" | "presets" | "section" | "channel">;
   readonly args: CliCall["args"];
   readonly options: CliCall["options"];
   readonly prepares: boolean;
@@ -29,7 +29,7 @@ const progressAfterMs = 1_000;
 /** `close` releases what the command has opened. */
 export function openCall(context: CommandContext, called: Called): { readonly call: CliCall; close(): Promise<void> } {
   const { definition, args, options, prepares, json } = called;
-  const { id: plugin, presets = [], section } = definition;
+  const { id: plugin, presets = [], section, channel } = definition;
   const { terminal, now } = context;
   let opened: Promise<Store> | undefined;
   const own = openOwnConfiguration(context, definition);
@@ -68,6 +68,10 @@ export function openCall(context: CommandContext, called: Called): { readonly ca
     },
     timezone: async () => timezoneOf((await context.load()).checkable),
     secretFiles: createSecretFiles({ plugin, stateDirectory: context.stateDirectory }),
+    async account(id) {
+      if (channel === undefined) throw new PluginError("plugin_invalid", { plugin, reason: "it declares no channel" });
+      return await (await import("./channel-account.ts")).openAccount(context, { plugin, channel, id });
+    },
     async gateway() {
       const running = await context.gateway();
       if (running === null) return undefined;

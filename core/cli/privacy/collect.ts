@@ -48,13 +48,22 @@ export interface Collected {
 export async function collect(
   store: Store,
   person: Person,
-  { stateDirectory, now }: { readonly stateDirectory: string; readonly now: () => number },
+  {
+    stateDirectory,
+    now,
+    names,
+  }: {
+    readonly stateDirectory: string;
+    readonly now: () => number;
+    /** Of the person whose ids are linked: their conversations have these names. */
+    readonly names: readonly string[];
+  },
 ): Promise<Collected> {
   const reports = await eventsOf(store, person);
   const units = [...new Set(reports.flatMap(({ id, unitId }) => [id, unitId ?? id]))];
   const sessions = (await store.sessionReports({ limit: allEvents }))
     .map(({ key }) => key)
-    .filter((key) => isTheirs(key, person));
+    .filter((key) => isTheirs(key, person) || isOfLinked(key, names));
   const messages = await store.messagesAbout({ text: markOf(person), unitIds: units });
   const turns = await withAnswers(store, { messages, units, person });
   const sent = await store.partsTo(person);
@@ -105,6 +114,12 @@ function isTheirs(key: string, { channel, id }: Person): boolean {
     (scope === "" || scope.startsWith(`${channel}:`)) &&
     (peer === id || peer === encodeURIComponent(id))
   );
+}
+
+/** The conversation of a person with several ids. */
+function isOfLinked(key: string, names: readonly string[]): boolean {
+  const [, name = ""] = /^agent:[^:]+:person:([^:]+)(?::thread:.*)?$/.exec(key) ?? [];
+  return names.includes(name);
 }
 
 /** The reply belongs to the turn, and often quotes the question. */

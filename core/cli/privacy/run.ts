@@ -1,9 +1,12 @@
 /** `privacy`: exports or removes everything that is stored about a person. */
 import { rm } from "node:fs/promises";
+import { configuredPeople, createStoredPeople, isSameId, writtenId } from "../../access/links/people.ts";
+import { createLinkRequests } from "../../access/links/requests.ts";
 import { createPairing } from "../../access/pairing.ts";
 import { summaryNotesNamespace } from "../../agents/context/summary-notes.ts";
 import { createWaitingEvents } from "../../agents/conversation/waiting-events.ts";
 import { withdrawGrants } from "../../agents/tools/tool-grants.ts";
+import type { GatewayConfig } from "../../config/schema.ts";
 import { programCommand } from "../../contract/command.ts";
 import type { Person } from "../../state/removals.ts";
 import type { Store } from "../../state/store.ts";
@@ -20,20 +23,44 @@ interface Looked {
   readonly settings: readonly string[];
 }
 
+/** Looks for the person, and for the same person under linked ids. */
 async function look<Result>(
   context: CommandContext,
   wanted: string,
-  run: (looked: Looked) => Promise<Result>,
+  run: (looked: readonly [Looked, ...Looked[]]) => Promise<Result>,
 ): Promise<Result> {
   const { config } = await context.load();
   const person = parsePerson(wanted, config);
   const store = await context.openState();
   try {
-    const found = await collect(store, person, { stateDirectory: await context.stateDirectory(), now: context.now });
-    return await run({ person, store, found, settings: settingsNaming(config, person) });
+    const { names, others } = await linkedTo(store, config, person);
+    const stateDirectory = await context.stateDirectory();
+    const lookAt = async (one: Person, own: readonly string[]): Promise<Looked> => {
+      const found = await collect(store, one, { stateDirectory, now: context.now, names: own });
+      return { person: one, store, found, settings: settingsNaming(config, one) };
+    };
+    // The shared conversation is listed once.
+    const first = await lookAt(person, names);
+    const rest: Looked[] = [];
+    for (const other of others) rest.push(await lookAt(other, []));
+    return await run([first, ...rest]);
   } finally {
     await store.close();
   }
+}
+
+/** The person's other ids, by the configuration and by `/link`. */
+async function linkedTo(
+  store: Store,
+  { session }: GatewayConfig,
+  person: Person,
+): Promise<{ readonly names: readonly string[]; readonly others: readonly Person[] }> {
+  const stored = await createStoredPeople({ store, configured: () => [] }).all();
+  const isPerson = (id: Person) => isSameId(id, person);
+  const people = [...configuredPeople(session.identityLinks), ...stored].filter(({ ids }) => ids.some(isPerson));
+  const ids = people.flatMap((one) => one.ids).filter((id) => !isPerson(id));
+  const others = new Map(ids.map((id) => [writtenId(id), id]));
+  return { names: people.map(({ name }) => name), others: [...others.values()] };
 }
 
 /** Data that cannot be found by a person's id, and why. */
@@ -48,53 +75,54 @@ export async function exportPerson(
   [wanted]: readonly [string],
   { out }: { readonly out?: string },
 ): Promise<number> {
-  return await look(context, wanted, async ({ person, store, found, settings }) => {
-    const { sessions, turns, sent, events, pairing, rows, reactions, files } = found;
-    const conversations = [];
-    for (const session of sessions) {
-      const { generation } = (await store.session(session)) ?? { generation: 0 };
-      for (let number = 0; number <= generation; number += 1)
-        conversations.push({
-          session,
-          generation: number,
-          summaries: await store.summaries(session, { generation: number }),
-          messages: await store.transcript(session, { generation: number }),
-        });
-    }
-    const modelCalls = (await store.usage({ since: 0, by: "sender" })).filter(
-      ({ sender }) => sender === `${person.channel}:${person.id}`,
-    );
-    const inOthers = turns.map(({ message: { session, generation, role, at, content } }) => ({
-      session,
-      generation,
-      role,
-      at,
-      content,
-    }));
-    const exportedAt = new Date(context.now()).toISOString();
-    const notIncluded = notLookedThrough;
+  return await look(context, wanted, async ([first, ...others]) => {
+    const linked = [];
+    for (const other of others) linked.push(await dataOf(other));
     const data = {
-      person,
-      exportedAt,
-      events,
-      conversations,
-      inOtherConversations: inOthers,
-      sent,
-      pairing,
-      data: rows,
-      modelCalls,
-      reactions,
-      files,
-      settings,
+      ...(await dataOf(first)),
+      ...(linked.length > 0 && { linked }),
+      exportedAt: new Date(context.now()).toISOString(),
+      notIncluded: notLookedThrough,
     };
-    writeOut({ ...data, notIncluded }, { out, terminal: context.terminal });
-    if (isNothing(found)) context.terminal.note(checkName(person));
+    writeOut(data, { out, terminal: context.terminal });
+    const all = [first, ...others];
+    if (all.every(({ found }) => isNothing(found))) context.terminal.note(checkName(first.person));
     if (out !== undefined) {
-      context.terminal.line(`The stored data of ${person.channel}:${person.id} is in ${out}: ${summary(found)}.`);
+      for (const { person, found } of all)
+        context.terminal.line(`The stored data of ${writtenId(person)} is in ${out}: ${summary(found)}.`);
       context.terminal.line(`Not included:\n${notLookedThrough.map((line) => `  ${line}`).join("\n")}`);
     }
     return 0;
   });
+}
+
+async function dataOf({ person, store, found, settings }: Looked) {
+  const { sessions, turns, sent, events, pairing, rows, reactions, files } = found;
+  const conversations = [];
+  for (const session of sessions) {
+    const { generation } = (await store.session(session)) ?? { generation: 0 };
+    for (let number = 0; number <= generation; number += 1)
+      conversations.push({
+        session,
+        generation: number,
+        summaries: await store.summaries(session, { generation: number }),
+        messages: await store.transcript(session, { generation: number }),
+      });
+  }
+  const modelCalls = (await store.usage({ since: 0, by: "sender" })).filter(
+    ({ sender }) => sender === writtenId(person),
+  );
+  const inOtherConversations = turns.map(({ message: { session, generation, role, at, content } }) => ({
+    session,
+    generation,
+    role,
+    at,
+    content,
+  }));
+  return {
+    ...{ person, events, conversations, inOtherConversations, sent, pairing, data: rows, modelCalls },
+    ...{ reactions, files, settings },
+  };
 }
 
 interface EraseOptions {
@@ -110,49 +138,67 @@ export async function erasePerson(
   const { dryRun = false } = options;
   const [gateway, place] = await Promise.all([context.gateway(), context.place()]);
   const [running, embedded] = [gateway !== null, isEmbedded(place)];
-  const code = await look(context, wanted, async (looked) => {
-    const { person, found, settings } = looked;
-    if (!dryRun) await erase(looked, context.now);
-    const { waitingSummaries } = found;
-    const unfinished = found.unfinished - waitingSummaries;
-    const retained = [
-      "The keys by which repetitions are recognised, without contents, for seven days: a repeated event " +
-        "must not run again.",
-      "The tokens of their model calls, without the person: the budgets of the bot count them.",
-      ...(unfinished === 0
-        ? []
-        : [
-            `${unfinished} ${unfinished === 1 ? "event that has" : "events that have"} not ended: run this ` +
-              "again later.",
-          ]),
-      ...(waitingSummaries === 0
-        ? []
-        : [
-            `${waitingSummaries} ${waitingSummaries === 1 ? "summary of a hook" : "summaries of hooks"} with the ` +
-              "address of the reply, which the next turn of the main session compares with its own chat: run this " +
-              "again after that.",
-          ]),
-      ...(settings.length === 0
-        ? []
-        : [`The configuration is not changed; it names the person at ${settings.join(", ")}.`]),
-      ...remains({ embedded, running }),
-      ...notLookedThrough,
-    ];
+  const code = await look(context, wanted, async (people) => {
+    const remaining = remains({ embedded, running });
+    if (!dryRun) for (const looked of people) await erase(looked, context.now);
     const { terminal } = context;
     if (options.json === true) {
-      terminal.json({ person, erased: !dryRun, ...counts(found), kept: retained });
-    } else {
-      terminal.line(`${dryRun ? "Would erase" : "Erased"} of ${person.channel}:${person.id}: ${summary(found)}.`);
-      if (isNothing(found)) terminal.note(checkName(person));
-      terminal.line(`Kept:\n${retained.map((line) => `  ${line}`).join("\n")}`);
-    }
-    return found.unfinished === 0 ? 0 : 1;
+      const [first, ...linked] = people.map((looked) => ({
+        person: looked.person,
+        erased: !dryRun,
+        ...counts(looked.found),
+        kept: retainedOf(looked, remaining),
+      }));
+      terminal.json({ ...first, ...(linked.length > 0 && { linked }) });
+    } else
+      for (const looked of people) {
+        const { person, found } = looked;
+        terminal.line(`${dryRun ? "Would erase" : "Erased"} of ${writtenId(person)}: ${summary(found)}.`);
+        if (isNothing(found)) terminal.note(checkName(person));
+        terminal.line(
+          `Kept:\n${retainedOf(looked, remaining)
+            .map((line) => `  ${line}`)
+            .join("\n")}`,
+        );
+      }
+    return people.every(({ found }) => found.unfinished === 0) ? 0 : 1;
   });
   // Removed rows leave their bytes in free pages until the whole file is rewritten, which is not possible while a
   // gateway runs.
   if (embedded && !running && !dryRun)
     (await import("../../state/sqlite/database/shrinking.ts")).rewriteDatabase(await context.stateDirectory());
   return code;
+}
+
+/** What an erasure does not remove, and why. */
+function retainedOf(
+  { found: { unfinished: open, waitingSummaries }, settings }: Looked,
+  remaining: readonly string[],
+): readonly string[] {
+  const unfinished = open - waitingSummaries;
+  return [
+    "The keys by which repetitions are recognised, without contents, for seven days: a repeated event " +
+      "must not run again.",
+    "The tokens of their model calls, without the person: the budgets of the bot count them.",
+    ...(unfinished === 0
+      ? []
+      : [
+          `${unfinished} ${unfinished === 1 ? "event that has" : "events that have"} not ended: run this ` +
+            "again later.",
+        ]),
+    ...(waitingSummaries === 0
+      ? []
+      : [
+          `${waitingSummaries} ${waitingSummaries === 1 ? "summary of a hook" : "summaries of hooks"} with the ` +
+            "address of the reply, which the next turn of the main session compares with its own chat: run this " +
+            "again after that.",
+        ]),
+    ...(settings.length === 0
+      ? []
+      : [`The configuration is not changed; it names the person at ${settings.join(", ")}.`]),
+    ...remaining,
+    ...notLookedThrough,
+  ];
 }
 
 /** Where the bytes of removed rows remain for a time. */
@@ -178,6 +224,8 @@ async function erase({ store, person, found }: Looked, now: () => number): Promi
     await store.editTranscript({ transcript, remove, replace });
   }
   await store.removeSentTo(person);
+  await createLinkRequests({ store, now }).forget(person, { denied: true });
+  await createStoredPeople({ store, configured: () => [] }).unlink(person);
   for (const file of found.files) await rm(file, { force: true });
   const pairing = createPairing({ store, now });
   for (const { code, senderId } of await pairing.pending(person.channel))

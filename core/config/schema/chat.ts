@@ -1,8 +1,25 @@
 import Type from "typebox";
 import { annotate, chatWritable } from "./annotations.ts";
 
+/** An id with its channel, as `/whoami` shows it. */
+const linkedId = Type.String({
+  pattern: "^[a-z][a-z0-9-]{0,63}:.{1,256}$",
+  description: "An id of the person, as CHANNEL:ID.",
+});
+
 export const sessionSchema = Type.Object(
   {
+    identityLinks: Type.Optional(
+      Type.Record(
+        Type.String({ pattern: "^[a-z0-9][a-z0-9_-]{0,63}$" }),
+        Type.Array(linkedId, { minItems: 2, maxItems: 20 }),
+        {
+          description:
+            "Ids on several platforms that are one person, by a name: they share conversations, budgets and the " +
+            "place of reminders, never rights.",
+        },
+      ),
+    ),
     dmScope: Type.Enum(
       ["main", "per-peer", "per-channel-peer", "per-account-channel-peer"],
       annotate(

@@ -142,6 +142,10 @@ export const channelCodes = {
     meaning: "The server does not let the bot into a room.",
     hint: "Let it in there, or correct the rooms of the account.",
   },
+  sign_in_needed: {
+    meaning: "A person has to sign the bot in.",
+    hint: "`{command} channels status` shows how.",
+  },
   sign_in_refused: {
     meaning: "The server did not let the bot in.",
     hint: "Check the name and the password of the account, and whether the server accepts the bot.",

@@ -10,6 +10,7 @@ import {
   type Commands,
   configCommand,
   createCommands,
+  linkCommand,
   type NativeCommandsOptions,
   nativeCommands,
   type Spending,
@@ -33,6 +34,7 @@ export interface ChatCommandsOptions
   readonly activation: Activation;
   readonly spending: Spending;
   readonly approvals: Parameters<typeof approvalCommands>[0];
+  readonly linking: Parameters<typeof linkCommand>[0];
   /** Whether an event of the lane waits for a turn of another lane in the same session. */
   readonly waitsForSession: (lane: string) => boolean;
   /** Created after the commands, because it lists them. */
@@ -73,6 +75,7 @@ export function createChatCommands(options: ChatCommandsOptions): Commands {
       activationCommand(activation),
       ...budgetCommands({ spending: options.spending, isOwner }),
       ...approvalCommands(options.approvals),
+      linkCommand(options.linking),
       configCommand({
         editor,
         enabled: () => config().commands.config,

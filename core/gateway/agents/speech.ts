@@ -13,7 +13,6 @@ import {
   type Router,
   type RunningOnNodes,
   type Spending,
-  sessionKeyFor,
   usedCommand,
 } from "../../agents/index.ts";
 import type { Speech, SpeechAt, SpeechOptions } from "../../agents/speech/index.ts";
@@ -36,6 +35,7 @@ export interface GatewaySpeechOptions
   readonly spending: Spending;
   readonly log: Log;
   readonly engines: Engines;
+  readonly sessionOf: (inbound: Inbound) => string;
   /** They are created after this one. */
   readonly parts: () => {
     readonly accounts: Pick<Accounts, "get">;
@@ -113,7 +113,7 @@ export function createGatewaySpeech(options: GatewaySpeechOptions): GatewaySpeec
 
   const routeOf = (inbound: Inbound) => {
     const agentId = agentFor(config(), inbound);
-    return { agentId, sessionKey: sessionKeyFor({ agentId, inbound, ...config().session }) };
+    return { agentId, sessionKey: options.sessionOf(inbound) };
   };
 
   const listens = (inbound: Inbound) => listenersOf(config(), routeOf(inbound).agentId).length > 0;

@@ -1,13 +1,7 @@
 /** What the writers of messages do to them afterwards, in this gateway: they edit and delete them. */
 import { rm } from "node:fs/promises";
 import { join, resolve, sep } from "node:path";
-import {
-  type AgentTurns,
-  agentFor,
-  createForgetMessage,
-  sessionKeyFor,
-  type WaitingEvents,
-} from "../../agents/index.ts";
+import { type AgentTurns, createForgetMessage, type WaitingEvents } from "../../agents/index.ts";
 import {
   type Accounts,
   createDeletions,
@@ -31,15 +25,16 @@ export interface WriterChanges {
 }
 
 export function createWriterChanges({
-  config,
   store,
   stateDirectory,
   log,
   now,
   waitingEvents,
+  sessionOf,
   parts,
-}: Pick<Base, "config" | "store" | "stateDirectory" | "log" | "now"> & {
+}: Pick<Base, "store" | "stateDirectory" | "log" | "now"> & {
   readonly waitingEvents: WaitingEvents;
+  readonly sessionOf: (inbound: Inbound) => string;
   /** They are created after this one. */
   readonly parts: () => {
     readonly accounts: Accounts;
@@ -75,7 +70,7 @@ export function createWriterChanges({
     deletions: createDeletions({
       ...{ store, messages, log, now },
       parse: read,
-      sessionOf: (inbound) => sessionKeyFor({ agentId: agentFor(config(), inbound), inbound, ...config().session }),
+      sessionOf,
       stop: (unitIds) => parts().turns.stopEvents(unitIds),
       async forget(words) {
         for (const path of await forgetMessage(words)) await removeFile(path);

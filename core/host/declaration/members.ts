@@ -23,6 +23,7 @@ import type { StoreDefinition } from "../../sdk/store.ts";
 import { capabilitiesProblem, isPattern } from "./capabilities.ts";
 import { routeProblem } from "./channel-route.ts";
 import { cliProblem } from "./cli.ts";
+import { listingProblem } from "./listing.ts";
 
 const idPattern = /^[a-z][a-z0-9-]{0,63}$/;
 
@@ -115,6 +116,8 @@ export function checkChannel(id: string, channel: ChannelDefinition): void {
   if (weak !== undefined && typeof weak !== "boolean" && typeof weak !== "function")
     throw invalid(id, "identity.weak of its channel must be true, false or a function", "weak");
   checkOnboarding(id, channel);
+  const wrongListing = listingProblem(channel.listing);
+  if (wrongListing !== undefined) throw invalid(id, `listing of its channel ${wrongListing}`, "listing");
 }
 
 function checkOnboarding(id: string, { onboarding, secrets = [], options }: ChannelDefinition): void {
@@ -122,9 +125,11 @@ function checkOnboarding(id: string, { onboarding, secrets = [], options }: Chan
   const { steps, credential, name, address } = (onboarding as Given<ChannelOnboarding>) ?? {};
   const isText = (value: unknown) => typeof value === "string" && value !== "";
   const has = (option: unknown) => typeof option === "string" && Object.hasOwn(options.properties, option);
-  if (!Array.isArray(steps) || !steps.every(isText) || !isText(name))
-    throw invalid(id, "onboarding of its channel needs steps, a list of sentences, and a name", "onboarding");
-  if (!has(credential) || !secrets.includes(String(credential)))
+  if (!Array.isArray(steps) || !steps.every(isText))
+    throw invalid(id, "onboarding of its channel needs steps, a list of sentences", "onboarding");
+  if (credential !== undefined && !isText(name))
+    throw invalid(id, "onboarding of its channel needs the name of the credential", "onboarding");
+  if (credential !== undefined && (!has(credential) || !secrets.includes(String(credential))))
     throw invalid(id, "onboarding.credential of its channel must be one of its secrets", "credential");
   if (address !== undefined && !has(address))
     throw invalid(id, "onboarding.address of its channel must be one of its options", "address");

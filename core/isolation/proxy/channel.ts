@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { HostError, type Json, reasonOf } from "../../contract/index.ts";
 import type { RemoteConnection } from "../../host/index.ts";
-import type { ChannelAccount, ChannelDefinition, RouteAnswer } from "../../sdk/contract.ts";
+import type { AccountSecrets, ChannelAccount, ChannelDefinition, RouteAnswer } from "../../sdk/contract.ts";
 import type { ChannelData } from "../declaration.ts";
 import type { Handlers } from "../peer.ts";
 import type { AccountFacts, OpeningAccount, RouteData } from "../protocol.ts";
@@ -47,6 +47,11 @@ function addRoute(
     },
   });
 }
+
+const secretCall =
+  (accountOf: (number: number) => ChannelAccount) =>
+  ([number, name, ...args]: readonly [number, keyof AccountSecrets, string, string]) =>
+    accountOf(number).secrets[name](...args);
 
 export function createProxyChannels(supervisor: () => Supervisor): ProxyChannels {
   const connected = new Map<number, Connected>();
@@ -93,6 +98,7 @@ export function createProxyChannels(supervisor: () => Supervisor): ProxyChannels
     "account.check": ([number, raw]: readonly [number, Json]) => accountOf(number).check(raw),
     "account.sent": ([number, ...report]: readonly [number, ...Parameters<ChannelAccount["sent"]>]) =>
       accountOf(number).sent(...report),
+    "account.secret": secretCall(accountOf),
     "account.room": ([number]: readonly [number]) => accountOf(number).room(),
     "account.status": ([number, status]: readonly [number, Parameters<ChannelAccount["status"]>[0]]) =>
       accountOf(number).status(status),

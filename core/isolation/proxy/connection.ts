@@ -118,10 +118,10 @@ export function createProxyConnections(supervisor: () => Supervisor, left: (one:
 
   function preview(one: Connected, address: unknown, options: PreviewOptions): ChannelPreview {
     const id = nextNumber();
-    const { resume, trigger } = options;
+    const { resume, trigger, key } = options;
     const made = supervisor();
     previews.set(id, options);
-    made.ask("preview.open", [one.number, id, address, { resume, trigger }]).catch(() => {});
+    made.ask("preview.open", [one.number, id, address, { resume, trigger, key }]).catch(() => {});
     let closed: Promise<readonly string[]> | undefined;
     return {
       update: (text) => made.tell("preview.update", [id, text]),

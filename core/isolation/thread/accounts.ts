@@ -54,6 +54,11 @@ export function createThreadAccounts(options: {
       ...{ id, options: values, directory, signal: stop.signal, now: Date.now, newId: options.newId },
       log: createThreadLog(peer, number),
       store: createThreadStore(peer, number),
+      secrets: {
+        get: (name) => peer.ask("account.secret", [number, "get", name]),
+        set: (name, text) => peer.ask("account.secret", [number, "set", name, text]),
+        delete: (name) => peer.ask("account.secret", [number, "delete", name]),
+      },
       receive: (raw, at) => peer.ask("account.receive", [number, raw, at]),
       check: (raw) => peer.ask("account.check", [number, raw]),
       sent: (messageId, report, at) => peer.ask("account.sent", [number, messageId, report, at]),
@@ -153,7 +158,7 @@ export function createThreadAccounts(options: {
       number,
       number,
       never,
-      { readonly resume: readonly string[]; readonly trigger?: string },
+      { readonly resume: readonly string[]; readonly trigger?: string; readonly key?: string },
     ]) {
       const onMessage = (messageIds: readonly string[]) => options.peer().tell("preview.message", [id, messageIds]);
       const onUncertain = () => options.peer().tell("preview.uncertain", [id]);

@@ -37,6 +37,7 @@ interface PresenceOptions {
   readonly acknowledge?: ((messageId: string) => Acknowledgement) | undefined;
   /** The message being answered. */
   readonly trigger: string | undefined;
+  readonly key: string;
   /** Preview messages that a killed process left behind. */
   readonly resume: readonly string[];
   readonly onPreviewMessage: (messageIds: readonly string[]) => void;
@@ -84,12 +85,13 @@ export class LivePresence implements Presence {
   }
 
   show(text: string): void {
-    const { resume, onPreviewMessage, onUncertain, trigger } = this.#options;
+    const { resume, onPreviewMessage, onUncertain, trigger, key } = this.#options;
     this.#preview ??= this.#connection.preview?.(this.#address, {
       resume,
       onMessage: onPreviewMessage,
       onUncertain,
       trigger,
+      key,
     });
     this.#preview?.update(text);
   }

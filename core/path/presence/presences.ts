@@ -8,6 +8,7 @@ import type { Store, Unit } from "../../state/index.ts";
 import { isAt, triggerOf } from "../answer-place.ts";
 import type { Trace } from "../endings/ending.ts";
 import type { PathOptions } from "../options.ts";
+import { previewKey } from "../sending/send-key.ts";
 import type { Acknowledgements } from "./acknowledging.ts";
 import { LivePresence, noPresence, type Presence } from "./presence.ts";
 
@@ -43,6 +44,7 @@ export function createPresences(options: {
               ),
       resume: unit.preview !== undefined && isAt(unit.preview, address) ? unit.preview.messageIds : [],
       trigger: triggerOf(inbound, address),
+      key: previewKey(unit.id),
       onPreviewMessage: (messageIds) => void store.setPreview(unit.id, { address, messageIds }).catch(() => {}),
       onUncertain: () => trace.add("delivery", { plugin: address.channel, verdict: "pass", code: "preview_uncertain" }),
       onError,

@@ -14,6 +14,9 @@ export function sendKey({ id, unitId }: Pick<OutboxRow, "id" | "unitId">): strin
   return unitId.slice(-randomDigits) + id.toString(36).padStart(rowDigits, "0");
 }
 
+/** The key of a preview. As a number, its end is greater than that of any row. */
+export const previewKey = (unitId: string): string => `${unitId.slice(-randomDigits)}preview`;
+
 /**
  * Whether the platform shows a message once although it is sent again, `ms` after an attempt that it may have accepted.
  * `undefined`: that attempt may have been made without a key. A clock that was set back says nothing about the time.

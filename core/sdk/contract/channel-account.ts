@@ -6,6 +6,48 @@ import type { PluginLog } from "./plugin-log.ts";
 import type { PluginStore } from "./plugin-store.ts";
 
 /**
+ * What a person has to do so that the bot can sign in, such as to scan a code with their phone. It is shown to people
+ * who may manage the gateway, and never logged or stored, because a stranger who has the code could sign in.
+ *
+ * @example
+ * const action: SignInAction = {
+ *   text: "On your phone, open Settings > Linked devices > Link new device, and scan the code.",
+ *   qr: "sgnl://linkdevice?uuid=...&pub_key=...",
+ * };
+ */
+export interface SignInAction {
+  /** One or two sentences: what to do, and where. At most 500 characters. */
+  readonly text: string;
+  /** A page to open in a browser, with http or https. At most 2,000 characters. */
+  readonly url?: string;
+  /** A code to type in there. At most 200 characters. */
+  readonly code?: string;
+  /** The text of a QR code, which a terminal and the console show as a picture. At most 1,000 bytes. */
+  readonly qr?: string;
+}
+
+/**
+ * Secrets that the account got at run time, such as the session of a linked device. They survive a restart, and are
+ * removed from everything that the gateway logs, stores and shows, like secrets of the configuration. Backups contain
+ * them only with `--with-secrets`. With several nodes, each has its own.
+ *
+ * @example
+ * const session = await account.secrets.get("session");
+ * if (session === undefined) await account.secrets.set("session", await signIn());
+ */
+export interface AccountSecrets {
+  /** `undefined` if there is none of this name. */
+  get(name: string): Promise<string | undefined>;
+  /**
+   * Replaces the secret in one step, in a file with mode 0600. Resolves when it is on the disk. `name` consists of
+   * letters, `0-9`, `-`, `_`, `.` and `@`; `text` has at least one character and at most 64 KiB.
+   */
+  set(name: string, text: string): Promise<void>;
+  /** `false` if there was none of this name. */
+  delete(name: string): Promise<boolean>;
+}
+
+/**
  * What `service status` shows of one account. `waiting`: it retries on its own; `failed`: the operator has to fix
  * something.
  */
@@ -26,6 +68,11 @@ export interface ChannelStatus {
    * the remedy.
    */
   readonly hint?: string;
+  /**
+   * With `waiting`: what a person has to do. `service channels status`, `service init` and the console show it until
+   * the next report. Report it again with each new code. Default of `code`: `sign_in_needed`.
+   */
+  readonly action?: SignInAction;
   /**
    * Time of the last completed exchange with the platform, in epoch milliseconds. A reported call (`calling`) sets it
    * as well.
@@ -60,6 +107,7 @@ export interface ChannelAccount<O = Readonly<Record<string, unknown>>> {
   readonly log: PluginLog;
   /** The store of this account alone. */
   readonly store: PluginStore;
+  readonly secrets: AccountSecrets;
   /** Aborted when the account closes. */
   readonly signal: AbortSignal;
   /** A private directory for the account's files, inside the state directory. */

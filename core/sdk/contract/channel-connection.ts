@@ -153,13 +153,17 @@ export interface ChannelConnection {
   /**
    * Capability `edits`: a preview. `resume` are message ids that a killed process left behind, `trigger` is the message
    * being answered; `onMessage` receives all ids each time one is added. Call `onUncertain` if a send of the preview
-   * ended with an unknown outcome, because the message may remain beside the reply.
+   * ended with an unknown outcome, because the message may remain beside the reply. `key` is 20 letters and digits, the
+   * same when another process takes the turn up: pass it, with a suffix for each message, to a platform that recognises
+   * keys (`ChannelCapabilities.repeats`). Then a message that a killed process sent last, too late for `resume`, is
+   * taken up as well.
    */
   preview?(
     address: Address,
     options: {
       readonly resume: readonly string[];
       readonly trigger?: string;
+      readonly key?: string;
       onMessage(messageIds: readonly string[]): void;
       onUncertain?(): void;
     },

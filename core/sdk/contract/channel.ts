@@ -4,6 +4,7 @@ import type { CodeDefinition } from "../../contract/index.ts";
 import type { ChannelAccount } from "./channel-account.ts";
 import type { ChannelConnection } from "./channel-connection.ts";
 import type { SharedChannelRoute } from "./channel-route.ts";
+import type { CliDefinition } from "./cli.ts";
 
 /**
  * What a channel can do beyond text. Only `maxChars` is required: `{ maxChars: 400 }` is a channel of plain text. The
@@ -141,16 +142,43 @@ export interface ChannelIdentity {
  *   credential: "botToken",
  *   name: "token",
  * };
+ *
+ * @example
+ * // Without a credential: the account reports what the operator has to do (`ChannelStatus.action`).
+ * const linked: ChannelOnboarding = { steps: ["You need your phone with the app."] };
  */
 export interface ChannelOnboarding {
   /** Where the operator gets the credential, in at most two sentences. Each begins a line. */
   readonly steps: readonly string[];
-  /** The option that receives the credential, one of `secrets`. */
-  readonly credential: string;
-  /** What the platform calls the credential, such as `token`. */
-  readonly name: string;
+  /** The option that receives the credential, one of `secrets`. Absent if a person signs the bot in. */
+  readonly credential?: string;
+  /** What the platform calls the credential, such as `token`. Needed with `credential`. */
+  readonly name?: string;
   /** The option with the address of the platform, if operators can run a server of their own. */
   readonly address?: string;
+}
+
+/**
+ * What the list of channels (`service channels list`) says beside what the rest of the declaration says, so that an
+ * operator can choose.
+ *
+ * @example
+ * const listing: ChannelListing = {
+ *   name: "Acme Chat",
+ *   needs: ["a bot, which an administrator of the workspace has to approve"],
+ *   publicAddress: "optional",
+ *   tried: ["a stand-in of its HTTP and WebSocket interfaces, checked with the maker's own client"],
+ * };
+ */
+export interface ChannelListing {
+  /** The platform's name, such as `Telegram`. */
+  readonly name: string;
+  /** What the operator has to have: an account, a token, an approval. Each a phrase without a full stop. */
+  readonly needs: readonly string[];
+  /** Whether the platform has to reach the gateway: `optional` if there is a way without. */
+  readonly publicAddress: "no" | "optional" | "yes";
+  /** Against what the channel was tried. Each a phrase without a full stop. */
+  readonly tried: readonly string[];
 }
 
 /**
@@ -170,6 +198,8 @@ export interface ChannelDefinition<O extends TObject = TObject> {
   readonly version: string;
   /** The range of SDK versions it was written for, such as `^0.2.0`. */
   readonly host: string;
+  /** What operators read before they choose the channel. Absent: the list shows the rest of the declaration alone. */
+  readonly listing?: ChannelListing;
   /** The channel's own codes, such as the reasons of its `ChannelError`s; see `PluginDefinition.codes`. */
   readonly codes?: Readonly<Record<string, CodeDefinition>>;
   /** Options of one account. The host adds the access options (`dmPolicy`, `allowFrom`, `groups`, ...). */
@@ -212,10 +242,22 @@ export interface ChannelDefinition<O extends TObject = TObject> {
    */
   readonly environment?: Readonly<Record<string, string>>;
   /**
-   * How `init` sets up an account of this channel. The connection must have `probe`. Absent: operators write the
-   * section themselves.
+   * How `init` sets up an account of this channel. With a credential, the connection must have `probe`. Absent:
+   * operators write the section themselves.
    */
   readonly onboarding?: ChannelOnboarding;
+  /**
+   * Commands of the command line, as `service <name> <command>`, such as to link a device. `call.account` gives them an
+   * account. If `definePlugin` registers the channel, its own `cli` has the commands.
+   *
+   * @example
+   * cli: {
+   *   name: "acme",
+   *   summary: "Link the bot.",
+   *   commands: [{ name: "link", summary: "Link an account.", example: "link", args: ["[account]"], run: link }],
+   * },
+   */
+  readonly cli?: CliDefinition;
   /**
    * What its accounts can do. A function if that depends on the options of the account: it is pure, and is called with
    * the options as `open` receives them, before `open` and after each edit of them. Whatever asks what the account can

@@ -1,6 +1,7 @@
 /** Commands of a plugin for the command line. */
 import type { Static, TSchema } from "typebox";
 import type { Json } from "../../contract/index.ts";
+import type { AccountSecrets } from "./channel-account.ts";
 import type { WatchedStatus } from "./health.ts";
 import type { PluginStore } from "./plugin-store.ts";
 import type { DeclaredSection } from "./section.ts";
@@ -119,6 +120,20 @@ interface CliSecretFiles {
   remove(name: string): Promise<boolean>;
 }
 
+/** An account of the channel whose command runs. */
+interface CliAccount {
+  readonly id: string;
+  /** Its configuration path, such as `channels.irc.accounts.work`. */
+  readonly path: string;
+  /** As `ChannelAccount.options`. */
+  readonly options: Readonly<Record<string, unknown>>;
+  /**
+   * As `ChannelAccount.secrets`: a running gateway reads what a command has written when its connection asks for it
+   * next.
+   */
+  readonly secrets: AccountSecrets;
+}
+
 /** What a command-line command receives. It runs in a process of its own, whether or not a gateway is running. */
 export interface CliCall {
   /** The arguments in the order of the declaration; a missing optional one is `undefined`. */
@@ -161,6 +176,15 @@ export interface CliCall {
   /** As `PluginHost.timezone`, by the file as it is now. */
   timezone(): Promise<string>;
   readonly secretFiles: CliSecretFiles;
+  /**
+   * For commands of a channel: an account of it as the file is now, by default `default`. Rejects with an error that
+   * says which accounts there are, or what keeps this one from opening.
+   *
+   * @example
+   * const { options, secrets } = await call.account(call.args[0]);
+   * await secrets.set("session", await link(options.server));
+   */
+  account(id?: string): Promise<CliAccount>;
   /** `undefined` if no gateway is running. */
   gateway(): Promise<CliGateway | undefined>;
   now(): number;

@@ -49,6 +49,7 @@ export function defineChannel<O extends TObject>(definition: ChannelDefinition<O
     version: definition.version,
     host: definition.host,
     ...(definition.codes === undefined ? {} : { codes: definition.codes }),
+    ...(definition.cli === undefined ? {} : { cli: definition.cli }),
     channel: definition as unknown as ChannelDefinition,
     setup(host) {
       host.channel(definition as unknown as ChannelDefinition);

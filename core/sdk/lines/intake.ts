@@ -3,6 +3,7 @@ import type { TSchema } from "typebox";
 import { type Json, reasonOf } from "../../contract/index.ts";
 import type { AddressBook } from "../address-book.ts";
 import type { ChannelAccount, Parsed } from "../contract.ts";
+import { within } from "../receiving/within.ts";
 import type { LineLink } from "./protocol.ts";
 
 /** The server has to wait while so many messages are not stored yet. */
@@ -81,7 +82,10 @@ export function createIntake(
   /** The message is worth more than what could not be learned about it. */
   async function more(complete: () => Promise<object>): Promise<object> {
     try {
-      return await inTime(complete());
+      // Otherwise one question without an answer would hold up every later message.
+      const found = await within(complete(), completeMs, account.signal);
+      if (found !== undefined) return found;
+      throw new Error("it took more than 30 s");
     } catch (error) {
       account.log.warn({ error: reasonOf(error) }, "a message is stored without what the server had to be asked for");
       return {};
@@ -107,14 +111,3 @@ export function createIntake(
 /** Members that JSON does not have are left out, so that an optional one may be `undefined`. */
 const withoutGaps = (event: object): object =>
   Object.fromEntries(Object.entries(event).filter(([, value]) => value !== undefined && !Number.isNaN(value)));
-
-/** Otherwise one question without an answer would hold up every later message. */
-async function inTime<T>(work: Promise<T>): Promise<T> {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error("it took more than 30 s")), completeMs);
-  try {
-    return await Promise.race([work, late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
-}

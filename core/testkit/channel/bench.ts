@@ -42,6 +42,8 @@ type PlatformFunction =
   | "press"
   | "reactions"
   | "report"
+  | "signIn"
+  | "signOut"
   | "typing";
 
 /** What a rule works with. */

@@ -1,6 +1,6 @@
 /** What a channel's author passes to `channelContract`. */
 import type { Json } from "../../contract/index.ts";
-import type { ChannelInbound, Part, PluginDefinition } from "../../sdk/contract.ts";
+import type { ChannelInbound, Part, PluginDefinition, SignInAction } from "../../sdk/contract.ts";
 import type { ContractSkip } from "../skips.ts";
 
 /**
@@ -12,6 +12,7 @@ import type { ContractSkip } from "../skips.ts";
  * - `hang`: it takes the next send, and never answers.
  * - `limit`: it refuses the next send, and asks for a wait of two seconds.
  * - `lose`: it no longer has the files that were sent to it.
+ * - `nameless`: it takes questions about users and chats, and never answers them.
  * - `refuse`: it refuses every send into the chat for good, as after a block.
  * - `repeat`: it delivers the last event of the person once more.
  * - `reset`: it ends the bot's connection at once, and takes a new one.
@@ -24,6 +25,7 @@ export type PlatformFailure =
   | "hang"
   | "limit"
   | "lose"
+  | "nameless"
   | "refuse"
   | "repeat"
   | "reset"
@@ -45,6 +47,7 @@ export type PlatformFailure =
  * - `others`: `others` returns what the other members of the group see.
  * - `posts`: it posts its events, to the account's addresses on the gateway's port (`postTo`) or to the channel's own
  *   listener.
+ * - `signIn`: a person has to sign the bot in: `signOut` ends its session, and `signIn` does what the account asks for.
  * - `menu`, `reactions`, `typing`: it shows the bot's menu, reactions and typing.
  */
 export type PlatformAbility =
@@ -63,6 +66,7 @@ export type PlatformAbility =
   | "press"
   | "reactions"
   | "report"
+  | "signIn"
   | "typing"
   | "unconfirmed";
 
@@ -126,6 +130,10 @@ export interface ChannelPlatform {
   forge?(text: string): Promise<void>;
   /** The platform reports what became of the last message that the bot has sent to the person. */
   report?(what: "delivered" | "failed" | "read"): Promise<void>;
+  /** The platform ends the bot's session, so that a person has to sign it in. */
+  signOut?(): Promise<void>;
+  /** The person does what the account asks for, such as to scan its code. Resolves when the platform accepts it. */
+  signIn?(action: SignInAction): Promise<void>;
   /** How many answers to presses the platform has received from the channel. */
   acknowledged?(): number;
   /** Every text that the bot has sent to the person, edits included, oldest first. */

@@ -1,6 +1,6 @@
 /** An account as the host passes it to `open`. It records everything that the channel reports. */
 
-import { type AccountRoutes, createAccountRoutes, placeOf } from "../../channels/index.ts";
+import { type AccountRoutes, createAccountRoutes, openAccountSecrets, placeOf } from "../../channels/index.ts";
 import type { Accepted, Json } from "../../contract/index.ts";
 import type { CompleteInbound, CompleteParsed } from "../../host/index.ts";
 import { createJudgeCaller } from "../../http/index.ts";
@@ -28,6 +28,8 @@ export interface TestAccount {
   /** What the channel has reported of sent messages, oldest first. */
   readonly reports: readonly Reported[];
   readonly statuses: readonly ChannelStatus[];
+  /** The secrets that the channel got at run time, and set in `account.secrets`. */
+  readonly obtained: readonly string[];
   /** Each line with its fields, as text. */
   readonly logged: readonly string[];
   /** What the channel reads in an event. */
@@ -59,6 +61,8 @@ export function createTestAccount({
   const logged: string[] = [];
   const closing = new AbortController();
   const store = createMemoryStore(now);
+  const obtained: string[] = [];
+  const secrets = openAccountSecrets({ directory, plugin: channel, remember: (text) => void obtained.push(text) });
   let ids = 0;
   const newId = () => {
     ids += 1;
@@ -74,6 +78,7 @@ export function createTestAccount({
     routes,
     statuses,
     reports,
+    obtained,
     logged,
     read: () => undefined,
     beforeStore: () => {},
@@ -84,6 +89,7 @@ export function createTestAccount({
       options,
       log: recordingLog(logged),
       store,
+      secrets,
       signal: closing.signal,
       directory,
       now,

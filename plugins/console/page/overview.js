@@ -1,6 +1,7 @@
 import { Budgets } from "./budgets.js";
 import { useRoute } from "./live.js";
 import { duration, html, Loaded, Outcome, placeOf, Time, Wait } from "./parts.js";
+import { SignIn } from "./sign-in.js";
 
 function Tile({ label, value, href, bad = false }) {
   return html`<a class=${`tile ${bad ? "bad" : ""}`} href=${href}><strong>${value}</strong><span>${label}</span></a>`;
@@ -15,7 +16,9 @@ function Account({ channel, account, status, lastReceivedAt, lastSentAt }) {
         status.identity?.username !== undefined &&
         html` <span class="soft">@${status.identity.username}
       </span>`
-      }${why !== undefined && html`<small>${why}</small>`}</span>
+      }${why !== undefined && html`<small>${why}</small>`}${
+        status.action !== undefined && html`<${SignIn} ...${status.action} />`
+      }</span>
     ${
       (lastReceivedAt ?? lastSentAt) !== undefined &&
       html`<span class="soft nowrap"><${Time} at=${Math.max(lastReceivedAt ?? 0, lastSentAt ?? 0)} /></span>`

@@ -25,6 +25,7 @@ function open() {
     admits: async () => true,
     isKnown: () => true,
     topics: () => ({}),
+    links: { fresh: () => undefined, personOf: () => undefined, lastPlace: async () => undefined, wrote() {} },
     now: Date.now,
   });
   const write = async (id: string) =>

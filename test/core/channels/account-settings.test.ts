@@ -163,6 +163,18 @@ test("of several credentials, the sentence names the one that two accounts share
   ]);
 });
 
+test("a wrong required option that the connection depends on is refused by its path", async () => {
+  const channel = {
+    ...botchat.channel,
+    ...plain,
+    options: Type.Object({ url: Type.String() }),
+    connectionOptions: ["url"],
+  } as unknown as CalledChannel;
+  const from = { secrets: createSecrets({ env: {}, directory: "/" }), environment: {} };
+  const [account] = await readAccounts(channel, { url: 7 }, from);
+  expect([account?.settings, account?.problems[0]?.path]).toEqual([undefined, "channels.botchat.url"]);
+});
+
 test("a channel whose own check fails disables only its account, with the reason", async () => {
   const channel = {
     ...botchat.channel,
@@ -314,4 +326,17 @@ test.each([
     environment: {},
   });
   expect(found.flatMap(({ problems }) => problems.map((problem) => problem.path))).toEqual([path]);
+});
+
+test("a wrong value of a required option is reported, also if the option belongs to the connection", async () => {
+  const options = Type.Object({ place: Type.String({ description: "Where it is." }) });
+  const channel: CalledChannel = {
+    ...(botchat.channel as ChannelDefinition),
+    ...plain,
+    ...{ options, connectionOptions: ["place"] },
+  };
+  const from = { secrets: createSecrets({ env: {}, directory: "/" }), environment: {} };
+  const [account] = await readAccounts(channel, { place: { no: "text" } }, from);
+  expect(account?.settings).toBeUndefined();
+  expect(account?.problems).toMatchObject([{ severity: "error", path: "channels.botchat.place" }]);
 });

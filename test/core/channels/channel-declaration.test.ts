@@ -51,6 +51,16 @@ test.each([
     "capabilities.messageIds of its channel needs a pattern, which is a regular expression, and a description",
   ],
   [{ capabilities: { ...capabilities, edits: "yes" } }, "capabilities.edits of its channel must be true or false"],
+  [{ listing: { needs: [] } }, "listing of its channel must have a name, the platform's, of at most 40 characters"],
+  [
+    { listing: { name: "IRC", needs: ["A server."], publicAddress: "no", tried: [] } },
+    "listing of its channel must have needs, a list of phrases of at most 160 characters, without a full stop",
+  ],
+  [
+    { listing: { name: "IRC", needs: [], publicAddress: false, tried: [] } },
+    'listing of its channel must have publicAddress: "no", "optional" or "yes"',
+  ],
+  [{ onboarding: { steps: [""] } }, "onboarding of its channel needs steps, a list of sentences"],
   [{ open: undefined }, "its channel has no open function"],
   [{ options: undefined }, "the options of its channel must be a TypeBox object, Type.Object({}) where there are none"],
 ])("a channel declared with %j is rejected before any of its code runs, with the reason", (change, reason) => {

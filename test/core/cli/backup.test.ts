@@ -56,6 +56,7 @@ async function madeHome(atEnd?: Parameters<typeof temporaryHome>[0]): Promise<st
   write(".service/transforms/alert.ts", "export default () => ({});\n");
   write(".service/botchat/default/identity.json", "{}\n");
   write(".service/botchat/default/media/photo.jpg", "a photo");
+  write(".service/botchat/default/secrets/session", "the session of a linked device");
   write("agent/MEMORY.md", "# Notes\n");
   write("agent/deep/er/file.txt", "deep");
   symlinkSync("/etc/passwd", join(home, "agent", "link"));
@@ -119,7 +120,8 @@ test("a backup is a private tar.gz with database, configuration, transforms, wor
 
 test("without --with-secrets, a backup has no secret, and the rest of the configuration stays as it was", async () => {
   const bytes = gunzipSync(readFileSync(archive)).toString("latin1");
-  for (const secret of [botToken, hookToken, "the-token-of-the-gateway"]) expect(bytes).not.toContain(secret);
+  const secrets = [botToken, hookToken, "the-token-of-the-gateway", "the session of a linked device"];
+  for (const secret of secrets) expect(bytes).not.toContain(secret);
   const config = textOf(await open(archive), "config.jsonc");
   expect(config).toContain("// The bot of the family.");
   expect(config).toContain('"token": { "file": "hook-token" }');
@@ -131,7 +133,7 @@ test("--with-secrets adds them, --without-media leaves out media, and --json say
   const { code, out } = await run(["backup", file, "--with-secrets", "--without-media", "--json"], { home });
   expect([code, JSON.parse(out)]).toEqual([
     0,
-    expect.objectContaining({ file, files: 7, skipped: 1, withSecrets: true, withMedia: false }),
+    expect.objectContaining({ file, files: 8, skipped: 1, withSecrets: true, withMedia: false }),
   ]);
   const entries = await open(file);
   expect(entries.map(({ header }) => header.name)).not.toContain("state/botchat/default/media/photo.jpg");

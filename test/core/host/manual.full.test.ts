@@ -67,11 +67,67 @@ test("a reply becomes the platform's markup, and names in it notify no one", () 
 });
 `,
   ],
+  [
+    "names/intake.test.ts",
+    `import type { ChannelAccount } from "service-gateway/sdk/channel";
+import { expect, test } from "vitest";
+import { createIntake, type Event, textOf } from "./intake.js";
+
+test("an event has the names that the platform gives, and its own order", async () => {
+  const seen: Event[] = [];
+  const account = {
+    signal: new AbortController().signal,
+    now: () => 1_000_000,
+    log: { debug() {}, warn() {} },
+    receive: async (raw: Event) => seen.push(raw),
+  } as unknown as ChannelAccount;
+  const intake = createIntake(account, {
+    userName: async (id) => "user " + id,
+    chatTitle: async () => { throw new Error("500"); },
+  });
+  const event = { type: "reaction", user: "U1", chat: "C1", text: "tada" } as const;
+  await Promise.all([
+    intake({ ...event, id: "1" }),
+    intake({ ...event, id: "2", type: "user_renamed", text: "Ada" }),
+    intake({ ...event, id: "3", text: "party_parrot" }),
+  ]);
+  expect(seen.map((one) => [one.id, one.chatTitle, textOf(one)])).toEqual([
+    ["1", undefined, "Reaction added: 🎉 by Ada"],
+    ["3", undefined, "Reaction added: :party_parrot: by Ada"],
+  ]);
+});
+`,
+  ],
+  [
+    "linked/index.test.ts",
+    `import { createServer } from "node:http";
+import { once } from "node:events";
+import { createTestHost } from "service-gateway/testkit";
+import { expect, test } from "vitest";
+import linked from "./index.js";
+
+test("the account asks for a person", async () => {
+  let asked = 0;
+  const server = createServer(({ url }, response) => {
+    asked += url === "/link" ? 1 : 0;
+    response.writeHead(url === "/link" ? 200 : 401).end(JSON.stringify({ link: "linked://1" }));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as { port: number };
+  const config = { channels: { linked: { url: "http://127.0.0.1:" + port } } };
+  {
+    await using host = await createTestHost({ plugins: [linked], config });
+    await expect.poll(() => asked).toBeGreaterThan(0);
+  }
+  server.close();
+});
+`,
+  ],
 ];
 const examples = new Map([...shown.map(([, path = "", code = ""]) => [path, code] as const), ...added]);
 
 /** The folders of examples with tests. */
-const tested = ["tally", "lines", "plaza", "parrot", "manners", "dice", "markup"];
+const tested = ["tally", "lines", "plaza", "parrot", "manners", "dice", "markup", "names", "linked"];
 const isTested = (path: string) => tested.some((folder) => path.startsWith(`${folder}/`));
 /** One run has the tests of all of them, because most of the work of a run is its start. */
 let runs: ReadonlyMap<string, TestRun>;
@@ -167,6 +223,14 @@ describe("the examples of the manual for authors", () => {
 
   test("the plugin with a tool is called by the model", () => {
     expect(runs.get("dice")).toEqual({ passed: 1, failures: [] });
+  });
+
+  test("the channel that is linked asks for a person", () => {
+    expect(runs.get("linked")).toEqual({ passed: 1, failures: [] });
+  });
+
+  test("the look-up of names fills in an event", () => {
+    expect(runs.get("names")).toEqual({ passed: 1, failures: [] });
   });
 
   test("no complete example is left out", () => {

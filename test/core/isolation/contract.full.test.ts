@@ -12,10 +12,16 @@ import template from "../../../examples/plugin-template/src/index.ts";
 import { fixtures, functions, options } from "../../../examples/plugin-template/test/fixtures.ts";
 import { openPlatform } from "../../../examples/plugin-template/test/platform.ts";
 import botchat from "../../../plugins/botchat/index.ts";
+import discord from "../../../plugins/discord/index.ts";
 import irc from "../../../plugins/irc/index.ts";
+import mattermost from "../../../plugins/mattermost/index.ts";
+import slack from "../../../plugins/slack/index.ts";
 import { root } from "../../house/sources.ts";
 import { contract as botchatContract } from "../../plugins/botchat/contract-options.ts";
+import { contract as discordContract } from "../../plugins/discord/contract-options.ts";
 import { contract as ircContract } from "../../plugins/irc/contract-options.ts";
+import { contract as mattermostContract } from "../../plugins/mattermost/contract-options.ts";
+import { socketContract as slackContract } from "../../plugins/slack/contract-options.ts";
 import { temporaryDirectory } from "../../support/directory.ts";
 import { inWorker } from "./in-worker.ts";
 
@@ -44,7 +50,18 @@ describe.each([
     source: { file: join(root, "examples/plugin-template/src/index.ts"), bundled: false },
     contract: templateContract,
   },
+  {
+    inline: discord,
+    source: { file: join(root, "plugins/discord/index.ts"), bundled: false },
+    contract: discordContract,
+  },
   { inline: irc, source: { file: join(root, "plugins/irc/index.ts"), bundled: false }, contract: ircContract },
+  {
+    inline: mattermost,
+    source: { file: join(root, "plugins/mattermost/index.ts"), bundled: false },
+    contract: mattermostContract,
+  },
+  { inline: slack, source: { file: join(root, "plugins/slack/index.ts"), bundled: false }, contract: slackContract },
   { inline: botchat, source: { file: botchatFile, bundled: true }, contract: botchatContract },
 ])("$inline.id in a worker", ({ inline, source, contract }) => {
   const worker = inWorker(inline, source);
@@ -123,8 +140,16 @@ describe.each([
           "lacks are removed.",
       },
       // The clock of the contract does not reach into another thread.
-      ...(inline === irc
+      ...(inline === irc || inline === mattermost || inline === slack
         ? [{ test: "recovery > a platform that falls silent is noticed", reason: "Its time limits are real there." }]
+        : []),
+      ...(inline === mattermost
+        ? [
+            {
+              test: "declaration > the gateway calls each function of the connection",
+              reason: "What an account can do depends on its options, so a connection in a worker offers everything.",
+            },
+          ]
         : []),
       // The connection that parses inline has not met the platform, so it does not know its own name.
       ...(inline === botchat

@@ -27,6 +27,7 @@ function open(
       inbound: message("hi", { authority }),
       trigger: "trigger" in more ? more.trigger : "7",
       acknowledge,
+      key: "0123456789abcpreview",
       resume: [],
       onPreviewMessage: () => {},
       onUncertain: () => {},

@@ -78,6 +78,7 @@ export function createTestAccount(
       id: "default",
       options: fillOptions(options),
       log: { trace: log("trace"), debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") },
+      secrets: { get: async () => undefined, set: async () => {}, delete: async () => false },
       store: {
         get: async (key) => store.get(key) ?? null,
         set: async (key, value) => {

@@ -5,7 +5,7 @@ import { sendFile, sendPage } from "../../../plugins/console/files.ts";
 
 const page = new URL("../../../plugins/console/page/", import.meta.url);
 const scripts = readdirSync(page).flatMap((name) => (name.endsWith(".js") ? name.slice(0, -".js".length) : []));
-const all = [...scripts, "preact", "hooks", "htm"].map((name) => `${name}.js`).concat("style.css", "console.css");
+const all = [...scripts, "preact", "hooks", "htm", "qr"].map((name) => `${name}.js`).concat("style.css", "console.css");
 
 test("all scripts and styles of the console are less than 60 kB compressed, and none parses HTML", async () => {
   const files = await Promise.all(all.map(async (name) => ({ name, body: (await sendFile(name)).body as Buffer })));

@@ -1,8 +1,9 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Browser, BrowserContext, Page } from "playwright-core";
+import { decodeQR } from "qr/decode.js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { definePlugin, Type } from "../../../core/sdk/contract.ts";
+import { type ChannelAccount, defineChannel, definePlugin, Type } from "../../../core/sdk/contract.ts";
 import consolePlugin from "../../../plugins/console/index.ts";
 import { createEngine, createLoopback, type TestGateway } from "../../support/gateway.ts";
 import { type ConsoleRoom, leftOut, openConsole, shapes } from "./browser.ts";
@@ -39,6 +40,25 @@ const door = definePlugin({
   },
 });
 
+/** A channel that a person links with a phone. */
+let report: ChannelAccount["status"] = () => {};
+const phone = defineChannel({
+  id: "phone",
+  version: "1.0.0",
+  host: "^0.2.0",
+  options: Type.Object({}),
+  capabilities: { maxChars: 100 },
+  open: ({ status }) => ({
+    async start() {
+      report = status;
+    },
+    parse: () => null,
+    render: () => [],
+    send: async () => ({ messageId: "1" }),
+    close: async () => {},
+  }),
+});
+
 describe.skipIf(leftOut !== "")(`the console${leftOut}`, () => {
   const loopback = createLoopback();
   let room: ConsoleRoom;
@@ -57,9 +77,9 @@ describe.skipIf(leftOut !== "")(`the console${leftOut}`, () => {
       {
         config: {
           gateway: { port: 0, drainSeconds: 2, allowedHosts: [far] },
-          channels: { loopback: { dmPolicy: "pairing", allowFrom: ["7"] } },
+          channels: { loopback: { dmPolicy: "pairing", allowFrom: ["7"] }, phone: {} },
         },
-        plugins: [loopback.plugin, engine, door, consolePlugin],
+        plugins: [loopback.plugin, engine, door, phone, consolePlugin],
       },
       { hostRules: `MAP ${far} 127.0.0.1` },
     );
@@ -92,6 +112,42 @@ describe.skipIf(leftOut !== "")(`the console${leftOut}`, () => {
     expect(page.url()).toBe(`${url}/console/#/`);
     // The browser itself notes each answer that is no success.
     expect(room.complaints.splice(0).filter((text) => !text.includes("401"))).toEqual([]);
+    await close(page);
+  });
+
+  test("what a person has to do for an account is shown, with each new code, until it is connected", async () => {
+    const page = await open();
+    /** What a phone would see. */
+    const scan = async () => {
+      const [path, box] = [page.locator(".qr path"), page.locator(".qr")];
+      const [squares, view] = [(await path.getAttribute("d")) ?? "", (await box.getAttribute("viewBox")) ?? ""];
+      const [size, scale] = [Number(view.split(" ")[2]), 6];
+      const data = new Uint8Array((size * scale) ** 2 * 3).fill(255);
+      for (const [, x, y] of squares.matchAll(/M(\d+) (\d+)h/g))
+        for (let row = 0; row < scale; row += 1) {
+          const from = ((Number(y) * scale + row) * size * scale + Number(x) * scale) * 3;
+          data.fill(0, from, from + scale * 3);
+        }
+      return decodeQR({ width: size * scale, height: size * scale, data });
+    };
+    const text = `Scan it ${hostile}`;
+    report({
+      state: "waiting",
+      action: { text, url: "https://platform.example/link", code: "AB-12", qr: "phone://1" },
+    });
+    await page.getByText("Scan it <img").waitFor();
+    expect(await page.getByRole("link", { name: "https://platform.example/link" }).getAttribute("rel")).toContain(
+      "noopener",
+    );
+    expect([await page.getByText("Code: AB-12").count(), await scan()]).toEqual([1, "phone://1"]);
+    report({ state: "waiting", action: { text, qr: "phone://2" } });
+    await expect.poll(scan).toBe("phone://2");
+    // A page that would run a script is not one to open.
+    report({ state: "waiting", action: { text, url: "javascript:alert(1)" } });
+    await page.locator(".sign-in").waitFor({ state: "detached" });
+    report({ state: "connected" });
+    await expect.poll(() => page.locator("#accounts ~ ul").textContent()).toContain("connected");
+    expect([await page.title(), room.complaints.splice(0)]).toEqual(["Overview · Console", []]);
     await close(page);
   });
 

@@ -70,6 +70,8 @@ const ofChannel: Members<ChannelDefinition> = {
     connectionOptions: true,
   },
   ...{
+    cli: true,
+    listing: true,
     credentials: true,
     signsInAs: true,
     check: true,

@@ -1,4 +1,5 @@
 import type { createApprovals, Spending, TestModel } from "../../../agents/index.ts";
+import type { AccountReport } from "../../../channels/index.ts";
 import type { GatewayConfig, Secrets } from "../../../config/index.ts";
 import type { Registry } from "../../../host/index.ts";
 import type { Links, Sessions } from "../../../http/index.ts";
@@ -21,6 +22,7 @@ export interface V1Deps extends PairingRouteDeps {
   readonly readiness: () => Readiness;
   /** What plugins watch, by plugin id. */
   readonly watched: Describing["watched"];
+  readonly accounts: () => readonly AccountReport[];
   readonly approvals: Pick<ReturnType<typeof createApprovals>, "waiting" | "decide">;
   readonly sessions: Sessions;
   readonly links: Links;

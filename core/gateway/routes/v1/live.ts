@@ -1,5 +1,6 @@
 /** One stream for pages: events that end, changes of what waits, and lines of the log. */
 import { hash } from "node:crypto";
+import type { AccountReport } from "../../../channels/index.ts";
 import type { Json, TurnRecord } from "../../../contract/index.ts";
 import { HttpProblem, type NumberedEvent, type OwnAnswer, type OwnRequest } from "../../../http/index.ts";
 import { eventData, severities } from "../../../reports/index.ts";
@@ -23,6 +24,15 @@ export interface Live {
   ended(record: TurnRecord): void;
   close(): void;
 }
+
+const digestOf = (value: Json): string => hash("sha256", JSON.stringify(value)).slice(0, digestLength);
+
+/** Changes with the state of an account, and with what a person has to do for it. */
+const accountStates = (accounts: readonly AccountReport[]): Json =>
+  accounts.map(({ channel, account, status: { state, detail = "", action } }) => [
+    ...[channel, account, state],
+    ...[detail, JSON.stringify(action) ?? ""],
+  ]);
 
 type Asked = Pick<OwnRequest, "query" | "caller">;
 
@@ -98,11 +108,12 @@ export function createLive(deps: V1Deps): Live {
     removeCodes = await codeRemover(deps);
     const { waiting, running, outboxWaiting, settled } = await store.stats();
     const { ready } = deps.readiness();
-    note("status", { ready, waiting, running, outboxWaiting, failed: settled.failed });
+    const accounts = digestOf(accountStates(deps.accounts()));
+    note("status", { ready, waiting, running, outboxWaiting, failed: settled.failed, accounts });
     const { waitingState } = await import("./waiting.ts");
     const { count, names } = await waitingState(deps);
     // The names contain codes, which not every client may see.
-    note("waiting", { count, digest: hash("sha256", JSON.stringify(names)).slice(0, digestLength) });
+    note("waiting", { count, digest: digestOf(names) });
   }
 
   /** A line is published as it is in the file: JSON, and without secrets. */

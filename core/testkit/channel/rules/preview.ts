@@ -25,10 +25,14 @@ interface Opened {
   readonly named: () => readonly string[];
 }
 
-function openPreview(bench: Bench, address: Address, resume: readonly string[] = []): Opened {
+/** As long as the keys of the gateway. */
+const [firstKey, secondKey] = ["0123456789abcpreview", "0123456789abdpreview"];
+
+function openPreview(bench: Bench, address: Address, resume: readonly string[] = [], key = firstKey): Opened {
   let named: readonly string[] = resume;
   const preview = bench.connection.preview?.(address, {
     resume,
+    key,
     onMessage: (ids) => {
       named = ids;
     },
@@ -143,7 +147,8 @@ async function resumes(bench: Bench): Promise<void> {
   const first = await show(bench);
   const ids = await first.preview.close();
   const count = bench.platform.read().length;
-  const second = openPreview(bench, first.address, ids);
+  // With another key, because the ids alone must be enough.
+  const second = openPreview(bench, first.address, ids, secondKey);
   second.preview.update(grown(7));
   await bench.until(
     () => bench.platform.read().some((text) => progressOf(text) === 6),
@@ -152,6 +157,32 @@ async function resumes(bench: Bench): Promise<void> {
   await second.preview.close();
   if (bench.platform.read().length !== count)
     throw new Error("A preview that resumes created a new message. Edit the messages in resume.");
+}
+
+/** A process that is killed between the sending of a message and the storing of its id knows nothing of it. */
+async function recognisesKey(bench: Bench): Promise<void> {
+  const first = await show(bench);
+  await first.preview.close();
+  const count = bench.platform.read().length;
+  const second = openPreview(bench, first.address);
+  let words = 7;
+  await bench.until(
+    () => {
+      // The message that is there shows the text of before until it is edited.
+      words += 1;
+      second.preview.update(grown(words));
+      return bench.platform.read().some((text) => progressOf(text) >= 7);
+    },
+    () =>
+      "A preview with the key of an earlier one shows nothing. The platform returns the message that is there: " +
+      "edit it.",
+  );
+  await second.preview.close();
+  if (bench.platform.read().length !== count)
+    throw new Error(
+      "A preview with the key of an earlier one created a second message. Pass the key to the platform, or do not " +
+        "declare capabilities.repeats.",
+    );
 }
 
 async function survivesOutage(bench: Bench): Promise<void> {
@@ -211,6 +242,12 @@ export const previewRules: readonly Rule[] = [
   { title: "preview > changes nothing after its close", capability: "edits", needs: [], run: endsAtClose },
   { title: "preview > names its messages", capability: "edits", needs: [], run: namesMessages },
   { title: "preview > resumes after a killed process", capability: "edits", needs: [], run: resumes },
+  {
+    title: "preview > continues its first message by its key",
+    declares: (_, { edits, repeats }) => edits === true && repeats !== undefined,
+    needs: [],
+    run: recognisesKey,
+  },
   { title: "preview > can be closed during an outage", capability: "edits", needs: ["away"], run: survivesOutage },
   { title: "preview > leaves no timer", capability: "edits", needs: [], alone: true, run: leavesNoTimer },
 ];

@@ -64,6 +64,26 @@ async function confirmsNothingUnstored(bench: Bench): Promise<void> {
   );
 }
 
+/** A name is never worth a message. */
+async function doesNotWaitForNames(bench: Bench): Promise<void> {
+  const { platform } = bench;
+  await bench.fail("nameless");
+  await bench.connection.start();
+  const texts = ["first", "second", "third"];
+  for (const text of texts) await platform.write(text);
+  const seen = () => bench.messages().map(({ inbound }) => inbound.text);
+  const missing = () => texts.filter((text) => !seen().some((one) => one.includes(text)));
+  await bench.until(
+    () => missing().length === 0,
+    () =>
+      `The platform does not answer questions about users and chats, and ${shown(missing())} was not received. ` +
+      "Submit an event without the name after a second or two.",
+  );
+  const order = seen().map((text) => texts.findIndex((one) => text.includes(one)));
+  if (order.some((place, index) => place < (order[index - 1] ?? 0)))
+    throw new Error(`The messages ${shown(texts)} were received as ${shown(seen())}. Keep the platform's order.`);
+}
+
 const settled =
   "A message was edited, but the edit was not received. Call account.receive for it, and parse it as kind edit.";
 
@@ -174,6 +194,11 @@ export const receiveRules: readonly Rule[] = [
     title: "receive > an event that could not be stored is not confirmed",
     needs: ["unconfirmed"],
     run: confirmsNothingUnstored,
+  },
+  {
+    title: "receive > messages arrive, in order, although names cannot be looked up",
+    needs: ["nameless"],
+    run: doesNotWaitForNames,
   },
   { title: "receive > an edit keeps the id of its message", needs: ["edit"], run: readsEdits },
   { title: "receive > an edit is a separate event after its message", needs: ["edit"], run: editHasOwnId },

@@ -4,15 +4,18 @@ import type { Rule } from "../rule.ts";
 import { renderFields } from "../test-account.ts";
 import { prepare } from "./send.ts";
 
-/** Fails where one of the account's secrets is in a text, plain, in a URL or in base64. */
-function assertAbsent({ secrets }: Bench, text: string, where: string): void {
+/** Fails where one of the secrets is in a text, plain, in a URL or in base64. */
+export function assertWithout(secrets: readonly string[], text: string, sentence: string): void {
   const forms = secrets.flatMap((secret) => [
     secret,
     encodeURIComponent(secret),
     Buffer.from(secret).toString("base64"),
   ]);
-  if (forms.some((form) => text.includes(form)))
-    throw new Error(`A secret of the options is in ${where}. Omit URLs and headers with credentials.`);
+  if (forms.some((form) => text.includes(form))) throw new Error(sentence);
+}
+
+function assertAbsent({ secrets }: Bench, text: string, where: string): void {
+  assertWithout(secrets, text, `A secret of the options is in ${where}. Omit URLs and headers with credentials.`);
 }
 
 const reports = ({ test: { logged, statuses } }: Bench) => [...logged, ...statuses.map(renderFields)].join("\n");

@@ -17,13 +17,17 @@ export function createCalls(account: Account): Call {
   const { url, token, patienceMs } = account.options;
   return async (method, path, body, signal = account.signal) => {
     const done = account.calling();
+    const session = await account.secrets.get("session");
     let response: Response;
     try {
-      response = await fetch(`${url}/${path}${path.includes("?") ? "&" : "?"}token=${token}`, {
-        method,
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        signal: AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]),
-      });
+      response = await fetch(
+        `${url}/${path}${path.includes("?") ? "&" : "?"}token=${token}${session === undefined ? "" : `&session=${session}`}`,
+        {
+          method,
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+          signal: AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]),
+        },
+      );
     } catch (error) {
       const refused = (error as { readonly cause?: { readonly code?: string } }).cause?.code === "ECONNREFUSED";
       throw new ChannelError("network", {
@@ -39,6 +43,7 @@ export function createCalls(account: Account): Call {
         retryable: true,
         retryAfterMs: Number(response.headers.get("retry-after")) * 1_000,
       });
+    if (status === 401 && text.includes("session")) throw new ChannelError("sign_in_needed");
     if (status === 403) throw new ChannelError("blocked_by_user");
     if (!answers.has(status)) throw new ChannelError("platform_error", { detail: `The postbox answered ${status}` });
     done();

@@ -1,6 +1,12 @@
 /** Events of the platform: asked for, acknowledged, and read. */
 import type { Json } from "service-gateway/sdk";
-import type { ChannelInbound, Parsed } from "service-gateway/sdk/channel";
+import {
+  ChannelError,
+  type ChannelInbound,
+  createLookup,
+  type Parsed,
+  receiveInOrder,
+} from "service-gateway/sdk/channel";
 import type { Account, Call } from "./calls.ts";
 import { botId, groupId, type PostboxEvent } from "./platform.ts";
 
@@ -61,6 +67,14 @@ export function createPolling(account: Account, call: Call) {
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> | undefined;
   const stopped = new AbortController();
+  const people = createLookup<string>(account, {
+    waitMs: 200,
+    async ask(id, signal) {
+      const { body } = await call("GET", `people/${id}`, undefined, AbortSignal.any([signal, stopped.signal]));
+      return isText(body.name) ? body.name : undefined;
+    },
+  });
+  const receive = receiveInOrder(account);
 
   /** A press is answered at once, so that the button does not seem stuck. */
   async function acknowledge(event: PostboxEvent): Promise<void> {
@@ -81,12 +95,24 @@ export function createPolling(account: Account, call: Call) {
           account.log.debug({ name: error.name }, "a press was not answered"),
         );
       await report(account, event);
-      await account.receive(event as unknown as Json, {
+      await receive(event as unknown as Readonly<Record<string, Json>>, {
         id: String(id),
         lane: `postbox:${account.id}:${chat}:${thread}`,
+        complete: async () => {
+          const name = await people.find(String(event.from.id));
+          return name === undefined ? {} : { from: { ...event.from, name } };
+        },
       });
       after = Math.max(after, id);
     }
+  }
+
+  /** Asks a person, and takes the session once they have agreed. */
+  async function signIn(): Promise<boolean> {
+    const { body } = await call("GET", "link", undefined, stopped.signal);
+    if (typeof body.session === "string") await account.secrets.set("session", body.session);
+    else account.status({ state: "waiting", action: { text: "Scan the code in the app.", qr: String(body.link) } });
+    return true;
   }
 
   async function poll(): Promise<void> {
@@ -95,7 +121,9 @@ export function createPolling(account: Account, call: Call) {
     } catch (error) {
       waitMs = firstWaitMs;
       account.log.debug({ name: (error as Error).name }, "the postbox was not read");
-      account.status({ state: "waiting", detail: "The postbox does not answer; it is asked again." });
+      const isSignedOut = error instanceof ChannelError && error.reason === "sign_in_needed";
+      if (!isSignedOut || !(await signIn().catch(() => false)))
+        account.status({ state: "waiting", detail: "The postbox does not answer; it is asked again." });
     }
     if (!stopped.signal.aborted) timer = setTimeout(run, waitMs);
   }

@@ -1,4 +1,5 @@
 /** A small platform over HTTP: one person writes to one bot. The bot polls for events and calls the rest. */
+import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type {
   ChannelPlatform,
@@ -13,7 +14,8 @@ import { reservePort } from "../../../support/ports.ts";
 export interface PostboxEvent {
   readonly id: number;
   readonly kind?: "delete" | "delivered" | "edit" | "failed" | "press" | "read";
-  readonly from: { readonly id: number; readonly name: string; readonly bot?: true };
+  /** The platform names people only if it is asked. */
+  readonly from: { readonly id: number; readonly name?: string; readonly bot?: true };
   readonly chat: number;
   readonly thread?: number;
   /** The id of the message that it is, changes or deletes, that has the button, or whose fate it reports. */
@@ -64,6 +66,7 @@ export const abilities: readonly PlatformAbility[] = [
     "hang",
     "limit",
     "lose",
+    "nameless",
     "refuse",
     "repeat",
     "reset",
@@ -83,6 +86,7 @@ export const abilities: readonly PlatformAbility[] = [
     "press",
     "reactions",
     "report",
+    "signIn",
     "typing",
     "unconfirmed",
   ] as const),
@@ -112,13 +116,18 @@ class World {
   repeated: PostboxEvent | undefined;
   lost = false;
   silent = false;
+  nameless = false;
+  /** The session that a person has allowed; set once the platform asks for one. */
+  session: string | undefined;
+  /** What a person scans, until they have. */
+  link: string | undefined;
   /** The next request for events is cut off. */
   cutsNext = false;
   posts = 0;
 
   add(event: Omit<PostboxEvent, "id" | "from" | "date" | "message"> & { readonly message?: number }): void {
     const id = this.events.length + 1;
-    this.events.push({ message: id, ...event, id, from: { id: personId, name: "Ada" }, date: seconds + id });
+    this.events.push({ message: id, ...event, id, from: { id: personId }, date: seconds + id });
   }
 
   /** Uses a failure up; `refuse` stays. */
@@ -212,6 +221,14 @@ async function handle(world: World, request: IncomingMessage, url: URL, answer: 
       const file = world.lost ? undefined : world.files[Number(which)];
       return file === undefined ? answer(404) : answer(200, { data: Buffer.from(file.bytes).toString("base64") });
     }
+    case "GET people":
+      if (world.nameless) return;
+      return which === String(personId) ? answer(200, { name: "Ada" }) : answer(404);
+    case "GET link":
+      if (world.link !== undefined) return answer(200, { link: world.link });
+      // A scan gives one session.
+      world.link = `postbox://link/${randomUUID()}`;
+      return answer(200, { session: world.session });
     case "GET members":
       return answer(which === String(groupId) ? 200 : 404);
     default:
@@ -232,6 +249,8 @@ function createPostboxServer(world: World) {
         .end(status === 304 ? undefined : JSON.stringify(body));
     if (world.silent) return;
     if (url.searchParams.get("token") !== token) return answer(401, { error: "token" });
+    if (world.session !== undefined && url.pathname !== "/link" && url.searchParams.get("session") !== world.session)
+      return answer(401, { error: "session" });
     if (world.cutsNext && url.pathname === "/events") {
       world.cutsNext = false;
       return void request.socket.resetAndDestroy();
@@ -304,6 +323,14 @@ export async function openPostbox(): Promise<ChannelPlatform> {
     async press(value) {
       world.add({ kind: "press", chat: personId, text: value, message: world.posted.at(-1)?.id ?? 0 });
     },
+    async signOut() {
+      world.session = `session-${randomUUID()}`;
+      world.link = `postbox://link/${randomUUID()}`;
+    },
+    async signIn({ qr }) {
+      if (qr !== world.link) throw new Error(`The phone cannot read ${qr}.`);
+      world.link = undefined;
+    },
     acknowledged: () => world.acknowledged,
     history: () => world.history,
     files: () => world.sentFiles,
@@ -315,6 +342,7 @@ export async function openPostbox(): Promise<ChannelPlatform> {
       else if (failure === "back") await listen();
       else if (failure === "repeat") world.repeated = last();
       else if (failure === "lose") world.lost = true;
+      else if (failure === "nameless") world.nameless = true;
       else if (failure === "silent") world.silent = true;
       else if (failure === "reset") world.cutsNext = true;
       else world.failure = failure;

@@ -9,10 +9,15 @@ const editEveryMs = 40;
 
 export interface PreviewOptions {
   readonly resume: readonly string[];
+  readonly key?: string;
   onMessage(ids: readonly string[]): void;
 }
 
-export function createPreview(call: Call, address: Address, { resume, onMessage }: PreviewOptions): ChannelPreview {
+export function createPreview(
+  call: Call,
+  address: Address,
+  { resume, key, onMessage }: PreviewOptions,
+): ChannelPreview {
   let [id] = resume;
   let wanted = "";
   let shown = "";
@@ -22,7 +27,7 @@ export function createPreview(call: Call, address: Address, { resume, onMessage 
 
   async function show(text: string): Promise<void> {
     if (id === undefined) {
-      const { body } = await call("POST", "messages", mailTo(address, { text }));
+      const { body } = await call("POST", "messages", mailTo(address, { text, ...(key !== undefined && { key }) }));
       id = String(body.id);
       onMessage([id]);
     } else await call("PUT", `messages/${id}`, { text });

@@ -1,24 +1,25 @@
 /** `channels status`: the accounts of chat platforms, and what the platforms report about them. */
 
-import { channelMeant } from "../access/platform-names.ts";
-import { settingPath } from "../access/setting-path.ts";
-import { type AccountChange, accountKey, accountsNamespace } from "../channels/account-states.ts";
-import { absenceNote } from "../channels/connection/absence-note.ts";
-import type { ProbeReport } from "../channels/connection/probe.ts";
-import { reasonOfStatus } from "../channels/connection/status-detail.ts";
-import type { RouteReport } from "../channels/routes/account-routes.ts";
-import { renderProblem } from "../config/problem.ts";
-import type { CheckedConfig } from "../config/reading/load.ts";
-import { programCommand } from "../contract/command.ts";
-import type { GatewayDescription } from "../gateway/gateway.ts";
-import { visibleLine } from "../log/visible.ts";
-import type { ChannelCapabilities, ChannelStatus } from "../sdk/contract.ts";
-import { type ConfiguredAccount, configuredAccounts, probeAccounts } from "./accounts.ts";
-import type { CommandContext } from "./context.ts";
-import type { Style, Terminal } from "./output/terminal.ts";
-import { renderAgo } from "./output/times.ts";
-import { waitingLine } from "./output/waiting-line.ts";
-import { readDeclarations, readyPlugins } from "./plugins/declarations.ts";
+import { channelMeant } from "../../access/platform-names.ts";
+import { settingPath } from "../../access/setting-path.ts";
+import { type AccountChange, accountKey, accountsNamespace } from "../../channels/account-states.ts";
+import { absenceNote } from "../../channels/connection/absence-note.ts";
+import type { ProbeReport } from "../../channels/connection/probe.ts";
+import { reasonOfStatus } from "../../channels/connection/status-detail.ts";
+import type { RouteReport } from "../../channels/routes/account-routes.ts";
+import { renderProblem } from "../../config/problem.ts";
+import type { CheckedConfig } from "../../config/reading/load.ts";
+import { programCommand } from "../../contract/command.ts";
+import type { GatewayDescription } from "../../gateway/gateway.ts";
+import { visibleLine } from "../../log/visible.ts";
+import type { ChannelCapabilities, ChannelStatus } from "../../sdk/contract.ts";
+import { type ConfiguredAccount, configuredAccounts, probeAccounts } from "../accounts.ts";
+import type { CommandContext } from "../context.ts";
+import { showSignIn } from "../output/sign-in.ts";
+import type { Style, Terminal } from "../output/terminal.ts";
+import { renderAgo } from "../output/times.ts";
+import { waitingLine } from "../output/waiting-line.ts";
+import { readDeclarations, readyPlugins } from "../plugins/declarations.ts";
 
 interface AccountView {
   readonly channel: string;
@@ -29,6 +30,8 @@ interface AccountView {
   readonly code?: string;
   readonly detail?: string;
   readonly hint?: string;
+  /** What a person has to do so that the account can sign in; only while a gateway runs. */
+  readonly action?: ChannelStatus["action"];
   readonly identity?: ChannelStatus["identity"];
   /** Time of the last completed exchange with the platform, in epoch milliseconds; only while a gateway runs. */
   readonly lastContactAt?: number;
@@ -86,6 +89,8 @@ export async function showChannels(
     else if (description === null) context.terminal.line(`The gateway at ${gateway.url} does not answer.`);
     show(views, { probed: options.probe === true, context, groupPath });
     showAddresses(views, { context, isPublic: publicUrl !== undefined });
+    for (const { channel, account, action } of views)
+      if (action !== undefined) await showSignIn(context.terminal, `${channel}:${account}`, action);
   }
   return probes.some((report) => !isWell(report)) ? 1 : 0;
 }
