@@ -9,6 +9,12 @@ import { snowflakePattern } from "./snowflake.ts";
 
 export default defineChannel({
   id: "discord",
+  listing: {
+    name: "Discord",
+    needs: ["a bot of the developer portal with Message Content Intent, without an approval"],
+    publicAddress: "no",
+    tried: ["discord.js and crabline, unchanged", "a server of ours that makes every fault on demand"],
+  },
   version: "1.0.0",
   host: "^0.2.0",
   codes,

@@ -7,6 +7,12 @@ import { checkOptions, options } from "./options.ts";
 
 export default defineChannel({
   id: "matrix",
+  listing: {
+    name: "Matrix",
+    needs: ["an account of the bot on any homeserver, and its access token"],
+    publicAddress: "no",
+    tried: ["matrix-nio and crabline, unchanged", "a homeserver of ours that makes every fault on demand"],
+  },
   version: "1.0.0",
   host: "^0.2.0",
   options,

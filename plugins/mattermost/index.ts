@@ -7,6 +7,12 @@ import { maxChars } from "./send/render.ts";
 
 export default defineChannel({
   id: "mattermost",
+  listing: {
+    name: "Mattermost",
+    needs: ["a bot account on a server of yours, and its token"],
+    publicAddress: "optional",
+    tried: ["Mattermost's own client and crabline, unchanged", "a server of ours that makes every fault on demand"],
+  },
   version: "1.0.0",
   host: "^0.2.0",
   codes,

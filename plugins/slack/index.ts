@@ -11,6 +11,15 @@ import { buttonLimits, maxChars, platformFields } from "./send/render.ts";
 
 const channel = defineChannel({
   id: "slack",
+  listing: {
+    name: "Slack",
+    needs: ["an app in a workspace, from the manifest of `service slack manifest`"],
+    publicAddress: "optional",
+    tried: [
+      "Slack's own clients, emulate and crabline, unchanged",
+      "a server of ours that makes every fault on demand",
+    ],
+  },
   version: "1.0.0",
   host: "^0.2.0",
   options,
@@ -27,7 +36,7 @@ const channel = defineChannel({
   identity: { pattern: idPattern, groupPattern: channelPattern },
   credentials: ["botToken", "appToken"],
   connectionOptions: ["botToken", "appToken", "signingSecret", "team", "apiUrl"],
-  environment: { SLACK_BOT_TOKEN: "botToken", SLACK_APP_TOKEN: "appToken" },
+  environment: { botToken: "SLACK_BOT_TOKEN", appToken: "SLACK_APP_TOKEN" },
   check: checkOptions,
   // For an app in several workspaces: each posts to the one address of the app.
   route: {

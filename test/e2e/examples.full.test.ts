@@ -25,10 +25,7 @@ const hasCaddy = existsSync("/usr/bin/caddy");
 if (!hasCaddy) console.warn("Caddy is not installed: the reverse proxy of examples/production is not tested");
 
 const folders = sources("examples/*/config.jsonc").map((path) => path.split("/")[1] ?? "");
-const own = ["dev", "irc", "matrix"];
-const own = ["dev", "irc", "mattermost"];
-const own = ["dev", "discord", "irc"];
-const own = ["dev", "irc", "slack"];
+const own = ["dev", "discord", "irc", "matrix", "mattermost", "slack"];
 /** Tested with a database, in `nodes.test.ts`. */
 const withDatabase = ["several-nodes"];
 const environment = {

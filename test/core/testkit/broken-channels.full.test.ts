@@ -27,15 +27,17 @@ beforeAll(async () => {
 });
 
 /** The rules for a broken channel: the one that is meant for it, and the others of its group. */
-function rulesFor({ channel, caughtBy, fixtures, functions }: Broken) {
+function rulesFor({ channel, caughtBy, alsoCaughtBy = [], fixtures, functions }: Broken) {
   const options = { ...contractOf(channel, fixtures), ...(functions === undefined ? {} : { functions }) };
   const rules = contractRules(options);
   const meant = rules.find(({ title }) => title === caughtBy);
   if (meant === undefined) throw new Error(`The contract has no test ${caughtBy}.`);
+  const group = rules.filter((rule) => rule !== meant && groupOf(rule.title) === groupOf(caughtBy));
   return {
     options,
     meant,
-    others: rules.filter((rule) => rule !== meant && groupOf(rule.title) === groupOf(caughtBy)),
+    also: group.filter(({ title }) => alsoCaughtBy.includes(title)),
+    others: group.filter(({ title }) => !alsoCaughtBy.includes(title)),
   };
 }
 
@@ -51,8 +53,10 @@ describe("a faulty channel", async () => {
   test.concurrent.each(channels.filter((one) => !isAlone(one) && !isSlow(one)))(
     "fails its intended test with a clear message and no other test of the group: %s",
     async (_name, broken) => {
-      const { options, meant, others } = rulesFor(broken);
+      const { options, meant, also, others } = rulesFor(broken);
       await expect(tryRule(meant, options, impatient)).rejects.toThrow(broken.says);
+      expect(also.map(({ title }) => title)).toEqual(broken.alsoCaughtBy ?? []);
+      for (const rule of also) await expect(tryRule(rule, options, impatient)).rejects.toThrow();
       for (const rule of others.filter(({ title }) => !alone.test(title))) await tryRule(rule, options);
     },
   );

@@ -5,6 +5,7 @@ import { decodeQR } from "qr/decode.js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ChannelAccount, defineChannel, definePlugin, Type } from "../../../core/sdk/contract.ts";
 import consolePlugin from "../../../plugins/console/index.ts";
+import { signIn } from "../../support/browser-client.ts";
 import { createEngine, createLoopback, type TestGateway } from "../../support/gateway.ts";
 import { type ConsoleRoom, leftOut, openConsole, shapes } from "./browser.ts";
 
@@ -140,6 +141,10 @@ describe.skipIf(leftOut !== "")(`the console${leftOut}`, () => {
       "noopener",
     );
     expect([await page.getByText("Code: AB-12").count(), await scan()]).toEqual([1, "phone://1"]);
+    // A code that is scanned elsewhere would link another phone.
+    const overview = (await (await signIn(url, room.token, "operate")).ask("/gateway/v1/overview")).text;
+    expect(overview).toContain("Scan it");
+    for (const code of ["AB-12", "phone://1", "platform.example"]) expect(overview).not.toContain(code);
     report({ state: "waiting", action: { text, qr: "phone://2" } });
     await expect.poll(scan).toBe("phone://2");
     // A page that would run a script is not one to open.

@@ -1,6 +1,7 @@
 /**
- * Codes that decide: of pairing and of approvals. Only sessions that may decide see them, because a code that is typed
- * elsewhere grants something. They are removed by value, since they are in texts of events, replies and the log, too.
+ * Codes that decide: of pairing, of approvals, and of accounts that a person signs in. Only sessions that may decide see
+ * them, because a code that is typed or scanned elsewhere grants something. They are removed by value, since they are in
+ * texts of events, replies and the log, too.
  */
 import { createPairing } from "../../../access/index.ts";
 import type { OwnRequest } from "../../../http/index.ts";
@@ -11,11 +12,13 @@ export const mayDecide = ({ role }: Pick<OwnRequest["caller"], "role">): boolean
 
 /** Resolves with what removes the codes that are valid now; `undefined` if there are none. */
 export async function codeRemover(
-  deps: Pick<V1Deps, "store" | "now" | "config" | "approvals">,
+  deps: Pick<V1Deps, "store" | "now" | "config" | "approvals" | "accounts">,
 ): Promise<(<T>(value: T) => T) | undefined> {
   const pairing = createPairing(deps);
   const pending = await Promise.all(Object.keys(deps.config().channels).map((channel) => pairing.pending(channel)));
-  const codes = [...pending.flat(), ...(await deps.approvals.waiting())].map(({ code }) => code);
+  const ofPeople = [...pending.flat(), ...(await deps.approvals.waiting())].map(({ code }) => code);
+  const ofAccounts = deps.accounts().flatMap(({ status: { action } }) => [action?.code, action?.qr, action?.url]);
+  const codes = [...ofPeople, ...ofAccounts].filter((code) => code !== undefined && code !== "");
   if (codes.length === 0) return undefined;
   const redact = createRedactor(() => codes, "[hidden]");
   return (value) => redactValue(value, redact);

@@ -143,6 +143,15 @@ function declaresSecrets({ options, secrets = [], secretFiles = {} }: ChannelDef
   }
 }
 
+function namesOptions({ options, environment = {}, credentials = [] }: ChannelDefinition): void {
+  for (const name of [...Object.keys(environment), ...credentials])
+    if (!Object.hasOwn(options.properties, name))
+      throw new Error(
+        `There is no option ${name}, but environment or credentials has it. Write the name of an option there: ` +
+          'environment: { token: "ACME_TOKEN" }.',
+      );
+}
+
 export const declarationRules: readonly Rule[] = [
   {
     title: "declaration > is valid",
@@ -164,6 +173,10 @@ export const declarationRules: readonly Rule[] = [
   { title: "declaration > the gateway calls each function of the connection", run: callsEachFunction },
   { title: "declaration > each function that no capability requires is listed", run: listsFunctions },
   { title: "options > an invalid or unknown option is refused by name", run: refusesWrongOptions },
+  {
+    title: "options > environment and credentials name options",
+    run: async ({ definition }) => namesOptions(definition),
+  },
   {
     title: "options > an option that looks like a secret is declared as one",
     run: async ({ definition }) => declaresSecrets(definition),

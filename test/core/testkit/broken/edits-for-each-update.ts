@@ -31,5 +31,6 @@ const channel = createPostbox(({ render, send }) => ({
 export const broken: Broken = {
   channel,
   caughtBy: "preview > keeps the platform's pace",
+  alsoCaughtBy: ["preview > continues its first message by its key"],
   says: /the channel must limit the rate/,
 };

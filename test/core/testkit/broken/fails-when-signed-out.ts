@@ -14,5 +14,10 @@ const channel = createPostbox((_, account) => {
 export const broken: Broken = {
   channel,
   caughtBy: "sign-in > a person is asked, and then the account connects",
+  alsoCaughtBy: [
+    "sign-in > a person is asked once, also over a restart",
+    "sign-in > a person is asked again if the platform ends the session",
+    "sign-in > codes and secrets are in no log, status or event",
+  ],
   says: /Report waiting with an action/,
 };

@@ -8,6 +8,8 @@ export interface Broken {
   readonly channel: ReturnType<typeof createPostbox>;
   /** Title of the test. */
   readonly caughtBy: string;
+  /** Titles of tests of the same group that cannot pass either. */
+  readonly alsoCaughtBy?: readonly string[];
   /** What the failure says. */
   readonly says: RegExp;
   readonly fixtures?: Partial<ChannelContractOptions["fixtures"]>;

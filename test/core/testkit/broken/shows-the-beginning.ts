@@ -16,4 +16,9 @@ const channel = createPostbox(({ preview }) => ({
   },
 }));
 
-export const broken: Broken = { channel, caughtBy: "preview > shows the growing text", says: /Show the newest text/ };
+export const broken: Broken = {
+  channel,
+  caughtBy: "preview > shows the growing text",
+  alsoCaughtBy: ["preview > continues its first message by its key"],
+  says: /Show the newest text/,
+};
