@@ -50,7 +50,7 @@ const goesDown = floors.flatMap((rooms, floor) =>
  * for public addresses, whose HTTP client only the thread of transforms loads; the contract behind the two public doors
  * of the SDK; the bounded readers of responses, which the command line and a door of the SDK use without the rest; the
  * rules of a channel's ids, which the thread of a plugin needs alone; what transcribes and speaks, which is imported with
- * the first voice message; the parsers of Markdown and patterns, whose types come from libraries that users do not
+ * the first voice message; what edits configurations and tries deliveries in the console, which is imported with its first request; the parsers of Markdown and patterns, whose types come from libraries that users do not
  * have, so that no declaration of a door leads to them.
  */
 const sideDoors = {
@@ -67,11 +67,12 @@ const sideDoors = {
     "workspace-file",
   ],
   sdk: ["contract", "channel", "store", "reading", "tools"],
-  config: ["embedded-store", "linear-pattern"],
+  config: ["embedded-store", "linear-pattern", "page-editing"],
   state: ["sqlite/index", "sqlite/snapshot", "ids", "identity"],
   host: ["load", "declaration/members", "connection", "storable"],
   http: ["callers", "client-address"],
   reply: ["markdown-parser"],
+  webhooks: ["trying"],
 };
 
 /**

@@ -14,7 +14,7 @@ import {
   type Secrets,
 } from "../config/index.ts";
 import { createLoader, type Loader, loadBundledAhead } from "../host/index.ts";
-import { createLog, type Log } from "../log/index.ts";
+import { createLog, type Log, type OpenLog } from "../log/index.ts";
 import { lockState, type Nodes, type Store } from "../state/index.ts";
 import { checkStateSettings, createSharedConfig, openState, type StatePlace, statePlace } from "../stores/index.ts";
 import { checkConfigName, writeAddress } from "./address-file.ts";
@@ -50,6 +50,8 @@ export interface Base {
   readonly log: Log;
   /** Removes secrets by value, as the log does. */
   readonly redact: (text: string) => string;
+  /** Hands each line of the log, without secrets, to one listener. */
+  readonly followLog: OpenLog["follow"];
   readonly closeLog: () => void;
   readonly loader: Loader;
   readonly store: Store;
@@ -101,7 +103,7 @@ export async function openBase(
     print: options.print ?? "none",
     file: join(stateDirectory, "logs", "gateway.log"),
   });
-  const { log, redact, close: closeLog } = logging;
+  const { log, redact, follow: followLog, close: closeLog } = logging;
   cleanup.defer(closeLog);
   for (const problem of current.loaded.problems) logProblem(log, problem);
 
@@ -159,7 +161,7 @@ export async function openBase(
   }
   return {
     ...{ current, config, syncConfig, configDirectory: directory, configFile, environment, stateDirectory, place },
-    ...{ secrets, log, redact, closeLog, loader, store, fence, gatewayTokens },
+    ...{ secrets, log, redact, followLog, closeLog, loader, store, fence, gatewayTokens },
     ...{ now, elapsed, random, cleanup },
   };
 }

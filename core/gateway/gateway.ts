@@ -22,9 +22,16 @@ import { watchOwnership } from "./ownership.ts";
 import { startPruning } from "./pruning.ts";
 import { followConfig } from "./reload.ts";
 import { createReplacing, type ReplacedPlugin } from "./replace-plugin.ts";
-import { cleaner, createDescribing, type GatewayDescription, type Life, type Readiness } from "./report.ts";
+import {
+  cleaner,
+  createDescribing,
+  type Describing,
+  type GatewayDescription,
+  type Life,
+  type Readiness,
+} from "./report.ts";
 import { registerActions } from "./routes/actions.ts";
-import { registerControl } from "./routes/control.ts";
+import { createControl, registerControl } from "./routes/control.ts";
 import { registerManagement } from "./routes/management.ts";
 import { registerOperations } from "./routes/operations.ts";
 import { registerPairing } from "./routes/pairing.ts";
@@ -110,7 +117,7 @@ async function compose(
   const life: Life = { up: false, closing: false, tried: false };
   const hookTokens = createHookTokens(base);
   const hookSide = createHookSide({ ...base, loaded: () => current.loaded, runtime });
-  const { readiness, describe, found } = createDescribing(base, {
+  const { readiness, describe, found, watched } = createDescribing(base, {
     runtime,
     plugins,
     hookSide,
@@ -126,7 +133,7 @@ async function compose(
   cleanup.defer(() => hookSide.results.close());
   const following: Following = { reload: async () => ({ changed: false, problems: [], waiting: [] }) };
   let ownPort = 0;
-  registerRoutes(http, { options, base, runtime, describe, readiness, following, ownPort: () => ownPort });
+  registerRoutes(http, { options, base, runtime, describe, readiness, watched, following, ownPort: () => ownPort });
 
   const waits = (sessionKey: string) => store.queueWaits(eventQueue(sessionKey));
   const duties = createDuties(store.nodes);
@@ -209,13 +216,14 @@ interface Following {
 }
 
 function registerRoutes(
-  { server, browsers }: HttpSide,
+  { server, browsers, replay, mapped }: HttpSide,
   {
     options,
     base,
     runtime,
     describe,
     readiness,
+    watched,
     following,
     ownPort,
   }: {
@@ -224,6 +232,7 @@ function registerRoutes(
     readonly runtime: Runtime;
     readonly describe: () => Promise<GatewayDescription>;
     readonly readiness: () => Readiness;
+    readonly watched: Describing["watched"];
     readonly following: Following;
     readonly ownPort: () => number;
   },
@@ -238,12 +247,8 @@ function registerRoutes(
   registerManagement(server, { poke, describe });
   const ofPairing = { store, config, now, receive: runtime.path.receive, poke };
   registerPairing(server, ofPairing);
-  registerV1Routes(server, runtime.hooks, {
-    ...{ ...ofPairing, ...browsers, describe, readiness, clean, accounts: runtime.accounts.reports },
-    ...{ stateDirectory: base.stateDirectory, log: base.log, approvals: runtime.approvals, newId: runtime.newId },
-  });
   registerActions(server, { actions: runtime.actions, clean });
-  registerControl(server, {
+  const control = createControl({
     reload: () => following.reload(),
     end: (how) => options.onAsked?.(how) ?? false,
     checkStart: async () => {
@@ -264,12 +269,39 @@ function registerRoutes(
     drainSeconds: () => config().gateway.drainSeconds,
     clean,
   });
+  registerControl(server, control);
+  const editing = once(async () => {
+    const { createConfigEditing } = await import("./console/config-editing.ts");
+    return createConfigEditing(base, { runtime, reload: () => following.reload() });
+  });
+  const workbench = once(async () => {
+    const { createHookWorkbench } = await import("./console/hook-workbench.ts");
+    return createHookWorkbench(base, { runtime, editing: await editing(), mapped });
+  });
+  registerV1Routes(server, runtime.hooks, {
+    ...{ ...ofPairing, ...browsers, describe, readiness, watched, clean, accounts: runtime.accounts.reports },
+    ...{ stateDirectory: base.stateDirectory, log: base.log, approvals: runtime.approvals, newId: runtime.newId },
+    ...{ followLog: base.followLog, secrets: base.secrets, spending: runtime.spending, testModel: runtime.testModel },
+    panels: () => runtime.registry.panels,
+    written: () => current.loaded.written,
+    ...{ control, editing, replay, workbench },
+  });
   registerOperations(server, {
     accounts: () => runtime.accounts.all(),
     checks: runtime.registry.checks,
     testModel: runtime.testModel,
     clean,
   });
+}
+
+/** What is loaded when it is first needed. A failed attempt is made again. */
+function once<T>(load: () => Promise<T>): () => Promise<T> {
+  let loading: Promise<T> | undefined;
+  return () =>
+    (loading ??= load().catch((error: unknown) => {
+      loading = undefined;
+      throw error;
+    }));
 }
 
 /** The stream is created with its first client, and hears of the events that end from then on. */

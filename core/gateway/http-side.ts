@@ -27,6 +27,7 @@ import {
   createRepetitions,
   type HandedDelivery,
   hookRoutes,
+  type MappedDeps,
   registerWebhooks,
   replayDelivery,
   type WebhookDeps,
@@ -121,6 +122,10 @@ export interface HttpSide {
   recheckSessions(): Promise<void>;
   /** Accepts a delivery that did not come over HTTP. */
   readonly handIn: (delivery: HandedDelivery) => Promise<Accepted>;
+  /** Sends a stored delivery through the mappings as they are now. Throws `MappingFailure` and `HttpProblem`. */
+  readonly replay: (eventId: string) => ReturnType<typeof replayDelivery>;
+  /** What mappings need to be tried without an effect. */
+  readonly mapped: MappedDeps;
   /** Other routes of a plugin, guarded. Throws `PluginError` where one is taken. */
   readonly renewRoutes: HttpServer["renew"];
 }
@@ -236,16 +241,16 @@ export function createHttpSide(parts: {
     server,
     browsers,
     recheckSessions: () => recheckSessions(browsers.sessions, log),
+    ...{ replay, mapped: inner },
     handIn: (delivery) => acceptHanded(delivery, inner),
-    async renewRoutes(plugin, definitions) {
-      try {
-        return await server.renew(
+    renewRoutes: (plugin, definitions) =>
+      server
+        .renew(
           plugin,
           definitions.map((definition) => guarded(plugin, definition)),
-        );
-      } catch (error) {
-        throw new PluginError("plugin_invalid", { plugin, reason: reasonOf(error) }, { cause: error });
-      }
-    },
+        )
+        .catch((cause: unknown) => {
+          throw new PluginError("plugin_invalid", { plugin, reason: reasonOf(cause) }, { cause });
+        }),
   };
 }

@@ -172,6 +172,8 @@ export interface Describing {
   /** Problems that only plugins and mappings find. */
   found(): Promise<readonly Problem[]>;
   describe(): Promise<GatewayDescription>;
+  /** What plugins watch besides channels, by plugin id. Answered from memory. */
+  watched(): Watched;
 }
 
 export function createDescribing(
@@ -213,6 +215,7 @@ export function createDescribing(
   const watchedNow = createWatched(runtime.registry.watched, base.log);
   return {
     found,
+    watched: () => clean(watchedNow()),
     readiness: () => clean(readinessOf(life, { loaded: current.loaded, runtime, plugins, store, watchedNow })),
     describe: async () =>
       clean({

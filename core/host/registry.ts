@@ -5,6 +5,7 @@ import type {
   CheckDefinition,
   CommandDefinition,
   EngineDefinition,
+  PanelDefinition,
   PluginDefinition,
   PluginHost,
   PresetDefinition,
@@ -36,6 +37,8 @@ export interface Registrations {
   readonly devices: Owned<DeviceCheck>[];
   readonly checks: Owned<CheckDefinition>[];
   readonly watched: Owned<WatchReport>[];
+  /** Lists in the console. */
+  readonly panels: Owned<PanelDefinition>[];
   /** Called when the configuration was edited. */
   readonly changes: Owned<() => void>[];
 }
@@ -65,6 +68,7 @@ function registrations(): Registrations {
     devices: [],
     checks: [],
     watched: [],
+    panels: [],
     changes: [],
   };
   return { channels: new Map(), engines: new Map(), presets: new Map(), ...lists };
@@ -103,7 +107,17 @@ export function addUnique<T extends { readonly id: string }>(
 }
 
 const maps = ["channels", "engines", "presets"] as const;
-const lists = ["tools", "toolSources", "commands", "routes", "devices", "checks", "watched", "changes"] as const;
+const lists = [
+  "tools",
+  "toolSources",
+  "commands",
+  "routes",
+  "devices",
+  "checks",
+  "watched",
+  "panels",
+  "changes",
+] as const;
 const kinds = { channels: "channel", engines: "engine", presets: "preset" } as const;
 
 /** Throws `PluginError` where a plugin registered what another one provides. */

@@ -217,6 +217,12 @@ export function createScope(
       registering("status", registeredProblem.function("status", report));
       registry.watched.push({ plugin: id, definition: report });
     },
+    panel(definition) {
+      registering("panel", registeredProblem.panel(definition));
+      if (registry.panels.some((other) => other.definition.id === definition.id))
+        throw invalid(`it adds two panels with the id ${definition.id}`);
+      registry.panels.push({ plugin: id, definition });
+    },
     onReady(fn) {
       registering("onReady", registeredProblem.function("onReady", fn));
       registry.ready.push(fn);

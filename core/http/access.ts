@@ -47,7 +47,10 @@ export interface Access {
    * failures.
    */
   mayStay(request: IncomingMessage): Promise<boolean>;
-  /** The caller of a request; `undefined` if its token or session is not valid, or not any more. */
+  /**
+   * The caller of a request; a paired device only looks. `undefined` if its token or session is not valid, or not any
+   * more.
+   */
   callerOf(request: IncomingMessage): Promise<Caller | undefined>;
 }
 
@@ -109,7 +112,7 @@ export function createAccess(options: AccessOptions): Access {
       const token = presentedToken(request.headers);
       if (isGatewayToken(token)) return { name: "the gateway token", role: "admin" };
       if (token !== undefined)
-        return (await options.deviceToken?.(token)) === true ? { name: "a paired device", role: "admin" } : undefined;
+        return (await options.deviceToken?.(token)) === true ? { name: "a paired device", role: "view" } : undefined;
       const session = await sessionOf(request);
       return session && { name: `console session ${session.id}`, role: session.role, session };
     },

@@ -4,7 +4,7 @@ export { exactDigits, parseExactJson } from "../contract/index.ts";
 export { type Attempts, type AttemptsOptions, createAttempts, createCredentialName } from "./attempts.ts";
 export { askForBody, checkJsonType, checkMediaType, parseJson, readBody } from "./body.ts";
 export { createLinks, type Links, linkLifetimeMs } from "./browsers/links.ts";
-export { isRole, type Role } from "./browsers/roles.ts";
+export { includesRole, isRole, type Role } from "./browsers/roles.ts";
 export { answerHeaders } from "./browsers/same-origin.ts";
 export { createSessions, type Sessions } from "./browsers/sessions.ts";
 export { createJudgeCaller, type JudgeCaller, refusalOf } from "./callers.ts";

@@ -120,6 +120,11 @@ export const problems = {
     meaning: "The same idempotency key was used before, with another body.",
     hint: "The sender must use a new key for each request.",
   },
+  config_changed: {
+    status: 409,
+    meaning: "The configuration was changed since it was read, so nothing was written.",
+    hint: "Read it again, then repeat the change.",
+  },
   payload_too_large: {
     status: 413,
     meaning: "The body is larger than allowed.",

@@ -9,6 +9,7 @@ import type {
   CheckDefinition,
   CommandDefinition,
   EngineDefinition,
+  PanelDefinition,
   PluginDefinition,
   RouteDefinition,
   SharedChannelRoute,
@@ -68,6 +69,9 @@ export interface Registered {
   readonly checks: readonly (Pick<CheckDefinition, "name"> & { readonly fixes: boolean })[];
   readonly devices: number;
   readonly watched: number;
+  readonly panels: readonly (Omit<PanelDefinition, "entries" | "acts"> & {
+    readonly acts: Readonly<Record<string, Omit<NonNullable<PanelDefinition["acts"]>[string], "run">>>;
+  })[];
 }
 
 /** A thing that cannot cross, as a phrase to follow "cannot run in a worker". */

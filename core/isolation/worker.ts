@@ -102,6 +102,9 @@ function serve(port: MessagePort, { source, cacheDirectory, callMemory }: Thread
     tap: ([index, args, hasSignal]: readonly [number, readonly unknown[], boolean], signal) =>
       at(own.taps, index).fn(...args, ...(hasSignal ? [signal] : [])),
     device: ([index, token]: readonly [number, string]) => at(own.devices, index)(token),
+    "panel.entries": ([index]: readonly [number]) => at(own.panels, index).entries(),
+    "panel.act": ([index, name, entry]: readonly [number, string, { readonly id: string }]) =>
+      at(own.panels, index).acts?.[name]?.run(entry),
     "check.explain": ([index]: readonly [number]) => at(own.checks, index).explain(),
     "check.fix": ([index]: readonly [number]) => at(own.checks, index).fix?.(),
     async close() {

@@ -24,6 +24,8 @@ export interface OpenLog {
   readonly log: Log;
   /** Redacts secrets in a text that is used elsewhere. */
   readonly redact: (text: string) => string;
+  /** Calls `listener` with each line, without its line break and without secrets; `undefined` ends that. */
+  follow(listener: ((line: string) => void) | undefined): void;
   /** Writes buffered lines and closes the file. */
   close(): void;
 }
@@ -68,9 +70,11 @@ export function createLog(options: LogOptions): OpenLog {
   const printed = options.print === "none" ? undefined : gatherLines(standardOutput);
   const redact = createRedactor(options.secrets);
   const colour = process.stdout.isTTY === true && process.env.NO_COLOR === undefined;
+  let listener: ((line: string) => void) | undefined;
   const destination = {
     write(line: string) {
       const safe = redactLine(line, redact);
+      listener?.(safe.trimEnd());
       file?.write(safe);
       printed?.write(options.print === "human" ? renderLogLine(safe, { colour }) : safe);
     },
@@ -87,5 +91,8 @@ export function createLog(options: LogOptions): OpenLog {
     printed?.close();
     file?.close();
   };
-  return { log, redact, close };
+  const follow: OpenLog["follow"] = (next) => {
+    listener = next;
+  };
+  return { log, redact, follow, close };
 }

@@ -76,6 +76,7 @@ export type {
   TurnRoom,
 } from "./contract/engine.ts";
 export type { CheckDefinition } from "./contract/health.ts";
+export type { PanelDefinition, PanelEntry } from "./contract/panel.ts";
 export type { PluginDefinition } from "./contract/plugin.ts";
 export type { PluginHost } from "./contract/plugin-host.ts";
 export type { PluginLog } from "./contract/plugin-log.ts";

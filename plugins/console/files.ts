@@ -31,9 +31,17 @@ const own = [
   "events",
   "why",
   "waiting",
+  "config",
+  "form",
+  "models",
+  "panels",
+  "plugins",
   "failed",
+  "deliveries",
+  "workbench",
   "sessions",
   "usage",
+  "budgets",
   "logs",
 ];
 const files: ReadonlyMap<string, string> = new Map([

@@ -5,6 +5,7 @@ import { codes } from "./codes.ts";
 import { announcement, pairCommand } from "./command.ts";
 import { createDevices } from "./devices.ts";
 import { pairOptions } from "./options.ts";
+import { devicesPanel } from "./panel.ts";
 import { deviceRoutes } from "./routes.ts";
 
 export default definePlugin({
@@ -25,6 +26,7 @@ export default definePlugin({
         address: () => (address ?? host.address()).replace(/\/$/, ""),
       }),
     );
+    host.panel(devicesPanel(devices));
     const routes = deviceRoutes({
       devices,
       elapsed: () => performance.now(),

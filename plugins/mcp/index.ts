@@ -2,6 +2,7 @@
 import { definePlugin } from "service-gateway/sdk";
 import { mcpCli } from "./cli.ts";
 import { codes } from "./codes.ts";
+import { mcpPanel } from "./panel/panel.ts";
 import { mcpRoutes } from "./routes.ts";
 import { checkServers, serversSchema } from "./section.ts";
 import { hasServers } from "./settings.ts";
@@ -57,6 +58,7 @@ export default definePlugin({
       refused: (refusal) => serving?.refused(refusal),
     });
     for (const route of mcpRoutes(() => serving)) host.route(route);
+    host.panel(mcpPanel(() => serving));
     host.status(() => serving?.status() ?? []);
     host.check({
       name: "servers",

@@ -2,7 +2,7 @@
 import type { Json, RouteAnswer } from "service-gateway/sdk";
 import type { Agenda } from "./agenda.ts";
 import type { Entry } from "./book.ts";
-import { fingerprint, type StoredPlan, titleOf } from "./plan.ts";
+import { fingerprint, reminderPrefix, type StoredPlan, titleOf } from "./plan.ts";
 import { nextAfter } from "./times.ts";
 import { viewOf, viewsOf } from "./view.ts";
 
@@ -10,6 +10,8 @@ export interface Operations {
   list(): RouteAnswer;
   run(name: string): Promise<RouteAnswer>;
   pause(name: string, paused: boolean): Promise<RouteAnswer>;
+  /** Removes a reminder. Schedules are removed from the configuration. */
+  cancel(name: string): Promise<RouteAnswer>;
 }
 
 const problem = (status: number, error: string, code: string): RouteAnswer => ({
@@ -77,6 +79,13 @@ export function createOperations({
       );
       const changed = entryOf(agenda.entries(), name) ?? entry;
       return { body: jsonOf({ ok: true, title: titleOf(entry.plan), plan: viewOf(changed) }) };
+    },
+    async cancel(name) {
+      const key = `${reminderPrefix}${name.toUpperCase()}`;
+      const entry = agenda.entries().find(({ plan }) => plan.key === key);
+      if (entry === undefined) return problem(404, `There is no reminder ${name}.`, "schedule_unknown");
+      await agenda.change(key, () => null);
+      return { body: { ok: true, title: titleOf(entry.plan) } };
     },
   };
 }

@@ -1,6 +1,7 @@
 /** Connects the plugin to its host. Nothing is loaded, and no timer runs, before there is a schedule or a reminder. */
 import type { PluginHost } from "service-gateway/sdk";
 import type { Engine } from "./engine.ts";
+import { schedulesPanel } from "./panel.ts";
 import type { schedulesSchema } from "./section.ts";
 
 const reminderPrefix = "reminder:";
@@ -99,6 +100,7 @@ export function setUpSchedules(host: PluginHost<typeof schedulesSchema>): void {
     access: "gateway",
     handler: async ({ body }) => (await engine()).operations.pause(nameIn(body), false),
   });
+  host.panel(schedulesPanel(async () => ((await isNeeded()) ? await engine() : undefined)));
   host.status(() => (running === undefined ? [] : running.watched(running.engine.agenda)));
   host.onReady(async () => {
     if (await isNeeded()) await engine();

@@ -7,27 +7,17 @@ import { programCommand } from "../../contract/command.ts";
 import { HostError } from "../../contract/errors.ts";
 import { visibleLine } from "../../log/visible.ts";
 import { outcomeStyles } from "../../reports/decisions.ts";
+import { type Delivery, deliveryData, readDeliveries } from "../../reports/deliveries.ts";
 import type { EventReport } from "../../state/report.ts";
-import type { Store } from "../../state/store.ts";
 import { type RefusedHook, readRefusals } from "../../webhooks/endpoint/refusals.ts";
-import { type Repeated, readRepeated } from "../../webhooks/endpoint/repetitions.ts";
 import { readShownChallenges } from "../../webhooks/endpoint/shown-challenges.ts";
-import { readStoredHook, type StoredHook } from "../../webhooks/mapping/stored-hook.ts";
 import type { CommandContext } from "../context.ts";
 import { renderAgo, renderClock, renderDuration } from "../output/times.ts";
-import { deliveryFilter } from "./delivery-text.ts";
 
 interface Options {
   readonly failed?: boolean;
   readonly limit: number;
   readonly json?: boolean;
-}
-
-interface Delivery {
-  readonly report: EventReport;
-  readonly stored: StoredHook;
-  /** Absent if it arrived once. */
-  readonly repeated: Repeated | undefined;
 }
 
 const mostAtOnce = 1_000;
@@ -37,13 +27,16 @@ export async function listDeliveries(context: CommandContext, _: readonly [], op
     throw new HostError("usage", { reason: `--limit must be from 1 to ${mostAtOnce}` });
   const store = await context.openState();
   try {
-    const deliveries = await collect(store, options);
+    const deliveries = await readDeliveries(store, options);
     // Requests that never became events: the sender was refused, or the content was not understood.
     const all = await readRefusals(store);
     const refused = options.failed === true ? all.slice(-options.limit) : [];
     const challenges = await readShownChallenges(store, context.now());
     if (options.json === true)
-      context.terminal.json({ deliveries: deliveries.map(dataOf), ...(options.failed === true ? { refused } : {}) });
+      context.terminal.json({
+        deliveries: deliveries.map(deliveryData),
+        ...(options.failed === true ? { refused } : {}),
+      });
     else show(deliveries, { shown: refused, count: all.length, last: all.at(-1) }, { context, options });
     if (options.json !== true && challenges.length > 0) {
       const hooks = [...new Set(challenges.map(({ hook }) => visibleLine(hook, 40)))].join(", ");
@@ -55,42 +48,6 @@ export async function listDeliveries(context: CommandContext, _: readonly [], op
   } finally {
     await store.close();
   }
-}
-
-async function collect(store: Store, { failed = false, limit }: Options): Promise<readonly Delivery[]> {
-  const outcomes = failed ? (["failed", "refused"] as const) : [undefined];
-  const found = await Promise.all(
-    outcomes.map((outcome) =>
-      store.events({ ...deliveryFilter, limit, ...(outcome === undefined ? {} : { outcome }) }),
-    ),
-  );
-  const reports = found
-    .flat()
-    .sort((a, b) => b.acceptedAt - a.acceptedAt)
-    .slice(0, limit);
-  return Promise.all(
-    reports.map(async (report) => ({
-      report,
-      stored: readStoredHook(await store.body(report.id), report.kind),
-      repeated: await readRepeated(store, report.id),
-    })),
-  );
-}
-
-function dataOf({ report, stored, repeated }: Delivery) {
-  const { id, kind, acceptedAt, state, outcome, reason, settledAt, attempts } = report;
-  return {
-    id,
-    at: acceptedAt,
-    hook: stored.hook,
-    path: stored.delivery?.path ?? kind,
-    kind,
-    state,
-    ...(outcome === undefined ? {} : { outcome, reason }),
-    ...(settledAt === undefined ? {} : { ms: settledAt - acceptedAt }),
-    attempts,
-    repeated,
-  };
 }
 
 function show(

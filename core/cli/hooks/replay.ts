@@ -1,9 +1,10 @@
 /** `hooks replay`: runs a delivery again, unchanged or through the current version of its mapping. */
 import { HostError, reasonOf } from "../../contract/errors.ts";
 import { visibleLine } from "../../log/visible.ts";
+import { type Delivery, deliveryFilter } from "../../reports/deliveries.ts";
 import type { CommandContext } from "../context.ts";
 import { type RetryOptions, retryAll } from "../events/retry.ts";
-import { deliveryFilter, type FoundDelivery, findDelivery } from "./delivery-text.ts";
+import { requireDelivery } from "./require-delivery.ts";
 
 interface Options extends RetryOptions {
   /** All that failed, in place of one. */
@@ -39,7 +40,7 @@ export async function replayDelivery(
   const store = await context.openState();
   let replayed: Replayed;
   try {
-    const found = await findDelivery(store, wanted);
+    const found = await requireDelivery(store, wanted);
     const { report, stored } = found;
     if (report.state !== "settled") throw new HostError("delivery_running", { event: report.id });
     if (options.remap === true || stored.text === undefined) replayed = await mapAgain(context, found);
@@ -63,7 +64,7 @@ async function replayFailed(context: CommandContext, options: Options): Promise<
     ...deliveryFilter,
     what: "failed delivery",
     async again(store, { id }) {
-      const found = await findDelivery(store, id);
+      const found = await requireDelivery(store, id);
       if (options.remap !== true && found.stored.text !== undefined) return await store.replay(id, context.now());
       try {
         await mapAgain(context, found);
@@ -77,7 +78,7 @@ async function replayFailed(context: CommandContext, options: Options): Promise<
 }
 
 /** Runs in the gateway, which has the plugins, the transforms and the secrets of the current configuration. */
-async function mapAgain(context: CommandContext, { report, stored }: FoundDelivery): Promise<Replayed> {
+async function mapAgain(context: CommandContext, { report, stored }: Delivery): Promise<Replayed> {
   if (stored.delivery === undefined) throw new HostError("delivery_unmapped", { event: report.id, hook: stored.hook });
   const gateway = await context.gateway();
   if (gateway === null) throw new HostError("gateway_not_running", { directory: await context.stateDirectory() });

@@ -4,13 +4,14 @@ import { parseExactJson } from "../../contract/exact-json.ts";
 import type { TurnRequest } from "../../contract/types.ts";
 import { visible, visibleLine } from "../../log/visible.ts";
 import { printDecisions, renderHeadline } from "../../reports/decisions.ts";
+import type { Delivery } from "../../reports/deliveries.ts";
 import { renderRepeated } from "../../reports/story.ts";
 import type { StoredDelivery } from "../../webhooks/mapping/run-events.ts";
 import { describeAccess } from "../../webhooks/mapping/stored-hook.ts";
 import type { CommandContext } from "../context.ts";
 import type { Terminal } from "../output/terminal.ts";
 import { renderAgo, renderClock } from "../output/times.ts";
-import { type FoundDelivery, findDelivery } from "./delivery-text.ts";
+import { requireDelivery } from "./require-delivery.ts";
 
 /** Lines shown of a payload or a message; `--json` prints all of them. */
 const mostLines = 60;
@@ -22,7 +23,7 @@ export async function showDelivery(
 ): Promise<number> {
   const store = await context.openState();
   try {
-    const found = await findDelivery(store, wanted);
+    const found = await requireDelivery(store, wanted);
     const { report, stored, repeated } = found;
     if (options.json === true)
       context.terminal.json({ ...report, ...stored, ...(repeated === undefined ? {} : { repeated }) });
@@ -33,7 +34,7 @@ export async function showDelivery(
   }
 }
 
-function show({ report, stored, repeated }: FoundDelivery, { terminal, now }: CommandContext): void {
+function show({ report, stored, repeated }: Delivery, { terminal, now }: CommandContext): void {
   const { style } = terminal;
   terminal.line(renderHeadline(report, now(), style));
   terminal.line();

@@ -3,9 +3,9 @@ import { createSecrets } from "../../config/secrets.ts";
 import { programCommand } from "../../contract/command.ts";
 import { asSentence, reasonOf } from "../../contract/errors.ts";
 import { visibleLine } from "../../log/visible.ts";
+import { gatherModels, type ModelUse, type ModelView, type Place } from "../../reports/models.ts";
 import type { Store } from "../../state/store.ts";
 import type { CommandContext } from "../context.ts";
-import { gatherModels, type ModelUse, type ModelView, type Place } from "./gather.ts";
 import { isListed, type Reached, reachAll } from "./reach.ts";
 
 interface Listed extends ModelView {

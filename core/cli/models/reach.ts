@@ -2,7 +2,7 @@
  * Looks whether the server of a model answers at all. `models list` sends no key: `models test` shows whether it is
  * accepted.
  */
-import type { Place } from "./gather.ts";
+import type { Place } from "../../reports/models.ts";
 
 const patienceMs = 5_000;
 /** Lists of providers with many models are longer, and are not read. */

@@ -144,6 +144,7 @@ export async function checkProposed(
       path: wrong.path,
       reason: wrong.message,
       fix: wrong.hint ?? "Nothing was written.",
+      ...(wrong.line !== undefined && { line: wrong.line, column: wrong.column }),
     });
   return problems;
 }

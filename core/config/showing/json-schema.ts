@@ -2,6 +2,9 @@
 import { type PluginSchemas, wholeSchema } from "../plugin-schemas.ts";
 import { isMap, type SchemaNode } from "../schema-node.ts";
 
+/** Renders the schema of one value of the configuration. */
+export const renderSubschema = (schema: SchemaNode): Readonly<Record<string, unknown>> => forEditors(schema);
+
 /** Renders the schema (draft 2020-12). Keys with a default are optional; editors underline unknown keys. */
 export function renderJsonSchema(schemas: PluginSchemas = {}): Readonly<Record<string, unknown>> {
   return { $schema: "https://json-schema.org/draft/2020-12/schema", ...forEditors(wholeSchema(schemas)) };
@@ -34,6 +37,8 @@ function forEditors(schema: SchemaNode): Record<string, unknown> {
     if (required.length > 0) printed.required = required;
     else delete printed.required;
   }
+  // The keyword of JSON Schema for what is written and never shown.
+  if (schema.secret) printed.writeOnly = true;
   const structure = schema.type === "object" && schema.properties !== undefined && !isMap(schema);
   if (structure && schema.additionalProperties === undefined) printed.additionalProperties = false;
   return printed;

@@ -24,26 +24,18 @@ export interface ControlDeps {
 
 const headers = { "cache-control": "no-store" };
 
-export function registerControl(server: Pick<HttpServer, "manage">, deps: ControlDeps): void {
-  const routes: readonly Pick<RouteDefinition, "path" | "handler">[] = [
-    { path: "/gateway/reload", handler: () => answer(async () => deps.reload()) },
-    { path: "/gateway/stop", handler: () => answer(async () => end("stop")) },
-    {
-      path: "/gateway/restart",
-      handler: () =>
-        answer(async () => {
-          await deps.checkStart();
-          return end("restart");
-        }),
-    },
-  ];
-  for (const route of routes) server.manage({ method: "POST", access: "gateway", ...route });
+export interface Control {
+  readonly reload: () => Promise<RouteAnswer>;
+  readonly stop: () => Promise<RouteAnswer>;
+  readonly restart: () => Promise<RouteAnswer>;
+}
 
+/** What the routes and the console do. A refusal is an answer with its reason. */
+export function createControl(deps: ControlDeps): Control {
   function end(how: "stop" | "restart"): object {
     if (!deps.end(how)) throw new HostError("gateway_embedded", { what: how === "stop" ? "stopped" : "restarted" });
     return { drainSeconds: deps.drainSeconds() };
   }
-
   async function answer(act: () => Promise<object>): Promise<RouteAnswer> {
     try {
       return { headers, body: deps.clean({ ok: true, ...(await act()) }) };
@@ -53,4 +45,22 @@ export function registerControl(server: Pick<HttpServer, "manage">, deps: Contro
       return { status: 409, headers, body: deps.clean({ ok: false, error: message, code, hint }) };
     }
   }
+  return {
+    reload: () => answer(async () => deps.reload()),
+    stop: () => answer(async () => end("stop")),
+    restart: () =>
+      answer(async () => {
+        await deps.checkStart();
+        return end("restart");
+      }),
+  };
+}
+
+export function registerControl(server: Pick<HttpServer, "manage">, control: Control): void {
+  const routes: readonly Pick<RouteDefinition, "path" | "handler">[] = [
+    { path: "/gateway/reload", handler: control.reload },
+    { path: "/gateway/stop", handler: control.stop },
+    { path: "/gateway/restart", handler: control.restart },
+  ];
+  for (const route of routes) server.manage({ method: "POST", access: "gateway", ...route });
 }

@@ -13,6 +13,7 @@ import type {
   CheckDefinition,
   CommandDefinition,
   EngineDefinition,
+  PanelDefinition,
   PluginDefinition,
   RouteDefinition,
   SourcedTool,
@@ -213,6 +214,24 @@ export const registeredProblem = {
     if (typeof id !== "string" || !idPattern.test(id))
       return "a source of tools needs an id of a to z, 0 to 9 and -, beginning with a letter";
     return isFunction(offer) ? undefined : `the source of tools ${id} has no offer function`;
+  },
+  panel(given: Given<PanelDefinition>): string | undefined {
+    const { id, title, empty, entries, acts } = given ?? {};
+    if (typeof id !== "string" || !idPattern.test(id))
+      return "a panel needs an id of a to z, 0 to 9 and -, beginning with a letter";
+    if (!isText(title) || !isText(empty)) return `the panel ${id} needs a title and a sentence for empty`;
+    if (!isFunction(entries)) return `the panel ${id} has no entries function`;
+    for (const [name, act] of Object.entries(acts ?? {})) {
+      const { label, role, run, confirm } = (act ?? {}) as Partial<Record<string, unknown>>;
+      if (!idPattern.test(name)) return `the name of the act ${name} of the panel ${id} must be a to z, 0 to 9 and -`;
+      if (!isText(label)) return `the act ${name} of the panel ${id} needs a label`;
+      if (role !== "operate" && role !== "admin")
+        return `the act ${name} of the panel ${id} needs a role: operate or admin`;
+      if (confirm !== undefined && !isText(confirm))
+        return `confirm of the act ${name} of the panel ${id} must be a text`;
+      if (!isFunction(run)) return `the act ${name} of the panel ${id} has no run function`;
+    }
+    return undefined;
   },
   check(given: Given<CheckDefinition>): string | undefined {
     const { name, explain, fix } = given ?? {};

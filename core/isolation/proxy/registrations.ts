@@ -1,5 +1,5 @@
 /** Registers with the host what a plugin has registered in its worker: each function asks the worker. */
-import type { PluginHost, RouteAnswer } from "../../sdk/contract.ts";
+import type { PanelDefinition, PanelEntry, PluginHost, RouteAnswer } from "../../sdk/contract.ts";
 import type { Registered } from "../declaration.ts";
 import type { Supervisor } from "../supervisor.ts";
 import type { ProxyChannels } from "./channel.ts";
@@ -53,6 +53,17 @@ export function registerAll(
       name,
       explain: () => askWhenUp("check.explain", [index]),
       ...(fixes && { fix: () => askWhenUp<string>("check.fix", [index]) }),
+    });
+  });
+  registered.panels.forEach(({ acts, ...panel }, index) => {
+    const run =
+      (name: string): NonNullable<PanelDefinition["acts"]>[string]["run"] =>
+      (entry) =>
+        askWhenUp("panel.act", [index, name, entry]);
+    host.panel({
+      ...panel,
+      entries: () => askWhenUp<readonly PanelEntry[]>("panel.entries", [index]),
+      acts: Object.fromEntries(Object.entries(acts).map(([name, act]) => [name, { ...act, run: run(name) }])),
     });
   });
   for (let index = 0; index < registered.devices; index += 1)

@@ -6,6 +6,7 @@ import type {
   CheckDefinition,
   CommandDefinition,
   EngineDefinition,
+  PanelDefinition,
   PluginDefinition,
   PluginHost,
   RouteDefinition,
@@ -35,13 +36,14 @@ export interface Own {
   readonly checks: CheckDefinition[];
   readonly devices: Parameters<PluginHost["devices"]>[0][];
   readonly watched: Parameters<PluginHost["status"]>[0][];
+  readonly panels: PanelDefinition[];
   readonly ready: Parameters<PluginHost["onReady"]>[0][];
   readonly close: Parameters<PluginHost["onClose"]>[0][];
 }
 
 export function createOwn(): Own {
   const registered = { channels: [], engines: [], tools: [], toolSources: [], commands: [], routes: [], taps: [] };
-  return { ...registered, checks: [], devices: [], watched: [], ready: [], close: [] };
+  return { ...registered, checks: [], devices: [], watched: [], panels: [], ready: [], close: [] };
 }
 
 /** Throws `Uncrossable` for what the main thread could not call. */
@@ -75,6 +77,15 @@ export function registeredOf(own: Own): Registered {
     checks: own.checks.map(({ name, fix }) => ({ name, fixes: fix !== undefined })),
     devices: own.devices.length,
     watched: own.watched.length,
+    panels: own.panels.map(({ acts = {}, ...panel }) => ({
+      ...dataOf<Omit<PanelDefinition, "entries" | "acts">>(panel, `the panel ${panel.id}`, ["entries"]),
+      acts: Object.fromEntries(
+        Object.entries(acts).map(([name, act]) => [
+          name,
+          dataOf(act, `the act ${name} of the panel ${panel.id}`, ["run"]),
+        ]),
+      ),
+    })),
   };
 }
 
@@ -158,6 +169,7 @@ export function createThreadHost({
     devices: addFunction("devices", own.devices),
     check: add("check", own.checks, registeredProblem.check),
     status: addFunction("status", own.watched),
+    panel: add("panel", own.panels, registeredProblem.panel),
     onReady: addFunction("onReady", own.ready),
     onClose: (fn) => void own.close.push(fn),
   };

@@ -6,6 +6,7 @@ import type { ChannelDefinition } from "./channel.ts";
 import type { CommandDefinition } from "./commands.ts";
 import type { EngineDefinition } from "./engine.ts";
 import type { CheckDefinition, WatchedStatus } from "./health.ts";
+import type { PanelDefinition } from "./panel.ts";
 import type { PluginLog } from "./plugin-log.ts";
 import type { PluginStore } from "./plugin-store.ts";
 import type { RouteDefinition } from "./routes.ts";
@@ -28,8 +29,8 @@ interface HookResult {
 
 /**
  * Everything a plugin may use; `setup` receives it. Methods that register something (`tap`, `command`, `channel`,
- * `engine`, `tool`, `toolSource`, `route`, `devices`, `check`, `status`, `onReady`) work only until `setup` is done,
- * and throw `plugin_invalid` afterwards. If `setup` fails, every registration is undone.
+ * `engine`, `tool`, `toolSource`, `route`, `devices`, `check`, `status`, `panel`, `onReady`) work only until `setup` is
+ * done, and throw `plugin_invalid` afterwards. If `setup` fails, every registration is undone.
  */
 export interface PluginHost<S extends TSchema = TSchema> {
   /** The plugin's id. */
@@ -196,6 +197,11 @@ export interface PluginHost<S extends TSchema = TSchema> {
    * host.status(() => [{ source: "imap", account: "ada", state: "ok", reason: "", fix: "" }]);
    */
   status(report: () => readonly WatchedStatus[]): void;
+  /**
+   * Adds a list to the console, with buttons for what operators can do. Its entries are also read by programs, at
+   * `GET /gateway/v1/panels`.
+   */
+  panel(definition: PanelDefinition): void;
   /** Base address of the gateway's HTTP server, such as `http://127.0.0.1:18789`; available once `onReady` has run. */
   address(): string;
   /**

@@ -2,9 +2,11 @@
 
 /** Why the gateway refused a call. */
 export class Refused extends Error {
-  constructor({ error = "The gateway did not answer.", code = "" }, status) {
+  constructor({ error = "The gateway did not answer.", code = "", hint, line }, status) {
     super(error);
     this.code = code;
+    this.hint = hint;
+    this.line = line;
     this.status = status;
   }
 }

@@ -2,32 +2,51 @@
 import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { get, post, query, remove, whenSignedOut } from "./api.js";
-import { Events } from "./events.js";
-import { Failed } from "./failed.js";
 import { connect, disconnect, useLive, useRoute } from "./live.js";
-import { Logs } from "./logs.js";
-import { Overview } from "./overview.js";
-import { html, Toasts } from "./parts.js";
-import { Conversation, Sessions } from "./sessions.js";
-import { Usage } from "./usage.js";
-import { Waiting } from "./waiting.js";
-import { Why } from "./why.js";
+import { html, mayDecide, Problem, Question, Toasts } from "./parts.js";
+import { countOf, Waiting } from "./waiting.js";
 
+/** The part of a page's file, which is loaded when it is shown. */
+const from = (file, name) => () => file().then((module) => module[name]);
+
+/** Each screen is loaded when it is visited. `one` is shown where the address has an id. */
 const screens = [
-  ["", "Overview"],
-  ["events", "Events"],
-  ["waiting", "Waiting for you"],
-  ["failed", "Failed"],
-  ["sessions", "Conversations"],
-  ["usage", "Usage"],
-  ["logs", "Log"],
+  { path: "", name: "Overview", all: from(() => import("./overview.js"), "Overview") },
+  {
+    ...{ path: "events", name: "Events", all: from(() => import("./events.js"), "Events") },
+    one: from(() => import("./why.js"), "Why"),
+  },
+  { path: "waiting", name: "Waiting for you", all: async () => Waiting },
+  { path: "failed", name: "Failed", all: from(() => import("./failed.js"), "Failed") },
+  {
+    ...{ path: "deliveries", name: "Deliveries", all: from(() => import("./deliveries.js"), "Deliveries") },
+    one: from(() => import("./deliveries.js"), "Delivery"),
+  },
+  {
+    path: "workbench",
+    name: "Workbench",
+    all: from(() => import("./workbench.js"), "Workbench"),
+    within: "deliveries",
+  },
+  {
+    ...{ path: "sessions", name: "Conversations", all: from(() => import("./sessions.js"), "Sessions") },
+    one: from(() => import("./sessions.js"), "Conversation"),
+  },
+  { path: "usage", name: "Usage", all: from(() => import("./usage.js"), "Usage") },
+  { path: "models", name: "Models", all: from(() => import("./models.js"), "Models") },
+  { path: "plugins", name: "Plugins and servers", all: from(() => import("./plugins.js"), "Plugins") },
+  { path: "config", name: "Configuration", admin: true, all: from(() => import("./config.js"), "Config") },
+  { path: "logs", name: "Log", all: from(() => import("./logs.js"), "Logs") },
 ];
+
+/** Those that the navigation names; the others are reached from these. */
+const listed = screens.filter(({ within }) => within === undefined);
 
 /** An address that was typed or cut off leads to the overview, or to an id that is unknown. */
 function placeIn(hash) {
   const [path = "", search = ""] = hash.replace(/^#\/?/, "").split("?");
   const [asked = "", id] = path.split("/");
-  const screen = screens.some(([one]) => one === asked) ? asked : "";
+  const screen = screens.some(({ path: one }) => one === asked) ? asked : "";
   return { screen, id: id && decoded(id), filter: Object.fromEntries(new URLSearchParams(search)) };
 }
 
@@ -69,17 +88,27 @@ function SignIn({ begin, error }) {
   </main>`;
 }
 
+/** A screen, once its file is there. */
 function Screen({ place, session }) {
   const { screen, id, filter } = place;
-  if (screen === "events" && id !== undefined) return html`<${Why} key=${id} id=${id} session=${session} />`;
-  if (screen === "events") return html`<${Events} filter=${filter} go=${go} />`;
-  if (screen === "waiting") return html`<${Waiting} session=${session} />`;
-  if (screen === "failed") return html`<${Failed} session=${session} />`;
-  if (screen === "sessions" && id !== undefined) return html`<${Conversation} key=${id} id=${id} />`;
-  if (screen === "sessions") return html`<${Sessions} />`;
-  if (screen === "usage") return html`<${Usage} filter=${filter} go=${go} />`;
-  if (screen === "logs") return html`<${Logs} filter=${filter} go=${go} />`;
-  return html`<${Overview} />`;
+  const { all, one } = screens.find(({ path }) => path === screen);
+  const load = id !== undefined && one !== undefined ? one : all;
+  const [shown, setShown] = useState({});
+  useEffect(() => {
+    let isCurrent = true;
+    const show = (state) => isCurrent && setShown({ load, ...state });
+    load().then(
+      (Part) => show({ Part }),
+      () => show({ error: { message: "This screen could not be loaded." } }),
+    );
+    return () => {
+      isCurrent = false;
+    };
+  }, [load]);
+  if (shown.load !== load) return html`<p class="empty" role="status">Loading …</p>`;
+  const { Part, error } = shown;
+  if (error !== undefined) return html`<${Problem} error=${error} retry=${() => location.reload()} />`;
+  return html`<${Part} key=${id ?? ""} id=${id} session=${session} filter=${filter} go=${go} />`;
 }
 
 function Frame({ session, leave }) {
@@ -87,7 +116,7 @@ function Frame({ session, leave }) {
   const [connected, setConnected] = useState(false);
   const waiting = useRoute("waiting", ["waiting"]);
   const main = useRef();
-  const count = waiting.data === undefined ? 0 : waiting.data.pairing.length + waiting.data.approvals.length;
+  const count = waiting.data === undefined ? 0 : countOf(waiting.data);
   useLive((message) => message.topic === "connection" && setConnected(message.connected));
   useEffect(() => {
     const move = () => {
@@ -101,7 +130,7 @@ function Frame({ session, leave }) {
       disconnect();
     };
   }, []);
-  const title = screens.find(([screen]) => screen === place.screen)?.[1] ?? "Console";
+  const title = screens.find(({ path }) => path === place.screen).name;
   useEffect(() => {
     // On a narrow screen, the names scroll.
     document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
@@ -109,6 +138,8 @@ function Frame({ session, leave }) {
   useEffect(() => {
     document.title = `${count > 0 ? `(${count}) ` : ""}${title} · Console`;
   }, [title, count]);
+  const { within } = screens.find(({ path }) => path === place.screen);
+  const isCurrent = (path) => path === (within ?? place.screen);
   const skip = (event) => {
     event.preventDefault();
     main.current.focus();
@@ -122,23 +153,25 @@ function Frame({ session, leave }) {
           <span class=${`connection ${connected ? "on" : ""}`} role="status">${connected ? "Live" : "Connecting…"}
             </span>
         </div>
-        <nav aria-label="Screens"><ul>${screens.map(
-          ([screen, name]) => html`<li key=${screen}>
-            <a href=${`#/${screen}`} aria-current=${place.screen === screen ? "page" : undefined}>
+        <nav aria-label="Screens"><ul>${listed
+          .filter(({ admin }) => !admin || mayDecide(session))
+          .map(
+            ({ path, name }) => html`<li key=${path}>
+            <a href=${`#/${path}`} aria-current=${isCurrent(path) ? "page" : undefined}>
             <span>${name}</span>
               ${
-                screen === "waiting" &&
+                path === "waiting" &&
                 count > 0 &&
                 html` <span class="badge"><span class="hidden">, </span>${count}</span>`
               }
           </a></li>`,
-        )}</ul></nav>
+          )}</ul></nav>
         <p class="who-line soft"><span class="role">Role ${session.role}
           </span> <button class="plain" type="button" onClick=${leave}>Sign out</button></p>
       </header>
       <main id="main" ref=${main} tabindex="-1"><${Unencrypted} /><${Screen} place=${place} session=${session} /></main>
     </div>
-    <${Toasts} />`;
+    <${Question} /><${Toasts} />`;
 }
 
 /** The code of a link. It must not stay in the history, even if it is used up. */

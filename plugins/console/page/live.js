@@ -1,20 +1,26 @@
 /** The stream of changes. One for the page, however many parts of it listen. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { get } from "./api.js";
+import { get, query } from "./api.js";
 
 const listeners = new Set();
+const usual = ["events", "waiting", "status"];
 let source;
+/** The last message that came, so that another stream goes on behind it. */
+let lastId;
 
 const tell = (message) => {
   for (const listener of listeners) listener(message);
 };
 
-export function connect() {
+/** `log`: the least level of the lines that are wanted, too. */
+export function connect({ log } = {}) {
   source?.close();
-  source = new EventSource("/gateway/v1/stream");
+  const topics = log === undefined ? {} : { topics: [...usual, "log"].join(","), level: log };
+  source = new EventSource(`/gateway/v1/stream${query({ ...topics, after: lastId })}`);
   source.onopen = () => tell({ topic: "connection", connected: true });
   source.onerror = () => tell({ topic: "connection", connected: false });
-  source.onmessage = ({ data }) => {
+  source.onmessage = ({ data, lastEventId }) => {
+    lastId = lastEventId;
     const message = JSON.parse(data);
     // Missed events cannot be asked for one by one, so the screen loads again.
     tell(message.reload || message.topic === "skipped" ? { topic: "reload" } : message);
@@ -24,6 +30,16 @@ export function connect() {
 export function disconnect() {
   source?.close();
   source = undefined;
+  lastId = undefined;
+}
+
+/** Lines of the log come as long as a part that asks for them is shown. */
+export function useLog(level, listener) {
+  useLive(listener);
+  useEffect(() => {
+    connect({ log: level });
+    return () => source !== undefined && connect();
+  }, [level]);
 }
 
 /** Calls `listener` with each message. */

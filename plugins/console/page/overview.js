@@ -1,3 +1,4 @@
+import { Budgets } from "./budgets.js";
 import { useRoute } from "./live.js";
 import { duration, html, Loaded, Outcome, placeOf, Time, Wait } from "./parts.js";
 import { SignIn } from "./sign-in.js";
@@ -25,24 +26,6 @@ function Account({ channel, account, status, lastReceivedAt, lastSentAt }) {
   </li>`;
 }
 
-function Budgets() {
-  const route = useRoute("usage");
-  const budgets = route.data?.budgets ?? [];
-  if (budgets.length === 0) return null;
-  return html`<section aria-labelledby="budgets">
-    <h2 id="budgets">Budgets</h2>
-    ${budgets.map(
-      ({ path, agentId, used, total, unit, period }) => html`<div class="budget" key=${path + agentId}>
-        <span class="grow">${path}${agentId !== undefined && ` · ${agentId}`}</span>
-        <meter min="0" max=${total} value=${Math.min(used, total)} high=${total * 0.8}
-          aria-label=${`${path}, ${period}`}></meter>
-        <span class="nowrap">
-          ${unit === "usd" ? `$${used.toFixed(2)} of $${total}` : `${Math.round(used)} of ${total} tokens`}</span>
-      </div>`,
-    )}
-  </section>`;
-}
-
 function Failures() {
   const route = useRoute("events?outcome=failed&limit=10&all=1", ["events"]);
   const events = route.data?.events ?? [];
@@ -51,7 +34,7 @@ function Failures() {
     ${
       events.length === 0
         ? html`<p class="empty">${route.data === undefined ? "Loading …" : "Nothing has failed."}</p>`
-        : html`<ul class="rows">
+        : html`<ul class="rows events">
           ${events.map(
             (event) => html`<li key=${event.id}><a class="line" href=${`#/events/${event.id}`}>
               <span class="soft nowrap"><${Time} at=${event.at} /></span>
@@ -64,7 +47,7 @@ function Failures() {
   </section>`;
 }
 
-export function Overview() {
+export function Overview({ session }) {
   const route = useRoute("overview", ["status"]);
   return html`<h1>Overview</h1>
     <${Loaded} route=${route}>${(status) => {
@@ -120,6 +103,6 @@ export function Overview() {
           }
         </section>`;
     }}<//>
-    <${Budgets} />
+    <${Budgets} session=${session} />
     <${Failures} />`;
 }

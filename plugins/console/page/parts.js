@@ -1,7 +1,7 @@
 /** Parts that several screens use. Everything is text: nothing is ever parsed as HTML. */
 import htm from "htm";
 import { h } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 
 export const html = htm.bind(h);
 
@@ -44,10 +44,13 @@ export function Wait({ events, more = false, reason, fix }) {
   </div>`;
 }
 
-export function Problem({ error, retry }) {
+/** `error` may name the place in the configuration that it is about, and what to do. */
+export function Problem({ error, retry, retryLabel = "Try again" }) {
+  const { message, hint, line } = error;
   return html`<div class="notice bad" role="alert">
-    <p>${error.message}</p>
-    ${retry !== undefined && html`<button class="plain" type="button" onClick=${retry}>Try again</button>`}
+    <p>${message}${line !== undefined && !message.includes(`:${line}:`) && ` (line ${line})`}</p>
+    ${hint !== undefined && html`<p class="soft">${hint}</p>`}
+    ${retry !== undefined && html`<button class="plain" type="button" onClick=${retry}>${retryLabel}</button>`}
   </div>`;
 }
 
@@ -61,11 +64,25 @@ export function Loaded({ route, children }) {
   return html`<p class="empty" role="status">Loading …</p>`;
 }
 
+/** Short facts, by their names; those without a value are left out. */
+export function Facts({ rows }) {
+  return html`<dl class="facts">
+    ${rows.flatMap(([name, value]) =>
+      value === undefined || value === ""
+        ? []
+        : [
+            html`<dt key=${name}>${name}
+    </dt>`,
+            html`<dd key=${`${name} value`}>${value}</dd>`,
+          ],
+    )}</dl>`;
+}
+
 /** A button for something that changes the gateway: busy while it runs, and it says what went wrong. */
-export function Act({ label, kind = "plain", run, done, title }) {
+export function Act({ label, kind = "plain", run, done, title, confirm }) {
   const [state, setState] = useState("ready");
   const press = async () => {
-    if (state === "busy") return;
+    if (state === "busy" || (confirm !== undefined && !(await ask(confirm, label)))) return;
     setState("busy");
     try {
       await run();
@@ -77,8 +94,34 @@ export function Act({ label, kind = "plain", run, done, title }) {
     }
   };
   const isBusy = state === "busy";
-  return html`<button class=${kind} type="button" title=${title} aria-busy=${isBusy} disabled=${isBusy}
+  // Of several buttons with one label, each is named by what it is about.
+  const name = title?.startsWith(label) ? title : undefined;
+  return html`<button class=${kind} type="button" title=${title} aria-label=${name} aria-busy=${isBusy} disabled=${isBusy}
     onClick=${press}>${label}</button>`;
+}
+
+let ask = async () => false;
+
+/** The question before an act that cannot be taken back. */
+export function Question() {
+  const [asked, setAsked] = useState(undefined);
+  const dialog = useRef();
+  ask = (text, label) => new Promise((answer) => setAsked({ text, label, answer }));
+  useEffect(() => {
+    if (asked !== undefined) dialog.current?.showModal();
+  }, [asked]);
+  if (asked === undefined) return null;
+  const end = () => {
+    asked.answer(dialog.current.returnValue === "yes");
+    setAsked(undefined);
+  };
+  return html`<dialog ref=${dialog} aria-labelledby="question" onClose=${end}>
+    <p id="question">${asked.text}</p>
+    <form method="dialog" class="actions">
+      <button class="plain" value="">Cancel</button>
+      <button class="primary" value="yes">${asked.label}</button>
+    </form>
+  </dialog>`;
 }
 
 let show = () => {};

@@ -1,3 +1,4 @@
+import { Budgets } from "./budgets.js";
 import { useRoute } from "./live.js";
 import { html, Loaded } from "./parts.js";
 
@@ -9,7 +10,7 @@ const cost = ({ usd, unpricedCalls, calls }) => {
   return unpricedCalls === calls ? "unknown" : `$${usd.toFixed(2)} + ${unpricedCalls} unknown`;
 };
 
-export function Usage({ filter, go }) {
+export function Usage({ filter, go, session }) {
   const by = filter.by ?? "";
   const route = useRoute(by === "" ? "usage" : `usage?by=${by}`);
   return html`<h1>Usage</h1>
@@ -39,5 +40,6 @@ export function Usage({ filter, go }) {
           <tfoot><tr><th scope="row">total</th><td>${number.format(total.calls)}</td>
             <td>${number.format(total.inputTokens)}</td><td>${number.format(total.outputTokens)}</td>
             <td>${cost(total)}</td></tr></tfoot>
-        </table></div>`}<//>`;
+        </table></div>`}<//>
+    <${Budgets} session=${session} />`;
 }

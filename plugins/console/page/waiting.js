@@ -1,6 +1,14 @@
 import { post } from "./api.js";
 import { useRoute } from "./live.js";
+import { Entry } from "./panels.js";
 import { Act, html, Loaded, mayDecide, notify, Time } from "./parts.js";
+
+/** How much waits, for the badge. */
+export const countOf = ({ pairing, approvals, attention, panels }) =>
+  pairing.length +
+  approvals.length +
+  attention.length +
+  panels.reduce((count, { entries }) => count + entries.length, 0);
 
 function Sender({ one, may, reload }) {
   const { channel, account, code, senderId, senderName, createdAt } = one;
@@ -12,8 +20,9 @@ function Sender({ one, may, reload }) {
   };
   return html`<article class="card" aria-label=${`${name} wants to write`}>
     <h2 class="card-title"><bdi>${name}</bdi> wants to write</h2>
-    <p class="soft">id ${senderId} · ${channel}:${account} · code <span class="mono">${code}
-      </span> · asked <${Time} at=${createdAt} /></p>
+    <p class="soft">id ${senderId} · ${channel}:${account}${
+      code !== undefined && html` · code <span class="mono">${code}</span>`
+    } · asked <${Time} at=${createdAt} /></p>
     ${
       may &&
       html`<div class="actions">
@@ -47,17 +56,40 @@ function Tool({ one, may, reload }) {
   </article>`;
 }
 
+const states = { needs_login: "needs a new sign-in", needs_setup: "needs to be set up" };
+
+/** Nothing that a button could do: the remedy is outside of the gateway. */
+function Attention({ source, account, state, reason, fix }) {
+  return html`<article class="card" aria-label=${`${source}:${account} ${states[state]}`}>
+    <h2 class="card-title"><span class="mono">${source}:${account}</span> ${states[state]}</h2>
+    <p>${reason}</p>
+    ${fix !== "" && html`<p class="soft">${fix}</p>`}
+  </article>`;
+}
+
 export function Waiting({ session }) {
   const route = useRoute("waiting", ["waiting"]);
   const may = mayDecide(session);
   return html`<h1>Waiting for you</h1>
-    <${Loaded} route=${route}>${({ pairing, approvals }) => {
-      if (pairing.length + approvals.length === 0) return html`<p class="empty">Nothing waits for you.</p>`;
+    <${Loaded} route=${route}>${(waiting) => {
+      if (countOf(waiting) === 0) return html`<p class="empty">Nothing waits for you.</p>`;
+      const { pairing, approvals, attention, panels } = waiting;
+      const common = { may, session, reload: route.reload };
       return html`${
         !may &&
         html`<div class="notice warn"><p>This session may look, and decides nothing: the role admin does.</p></div>`
       }
-        ${approvals.map((one) => html`<${Tool} key=${one.code} one=${one} may=${may} reload=${route.reload} />`)}
-        ${pairing.map((one) => html`<${Sender} key=${one.code} one=${one} may=${may} reload=${route.reload} />`)}`;
+        ${approvals.map((one, index) => html`<${Tool} key=${one.code ?? index} one=${one} ...${common} />`)}
+        ${pairing.map(
+          (one) => html`<${Sender} key=${`${one.channel} ${one.account} ${one.senderId}`} one=${one}
+          ...${common} />`,
+        )}
+        ${panels.flatMap(({ plugin, id, title, entries }) =>
+          entries.map(
+            (entry) => html`<${Entry} key=${`${plugin} ${id} ${entry.id}`} plugin=${plugin} panel=${id}
+            entry=${entry} kind=${title} heading="h2" ...${common} />`,
+          ),
+        )}
+        ${attention.map((one) => html`<${Attention} key=${`${one.source} ${one.account}`} ...${one} />`)}`;
     }}<//>`;
 }

@@ -1,6 +1,6 @@
 import { get, post } from "./api.js";
 import { useRoute } from "./live.js";
-import { Act, copy, duration, html, Loaded, mayOperate, Outcome, Time } from "./parts.js";
+import { Act, copy, duration, Facts, html, Loaded, mayOperate, notify, Outcome, Time } from "./parts.js";
 
 const marks = { pass: "✓", done: "✓", silent: "·", retry: "↻", refused: "✗", failed: "✗" };
 
@@ -21,8 +21,19 @@ function spansOf({ acceptedAt, decisions }) {
   });
 }
 
-function Step({ decision, ms, start, share }) {
-  const { station, code, plugin, verdict, detail, path, hint, at } = decision;
+/** What the hint advises, as buttons: the gateway says which calls do it. */
+function Remedies({ remedies, reload }) {
+  return html`<div class="actions">${remedies.map(
+    ({ label, path, body, confirm }) => html`<${Act} key=${label} label=${label} confirm=${confirm}
+      run=${async () => {
+        await post(path, body);
+        notify("Done.");
+      }} done=${reload} />`,
+  )}</div>`;
+}
+
+function Step({ decision, ms, start, share, reload }) {
+  const { station, code, plugin, verdict, detail, path, hint, at, remedies = [] } = decision;
   return html`<li class=${`step ${verdict}`}>
     <div class="step-head">
       <span class="mark" aria-hidden="true">${marks[verdict]}</span>
@@ -35,20 +46,8 @@ function Step({ decision, ms, start, share }) {
     ${detail && html`<p class="detail">${detail}</p>`}
     ${path && html`<p class="soft">decided by <span class="mono">${path}</span></p>`}
     ${hint && html`<p class="hint-line"><span class="soft">to change</span> ${hint}</p>`}
+    ${remedies.length > 0 && html`<${Remedies} remedies=${remedies} reload=${reload} />`}
   </li>`;
-}
-
-function Facts({ rows }) {
-  return html`<dl class="facts">
-    ${rows.flatMap(([name, value]) =>
-      value === undefined || value === ""
-        ? []
-        : [
-            html`<dt key=${name}>${name}
-    </dt>`,
-            html`<dd key=${`${name} value`}>${value}</dd>`,
-          ],
-    )}</dl>`;
 }
 
 export function Why({ id, session }) {
@@ -97,7 +96,9 @@ export function Why({ id, session }) {
         ${
           story.decisions.length === 0
             ? html`<p class="empty">No station has decided anything yet.</p>`
-            : html`<ol class="steps">${spansOf(story).map((span, index) => html`<${Step} key=${index} ...${span} />`)}
+            : html`<ol class="steps">${spansOf(story).map(
+                (span, index) => html`<${Step} key=${index} ...${span} reload=${route.reload} />`,
+              )}
           </ol>`
         }
         ${reply !== undefined && html`<h2>Reply</h2><pre class="text">${reply}</pre>`}`;

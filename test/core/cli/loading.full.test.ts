@@ -148,13 +148,15 @@ test.concurrent("a gateway loads no other store and no backup, and little of MCP
   expect([code, files.some((file) => file.endsWith("/core/stores/open.ts"))]).toEqual([0, true]);
   const ofMcp = files.flatMap((file) => /(?:plugins\/|@ai-sdk\/)mcp\/.*/.exec(file)?.[0] ?? []);
   expect(ofMcp.sort()).toEqual(
-    ["cli", "codes", "index", "routes", "section", "settings"].map((name) => `plugins/mcp/${name}.ts`),
+    ["cli", "codes", "index", "panel/panel", "routes", "section", "settings"].map((name) => `plugins/mcp/${name}.ts`),
   );
   expect(files.filter((file) => /\/plugins\/store-|\/stores\/plugin-store|\/node_modules\/pg/.test(file))).toEqual([]);
   // No backup is configured, and no browser has opened the console.
   expect(
     files.filter((file) => /\/modern-tar\/|\/backups\/create|\/node_modules\/(?:preact|htm)\//.test(file)),
   ).toEqual([]);
+  const ofConsole = /routes\/v1\/(?!register)|gateway\/console|page-editing|masked-text|panel\/entries|panel-entries/;
+  expect(files.filter((file) => ofConsole.test(file))).toEqual([]);
 });
 
 test.concurrent("a gateway starts without the data of time zones, which takes 6 MB for good", async () => {

@@ -39,6 +39,24 @@ const door = definePlugin({
       ...{ method: "GET", path: "own", access: "gateway", role: "view" },
       handler: () => ({ body: "open" }),
     } as RouteDefinition);
+    host.devices((presented) => presented === deviceToken);
+    host.panel({
+      id: "doors",
+      title: "Doors",
+      empty: "There is no door.",
+      entries: () => [{ id: "front", title: "Front", state: { word: "shut", tone: "good" }, acts: ["ring"] }],
+      acts: {
+        ring: {
+          label: "Ring",
+          role: "operate",
+          async run() {
+            bell.rings += 1;
+            await bell.opened.promise;
+            return { ok: true, text: "It rang." };
+          },
+        },
+      },
+    });
     host.tool({
       name: "open_door",
       description: "Opens a door.",
@@ -51,6 +69,10 @@ const door = definePlugin({
     });
   },
 });
+
+/** A button that is pressed until the test lets go of it. */
+const bell = { rings: 0, opened: Promise.withResolvers<void>() };
+const deviceToken = "a-device-token-that-was-paired";
 
 const withToken = () => ({ authorization: `Bearer ${token}` });
 const look = (path: string) => askAs(url, `/gateway/v1/${path}`, { headers: withToken() });
@@ -116,6 +138,39 @@ describe("who may", () => {
     expect((await askAs(url, "/gateway/v1/events", { headers: { authorization: "Bearer wrong" } })).status).toBe(401);
     const { json } = await askAs(url, "/gateway/v1/events", { headers: ofPage });
     expect(json).toMatchObject({ ok: false, code: "session_missing" });
+  });
+
+  test("a paired device reads how the gateway is, and no words of people, no codes, no acts", async () => {
+    const headers = { authorization: `Bearer ${deviceToken}`, "content-type": "application/json" };
+    await home.settled(await loopback.say("let me in", { sender: "12" }));
+    for (const path of ["overview", "events", "failed", "usage", "waiting"])
+      expect([path, (await askAs(url, `/gateway/v1/${path}`, { headers })).status]).toEqual([path, 200]);
+    const { pairing } = (await askAs(url, "/gateway/v1/waiting", { headers })).json;
+    expect(pairing).toMatchObject([{ senderId: "12" }]);
+    expect(pairing[0]).not.toHaveProperty("code");
+    const admin = await signIn(url, token);
+    const [{ code }] = (await admin.ask("/gateway/v1/waiting")).json.pairing;
+    await admin.ask("/gateway/v1/pairing/deny", { body: { channel: "loopback", code } });
+    for (const path of ["sessions", "logs", "acts", "panels", "config", "config/form", "events/x", "browsers"])
+      expect([path, (await askAs(url, `/gateway/v1/${path}`, { headers })).status]).toEqual([path, 401]);
+    const retry = await askAs(url, "/gateway/v1/failed/retry", { body: { code: "x" }, headers });
+    expect(retry.status).toBe(401);
+  });
+
+  test("a session below admin sees no code that approves, neither in an event nor in its text", async () => {
+    const admin = await signIn(url, token);
+    const viewer = await signIn(url, token, "operate");
+    const event = await loopback.say("let me in", { sender: "13" });
+    await home.settled(event);
+    const [{ code }] = (await admin.ask("/gateway/v1/waiting")).json.pairing.filter(
+      ({ senderId }: { senderId: string }) => senderId === "13",
+    );
+    const [story, text] = [`/gateway/v1/events/${event}`, `/gateway/v1/events/${event}/text`];
+    expect((await admin.ask(story)).text).toContain(code);
+    expect((await admin.ask(text)).text).toContain(`pairing approve loopback ${code}`);
+    for (const path of [story, text]) expect((await viewer.ask(path)).text).not.toContain(code);
+    expect((await viewer.ask(text)).text).toContain("pairing approve loopback [hidden]");
+    await admin.ask("/gateway/v1/pairing/deny", { body: { channel: "loopback", code } });
   });
 
   test("a link works once", async () => {
@@ -252,10 +307,28 @@ describe("what acts", () => {
     expect(denied.json).toMatchObject({ ok: true, denied: { senderId: "9" } });
     expect((await ask("/gateway/v1/waiting")).json.pairing).toEqual([]);
     const { acts } = (await ask("/gateway/v1/acts")).json;
-    expect(acts.slice(0, 2)).toMatchObject([
-      { act: "pairing_deny", subject: "loopback:9", by: expect.stringMatching(/^console session \w{10}$/) },
-      { act: "pairing_approve", subject: "loopback:8" },
+    expect(acts.slice(0, 3)).toMatchObject([
+      {
+        act: "pairing_deny",
+        subject: "loopback:9",
+        by: expect.stringMatching(/^console session \w{10}$/),
+        end: "done",
+      },
+      { act: "pairing_approve", subject: "loopback:an unknown code", end: "refused" },
+      { act: "pairing_approve", subject: "loopback:8", end: "done" },
     ]);
+  });
+
+  test("an act is recorded before it is done, so that one which is interrupted left a trace", async () => {
+    const { ask } = await signIn(url, token, "operate");
+    const pressed = ask("/gateway/v1/panels/door/doors/ring", { body: { entry: "front" } });
+    await expect.poll(() => bell.rings).toBe(1);
+    const last = async () => (await ask("/gateway/v1/acts")).json.acts[0];
+    expect(await last()).toMatchObject({ act: "door_doors_ring", subject: "front" });
+    expect(await last()).not.toHaveProperty("end");
+    bell.opened.resolve();
+    expect((await pressed).json).toEqual({ ok: true, text: "It rang." });
+    expect(await last()).toMatchObject({ act: "door_doors_ring", end: "done" });
   });
 
   test("a tool that asks first runs once it is allowed here, and a second answer changes nothing", async () => {
@@ -297,10 +370,10 @@ describe("the stream", () => {
     readonly data: any;
   }
 
-  function follow(lastId?: string) {
+  function follow(lastId?: string, { topics = "events", credentials = withToken() as object } = {}) {
     const events: Streamed[] = [];
-    const headers = { ...withToken(), ...(lastId !== undefined && { "last-event-id": lastId }) };
-    const request = get(new URL("/gateway/v1/stream?topics=events", url), { headers }, (response) => {
+    const headers = { ...credentials, ...(lastId !== undefined && { "last-event-id": lastId }) };
+    const request = get(new URL(`/gateway/v1/stream?topics=${topics}`, url), { headers }, (response) => {
       let rest = "";
       response.setEncoding("utf8").on("data", (chunk: string) => {
         const parts = (rest + chunk).split("\n\n");
@@ -332,6 +405,32 @@ describe("the stream", () => {
     const stranger = follow("otherrun-5");
     await expect.poll(() => stranger.events[0]?.data).toEqual({ topic: "hello", reload: true });
     stranger.close();
+  });
+
+  test("lines of the log come while they are asked for, by their level, and to no paired device", async () => {
+    const admin = await signIn(url, token);
+    const viewer = await signIn(url, token, "view");
+    const ofViewer = { cookie: viewer.cookie, "sec-fetch-site": "same-origin" };
+    const lines = follow(undefined, { topics: "log,events&level=info", credentials: ofViewer });
+    const warnings = follow(undefined, { topics: "log&level=warn" });
+    const device = follow(undefined, {
+      topics: "log,waiting",
+      credentials: { authorization: `Bearer ${deviceToken}` },
+    });
+    const all = [lines, warnings, device];
+    await expect.poll(() => all.every(({ events }) => events.length > 0)).toBe(true);
+    await admin.ask("/gateway/v1/links", { body: {}, headers: withToken() });
+    const acted = { topic: "log", data: expect.objectContaining({ msg: "an operator acted", act: "console_link" }) };
+    await expect.poll(() => lines.events.map(({ data }) => data)).toContainEqual(acted);
+    await home.settled(await loopback.say("let me in", { sender: "14" }));
+    await expect.poll(() => device.events.map(({ data }) => data.topic)).toContain("waiting");
+    for (const { events } of [warnings, device]) expect(events.map(({ data }) => data.topic)).not.toContain("log");
+    // What waits is counted there, and no client reads a code of it.
+    const waiting = device.events.find(({ data }) => data.topic === "waiting");
+    expect(waiting?.data.data).toEqual({ count: expect.any(Number), digest: expect.stringMatching(/^[\da-f]{16}$/) });
+    const [{ code }] = (await admin.ask("/gateway/v1/waiting")).json.pairing;
+    await admin.ask("/gateway/v1/pairing/deny", { body: { channel: "loopback", code } });
+    for (const one of all) one.close();
   });
 
   test("a ninth stream is refused, and a closed one makes room", async () => {

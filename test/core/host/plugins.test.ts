@@ -79,7 +79,10 @@ async function bringUp(
 
 /** A host and a store as a plugin in JavaScript calls them. */
 type Untyped = Readonly<
-  Record<"tap" | "command" | "route" | "engine" | "channel" | "check" | "status", (...args: unknown[]) => unknown>
+  Record<
+    "tap" | "command" | "route" | "engine" | "channel" | "check" | "status" | "panel",
+    (...args: unknown[]) => unknown
+  >
 >;
 type UntypedStore = Readonly<Record<"set" | "update" | "list", (...args: unknown[]) => Promise<unknown>>>;
 
@@ -254,6 +257,22 @@ describe("registrations in setup are checked", () => {
     ["an engine without an id", (host) => host.engine({ run: String }), "an engine needs an id"],
     ["a channel without an id", (host) => host.channel({ open: String }), "the id of its channel must be a to z"],
     ["a check without a name", (host) => host.check({ explain: String }), "a check needs a name"],
+    [
+      "a panel without a title",
+      (host) => host.panel({ id: "a", empty: "None.", entries: String }),
+      "the panel a needs a title and a sentence for empty",
+    ],
+    [
+      "a panel whose act has no role",
+      (host) =>
+        host.panel({ id: "a", title: "A", empty: "None.", entries: String, acts: { b: { label: "B", run: String } } }),
+      "the act b of the panel a needs a role: operate or admin",
+    ],
+    [
+      "two panels with one id",
+      (host) => [1, 2].map(() => host.panel({ id: "a", title: "A", empty: "None.", entries: String })),
+      "it adds two panels with the id a",
+    ],
     ["a report that is not a function", (host) => host.status([]), "status was called without a function"],
   ])("%s leaves its plugin out with the reason, and the rest run", async (_, register, message) => {
     const settled: string[] = [];

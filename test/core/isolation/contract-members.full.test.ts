@@ -1,5 +1,5 @@
 /** What a plugin registers works from a worker as it does inline; what cannot cross is named. */
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createTestHost, type TestHost, type TestHostOptions } from "../../../core/testkit/index.ts";
@@ -366,4 +366,27 @@ test("an account in a worker answers at its own address and at the shared one, a
   expect((await post("events", "T2", "T1")).status).toBe(401);
   expect((await post("events", "T3", "T3")).status).toBe(404);
   expect((await post("north/events", "x".repeat(11), "T1")).status).toBe(413);
+});
+
+test("a panel of a plugin in a worker shows its entries and does its acts", async () => {
+  const host = await startWith({
+    shelf: `
+      export default { id: "shelf", version: "1.0.0", host: "^0.2.0", setup(host) {
+        const taken = [];
+        host.panel({ id: "books", title: "Books", empty: "No book.", mayWait: true,
+          entries: async () => [{ id: "one", title: "One", state: { word: "here", tone: "good" }, waits: "It waits.",
+            facts: { taken: String(taken.length) }, acts: ["take"] }],
+          acts: { take: { label: "Take", role: "operate", run: async ({ id }) => ({ ok: true, text: "Took " + taken.push(id) }) } } });
+      } };`,
+  });
+  const token = readFileSync(join(host.directory, "state", "gateway-token"), "utf8").trim();
+  const call = async (path: string, body?: object) => {
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+    const given = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
+    return await (await fetch(`${host.url}/gateway/v1/${path}`, { headers, ...given })).json();
+  };
+  expect(await call("panels/shelf/books/take", { entry: "one" })).toEqual({ ok: true, text: "Took 1" });
+  const { panels } = (await call("waiting")) as { panels: unknown };
+  const acts = [{ name: "take", label: "Take", role: "operate" }];
+  expect(panels).toMatchObject([{ plugin: "shelf", entries: [{ id: "one", facts: { taken: "1" }, acts }] }]);
 });

@@ -6,7 +6,7 @@ import { Type } from "../../../core/sdk/index.ts";
 /** A host as a plugin in JavaScript calls it. */
 type Untyped = Readonly<
   Record<
-    "tap" | "channel" | "engine" | "tool" | "toolSource" | "command" | "route" | "check" | "status",
+    "tap" | "channel" | "engine" | "tool" | "toolSource" | "command" | "route" | "check" | "status" | "panel",
     (...args: unknown[]) => unknown
   >
 >;
@@ -45,6 +45,11 @@ test.each<[string, (host: Untyped) => unknown, string]>([
     "the route a has no handler function",
   ],
   ["a check without its function", (host) => host.check({ name: "a" }), "the check a has no explain function"],
+  [
+    "a panel without its function",
+    (host) => host.panel({ id: "a", title: "A", empty: "None." }),
+    "the panel a has no entries function",
+  ],
   ["a report without its function", (host) => host.status([]), "status was called without a function"],
 ])("a plugin in a worker that registers %s fails with the reason", (_, register, reason) => {
   const [own, signal] = [createOwn(), new AbortController().signal];

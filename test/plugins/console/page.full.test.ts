@@ -1,22 +1,16 @@
-import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { join } from "node:path";
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import type { Browser, BrowserContext, Page } from "playwright-core";
 import { decodeQR } from "qr/decode.js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ChannelAccount, defineChannel, definePlugin, Type } from "../../../core/sdk/contract.ts";
 import consolePlugin from "../../../plugins/console/index.ts";
-import { askAs } from "../../support/browser-client.ts";
-import { removeDirectory } from "../../support/directory.ts";
-import { createEngine, createLoopback, startGateway, type TestGateway } from "../../support/gateway.ts";
+import { signIn } from "../../support/browser-client.ts";
+import { createEngine, createLoopback, type TestGateway } from "../../support/gateway.ts";
+import { type ConsoleRoom, leftOut, openConsole, shapes } from "./browser.ts";
 
-const chrome = "/usr/bin/chromium";
-const reason = existsSync(chrome) ? "" : ` (left out: ${chrome} is not installed)`;
-if (reason !== "") console.log(`the console in a browser is not tested${reason}`);
+if (leftOut !== "") console.log(`the console in a browser is not tested${leftOut}`);
 
-const axe = readFileSync(new URL("../../../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
-const args = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"];
 /** Browsers treat it as a machine of the network, not as this one. */
 const far = "gateway.test";
 const hostile = `<img src=x onerror="document.title='hacked'"><script>document.title='hacked'</script>\u202Eevil`;
@@ -66,63 +60,37 @@ const phone = defineChannel({
   }),
 });
 
-describe.skipIf(reason !== "")(`the console${reason}`, () => {
+describe.skipIf(leftOut !== "")(`the console${leftOut}`, () => {
   const loopback = createLoopback();
+  let room: ConsoleRoom;
   let home: TestGateway;
   let browser: Browser;
   let url: string;
-  let token: string;
   let failed: string;
-  const complaints: string[] = [];
-
-  async function link(role = "admin"): Promise<string> {
-    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
-    const { json } = await askAs(url, "/gateway/v1/links", { body: { role }, headers });
-    return `${url}/console/#code=${json.code}`;
-  }
-
-  async function open(role = "admin", options: Parameters<Browser["newContext"]>[0] = {}): Promise<Page> {
-    const page = await (await browser.newContext(options)).newPage();
-    watch(page);
-    await page.goto(await link(role));
-    await page.getByText("Live", { exact: true }).waitFor();
-    return page;
-  }
-
-  function watch(page: Page): void {
-    page.on("console", (message) => {
-      if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
-    });
-    page.on("pageerror", (error) => complaints.push(error.message));
-    page.on("request", (request) => {
-      if (!request.url().startsWith(url)) complaints.push(`request to ${request.url()}`);
-    });
-  }
+  const link = (role?: string) => room.link(role);
+  const open: ConsoleRoom["open"] = (role, options) => room.open(role, options);
+  const watch = (page: Page) => room.watch(page);
 
   const close = (page: Page) => page.context().close();
 
   beforeAll(async () => {
-    home = await startGateway({
-      config: {
-        gateway: { allowedHosts: [far] },
-        channels: { loopback: { dmPolicy: "pairing", allowFrom: ["7"] }, phone: {} },
+    room = await openConsole(
+      {
+        config: {
+          gateway: { port: 0, drainSeconds: 2, allowedHosts: [far] },
+          channels: { loopback: { dmPolicy: "pairing", allowFrom: ["7"] }, phone: {} },
+        },
+        plugins: [loopback.plugin, engine, door, phone, consolePlugin],
       },
-      plugins: [loopback.plugin, engine, door, phone, consolePlugin],
-    });
-    url = home.gateway.url;
-    token = readFileSync(join(home.gateway.stateDirectory, "gateway-token"), "utf8").trim();
+      { hostRules: `MAP ${far} 127.0.0.1` },
+    );
+    ({ home, browser, url } = room);
     await home.settled(await loopback.say(hostile));
     failed = await loopback.say("break");
     await home.settled(failed);
-    const names = `--host-resolver-rules=MAP ${far} 127.0.0.1`;
-    browser = await chromium.launch({ executablePath: chrome, args: [...args, names] });
   }, 60_000);
 
-  afterAll(async () => {
-    await browser?.close();
-    await home?.gateway.close();
-    removeDirectory(home.directory);
-  });
+  afterAll(() => room?.close());
 
   test("a browser without a session shows the command and takes the code, which no address keeps", async () => {
     const page = await (await browser.newContext()).newPage();
@@ -144,7 +112,7 @@ describe.skipIf(reason !== "")(`the console${reason}`, () => {
     await page.getByRole("alert").getByText("The code is wrong, used, or older than a minute.").waitFor();
     expect(page.url()).toBe(`${url}/console/#/`);
     // The browser itself notes each answer that is no success.
-    expect(complaints.splice(0).filter((text) => !text.includes("401"))).toEqual([]);
+    expect(room.complaints.splice(0).filter((text) => !text.includes("401"))).toEqual([]);
     await close(page);
   });
 
@@ -173,6 +141,10 @@ describe.skipIf(reason !== "")(`the console${reason}`, () => {
       "noopener",
     );
     expect([await page.getByText("Code: AB-12").count(), await scan()]).toEqual([1, "phone://1"]);
+    // A code that is scanned elsewhere would link another phone.
+    const overview = (await (await signIn(url, room.token, "operate")).ask("/gateway/v1/overview")).text;
+    expect(overview).toContain("Scan it");
+    for (const code of ["AB-12", "phone://1", "platform.example"]) expect(overview).not.toContain(code);
     report({ state: "waiting", action: { text, qr: "phone://2" } });
     await expect.poll(scan).toBe("phone://2");
     // A page that would run a script is not one to open.
@@ -180,7 +152,7 @@ describe.skipIf(reason !== "")(`the console${reason}`, () => {
     await page.locator(".sign-in").waitFor({ state: "detached" });
     report({ state: "connected" });
     await expect.poll(() => page.locator("#accounts ~ ul").textContent()).toContain("connected");
-    expect([await page.title(), complaints.splice(0)]).toEqual(["Overview · Console", []]);
+    expect([await page.title(), room.complaints.splice(0)]).toEqual(["Overview · Console", []]);
     await close(page);
   });
 
@@ -195,7 +167,7 @@ describe.skipIf(reason !== "")(`the console${reason}`, () => {
     await page.goto(`${url}/console/#code=wrong`);
     await expect.poll(() => page.url()).toBe(`${url}/console/#/`);
     await page.getByText("Role view").waitFor();
-    await expect.poll(() => complaints.splice(0).filter((text) => text.includes("401")).length).toBe(1);
+    await expect.poll(() => room.complaints.splice(0).filter((text) => text.includes("401")).length).toBe(1);
     await close(page);
   });
 
@@ -264,28 +236,14 @@ describe.skipIf(reason !== "")(`the console${reason}`, () => {
   });
 
   test("what strangers write is text on every screen, and nothing is wrong with its accessibility", async () => {
-    const shapes = [
-      { colorScheme: "light", viewport: { width: 1280, height: 800 } },
-      { colorScheme: "dark", viewport: { width: 320, height: 640 } },
-    ] as const;
     for (const shape of shapes) {
       const page = await open("admin", shape);
-      const screens = ["", "events", `events/${failed}`, "waiting", "failed", "sessions", "usage", "logs"];
+      const screens = ["", "events", `events/${failed}`, "waiting", "failed", "sessions", "usage", "plugins", "logs"];
       for (const screen of [...screens, "sessions/agent%3Amain%3Amain"]) {
-        await page.goto(`${url}/console/#/${screen}`);
-        await page.getByText("Loading …").waitFor({ state: "detached" });
-        await page.locator("h1").first().waitFor();
+        await room.show(page, screen);
         expect(await page.title()).not.toContain("hacked");
-        await page.evaluate(axe);
-        const found = await page.evaluate<readonly string[]>(
-          "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes[0].html))",
-        );
-        const wide =
-          "[document.documentElement, document.querySelector('main')]" +
-          ".some((node) => node.scrollWidth > node.clientWidth)";
-        expect([screen, shape.viewport.width, found, await page.evaluate(wide)]).toEqual([
-          ...[screen, shape.viewport.width, [], false],
-        ]);
+        const { found, isWide } = await room.judge(page, screen.replaceAll(/\W+/g, "-") || "overview");
+        expect([screen, shape.viewport.width, found, isWide]).toEqual([screen, shape.viewport.width, [], false]);
       }
       await close(page);
     }
@@ -326,6 +284,6 @@ describe.skipIf(reason !== "")(`the console${reason}`, () => {
   });
 
   test("no page complained, and none asked another host", () => {
-    expect(complaints).toEqual([]);
+    expect(room.complaints).toEqual([]);
   });
 });

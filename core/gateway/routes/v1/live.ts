@@ -1,31 +1,22 @@
-/**
- * One stream for pages: events that end, and changes of what waits. All clients read one bounded list, each at its own
- * place, so that a slow one needs no memory: it gets the number of messages that it has missed.
- */
-import { createHash } from "node:crypto";
+/** One stream for pages: events that end, changes of what waits, and lines of the log. */
+import { hash } from "node:crypto";
 import type { AccountReport } from "../../../channels/index.ts";
 import type { Json, TurnRecord } from "../../../contract/index.ts";
 import { HttpProblem, type NumberedEvent, type OwnAnswer, type OwnRequest } from "../../../http/index.ts";
-import { eventData } from "../../../reports/index.ts";
+import { eventData, severities } from "../../../reports/index.ts";
 import type { V1Deps } from "./deps.ts";
+import { createFeed, type Topic, topics } from "./feed.ts";
+import { codeRemover, mayDecide } from "./hidden-codes.ts";
 
 const mostStreams = 8;
-const mostBytes = 1_048_576;
-const mostEntries = 2_000;
 /** How often it is looked for changes that nothing announces. */
 const lookEveryMs = 1_000;
 /** How long the list is continued without a client, so that one that reconnects misses nothing. */
 const lingerMs = 60_000;
-
-const topics = ["events", "waiting", "status"] as const;
-type Topic = (typeof topics)[number];
-
-interface Entry {
-  readonly number: number;
-  readonly topic: Topic;
-  readonly data: Json;
-  readonly bytes: number;
-}
+/** Enough to see that something else waits. */
+const digestLength = 16;
+/** A longer line is in the file. */
+const longestLine = 20_000;
 
 export interface Live {
   open(request: OwnRequest): OwnAnswer;
@@ -34,121 +25,105 @@ export interface Live {
   close(): void;
 }
 
-/** The list of what was published. Clients read it at their own speed; the oldest entries give way. */
-function createFeed(newId: () => string) {
-  let run = newId();
-  let number = 0;
-  let entries: Entry[] = [];
-  let bytes = 0;
-  const last = new Map<Topic, string>();
-  const sleepers = new Set<() => void>();
+const digestOf = (value: Json): string => hash("sha256", JSON.stringify(value)).slice(0, digestLength);
 
-  function publish(topic: Topic, data: Json): void {
-    number += 1;
-    const size = JSON.stringify(data).length;
-    entries.push({ number, topic, data, bytes: size });
-    bytes += size;
-    while (bytes > mostBytes || entries.length > mostEntries) bytes -= entries.shift()?.bytes ?? 0;
-    for (const wake of sleepers) wake();
-  }
+/** Changes with the state of an account, and with what a person has to do for it. */
+const accountStates = (accounts: readonly AccountReport[]): Json =>
+  accounts.map(({ channel, account, status: { state, detail = "", action } }) => [
+    ...[channel, account, state],
+    ...[detail, JSON.stringify(action) ?? ""],
+  ]);
 
-  /** Publishes a state if it has changed. */
-  function note(topic: Topic, state: Json): void {
-    const text = JSON.stringify(state);
-    if (last.get(topic) === text) return;
-    last.set(topic, text);
-    publish(topic, state);
-  }
+type Asked = Pick<OwnRequest, "query" | "caller">;
 
-  /** Until something is published, or the client is gone. Leaves nothing behind in what lives longer. */
-  function sleep(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const wake = () => {
-        sleepers.delete(wake);
-        signal.removeEventListener("abort", wake);
-        resolve();
-      };
-      sleepers.add(wake);
-      signal.addEventListener("abort", wake);
-    });
-  }
+/** A paired device reads no lines: they contain words of people. */
+function wantedOf({ query, caller }: Asked): ReadonlySet<Topic> {
+  const asked = (query.topics ?? "").split(",").filter((one) => one !== "");
+  const isDevice = caller.session === undefined && !mayDecide(caller);
+  const usual = topics.filter((topic) => topic !== "log" && (asked.length === 0 || asked.includes(topic)));
+  return new Set<Topic>([...usual, ...(asked.includes("log") && !isDevice ? (["log"] as const) : [])]);
+}
 
-  /** The place in the list after the last event that a client has. */
-  function placeOf(lastId: string | undefined): number | undefined {
-    const [of, at] = (lastId ?? "").split("-");
-    return of === run && /^\d+$/.test(at ?? "") ? Number(at) : undefined;
-  }
-
-  async function* follow(
-    wanted: ReadonlySet<Topic>,
-    { lastId, signal }: { readonly lastId: string | undefined; readonly signal: AbortSignal },
-  ): AsyncGenerator<NumberedEvent> {
-    const known = placeOf(lastId);
-    let place = known ?? number;
-    const at = () => `${run}-${place}`;
-    // A client that was away too long reads everything again.
-    yield { id: at(), data: { topic: "hello", reload: lastId !== undefined && known === undefined } };
-    while (!signal.aborted) {
-      const oldest = entries[0]?.number ?? number + 1;
-      if (place + 1 < oldest) {
-        const skipped = oldest - place - 1;
-        place = oldest - 1;
-        yield { id: at(), data: { topic: "skipped", skipped } };
-      }
-      const next = entries.find((entry) => entry.number > place);
-      if (next === undefined) {
-        await sleep(signal);
-        continue;
-      }
-      place = next.number;
-      if (wanted.has(next.topic)) yield { id: at(), data: { topic: next.topic, data: next.data } };
-    }
-  }
-
-  return {
-    publish,
-    note,
-    follow,
-    /** The next entries begin another list. */
-    clear() {
-      entries = [];
-      bytes = 0;
-      last.clear();
-      run = newId();
-    },
+/**
+ * What a client sees of an entry: lines of its level, and codes only if it may decide. `withoutCodes` removes those
+ * that are valid now.
+ */
+function shownTo({ query, caller }: Asked, withoutCodes: (data: Json) => Json) {
+  const { level = "debug" } = query;
+  const least = Object.hasOwn(severities, level) ? severities[level as keyof typeof severities] : 0;
+  return (topic: Topic, data: Json): Json | undefined => {
+    if (topic === "log" && Number((data as { readonly level?: unknown }).level) < least) return undefined;
+    return mayDecide(caller) ? data : withoutCodes(data);
   };
 }
 
-/** Changes with the state of an account, and with what a person has to do for it. */
-function digestOf(accounts: readonly AccountReport[]): string {
-  const states = accounts.map(({ channel, account, status: { state, detail, action } }) => [
-    ...[channel, account, state],
-    ...[detail, action],
-  ]);
-  return createHash("sha256").update(JSON.stringify(states)).digest("base64url").slice(0, 16);
+/** The same events, and `onEnd` once when they end or their reader leaves. */
+function withEnd(events: AsyncGenerator<NumberedEvent>, onEnd: () => void): AsyncIterable<NumberedEvent> {
+  let isOpen = true;
+  const end = () => {
+    if (isOpen) onEnd();
+    isOpen = false;
+  };
+  return {
+    [Symbol.asyncIterator]: () => ({
+      async next() {
+        const step = await events.next();
+        if (step.done === true) end();
+        return step;
+      },
+      async return() {
+        end();
+        // The generator may hold an event, although its reader has left.
+        void events.return(undefined);
+        return { done: true, value: undefined };
+      },
+    }),
+  };
 }
 
 export function createLive(deps: V1Deps): Live {
   const { store, newId, log } = deps;
   const { publish, note, follow, clear } = createFeed(newId);
   let streams = 0;
+  /** Streams that read the log. Without one, no line is kept. */
+  let readers = 0;
+  let removeCodes: Awaited<ReturnType<typeof codeRemover>>;
   let leftAt = Number.NEGATIVE_INFINITY;
   let looking: NodeJS.Timeout | undefined;
+  let isLooking = false;
 
   const isFollowed = () => streams > 0 || deps.now() - leftAt < lingerMs;
 
+  /** Without a second look beside one that waits for a plugin. */
   async function look(): Promise<void> {
     if (!isFollowed()) return rest();
+    if (isLooking) return;
+    isLooking = true;
+    await lookNow().finally(() => {
+      isLooking = false;
+    });
+  }
+
+  async function lookNow(): Promise<void> {
+    removeCodes = await codeRemover(deps);
     const { waiting, running, outboxWaiting, settled } = await store.stats();
     const { ready } = deps.readiness();
-    const accounts = digestOf(deps.accounts());
+    const accounts = digestOf(accountStates(deps.accounts()));
     note("status", { ready, waiting, running, outboxWaiting, failed: settled.failed, accounts });
-    const { readWaiting } = await import("./reading.ts");
-    const { body } = await readWaiting(deps, {} as OwnRequest);
-    const { pairing, approvals: tools } = body as Readonly<
-      Record<"pairing" | "approvals", readonly { code: string }[]>
-    >;
-    note("waiting", { codes: [...pairing, ...tools].map(({ code }) => code) });
+    const { waitingState } = await import("./waiting.ts");
+    const { count, names } = await waitingState(deps);
+    // The names contain codes, which not every client may see.
+    note("waiting", { count, digest: digestOf(names) });
+  }
+
+  /** A line is published as it is in the file: JSON, and without secrets. */
+  function publishLine(line: string): void {
+    if (line.length <= longestLine) publish("log", JSON.parse(line) as Json);
+  }
+
+  function readLog(more: 1 | -1): void {
+    readers += more;
+    deps.followLog(readers > 0 ? publishLine : undefined);
   }
 
   function rest(): void {
@@ -157,52 +132,32 @@ export function createLive(deps: V1Deps): Live {
     clear();
   }
 
-  /** Counts a stream as long as it is read, and calls `onEnd` once. */
-  function counted(events: AsyncGenerator<NumberedEvent>, onEnd: () => void): AsyncIterable<NumberedEvent> {
-    streams += 1;
-    looking ??= setInterval(
-      () => void look().catch((error: unknown) => log.debug({ error }, "nothing to stream")),
-      lookEveryMs,
-    );
-    let isOpen = true;
-    const end = () => {
-      if (!isOpen) return;
-      isOpen = false;
-      streams -= 1;
-      leftAt = deps.now();
-      onEnd();
-    };
-    return {
-      [Symbol.asyncIterator]: () => ({
-        async next() {
-          const step = await events.next();
-          if (step.done === true) end();
-          return step;
-        },
-        async return() {
-          end();
-          // The generator may hold an event, although its reader has left.
-          void events.return(undefined);
-          return { done: true, value: undefined };
-        },
-      }),
-    };
-  }
-
   return {
-    open({ query, headers, caller }) {
+    open(request) {
+      const { query, headers, caller } = request;
       if (streams >= mostStreams)
         throw new HttpProblem("unavailable", `There are ${mostStreams} open streams already; close a page.`);
-      const asked = (query.topics ?? "").split(",").filter((one) => one !== "");
-      const wanted = new Set(topics.filter((topic) => asked.length === 0 || asked.includes(topic)));
+      const wanted = wantedOf(request);
+      const isReader = wanted.has("log");
       const gone = new AbortController();
       const leave = () => gone.abort();
       const ending = caller.session && deps.sessions.ending(caller.session.id);
       ending?.addEventListener("abort", leave);
-      const events = follow(wanted, { lastId: headers["last-event-id"] ?? query.after, signal: gone.signal });
+      const lastId = headers["last-event-id"] ?? query.after;
+      const shown = shownTo(request, (data) => removeCodes?.(data) ?? data);
+      const events = follow(wanted, { lastId, signal: gone.signal, shown });
+      streams += 1;
+      looking ??= setInterval(
+        () => void look().catch((error: unknown) => log.debug({ error }, "nothing to stream")),
+        lookEveryMs,
+      );
+      if (isReader) readLog(1);
       return {
-        numbered: counted(events, () => {
+        numbered: withEnd(events, () => {
+          streams -= 1;
+          leftAt = deps.now();
           ending?.removeEventListener("abort", leave);
+          if (isReader) readLog(-1);
           leave();
         }),
       };

@@ -1,6 +1,5 @@
 /** What can be read of a running gateway. Nothing here changes anything. */
 import { existsSync } from "node:fs";
-import { createPairing } from "../../../access/index.ts";
 import { HostError, type Outcome } from "../../../contract/index.ts";
 import { HttpProblem, type OwnAnswer, type OwnRequest } from "../../../http/index.ts";
 import {
@@ -28,6 +27,10 @@ import {
 } from "../../../reports/index.ts";
 import type { EventFilter } from "../../../state/index.ts";
 import type { V1Deps } from "./deps.ts";
+import { mayDecide } from "./hidden-codes.ts";
+import { numberIn } from "./query.ts";
+import { remediesOf } from "./remedies.ts";
+import { restOf, searched } from "./search.ts";
 
 type Reads = (deps: V1Deps, request: OwnRequest) => Promise<OwnAnswer>;
 
@@ -41,18 +44,6 @@ const dayMs = 24 * 3_600_000;
 
 const wrong = (message: string) => new HttpProblem("bad_request", message);
 const unknown = (what: string) => new HttpProblem("not_found", `There is no such ${what}.`);
-
-/** A whole number of the query; `preset` if it is not there. */
-function numberIn(
-  query: OwnRequest["query"],
-  name: string,
-  { preset, most = Number.MAX_SAFE_INTEGER }: { readonly preset: number; readonly most?: number },
-): number {
-  const text = query[name];
-  if (text === undefined || text === "") return preset;
-  if (!/^\d{1,15}$/.test(text) || Number(text) > most) throw wrong(`${name} must be a whole number up to ${most}.`);
-  return Number(text);
-}
 
 /** As `status --json`. */
 export const readOverview: Reads = async ({ store, config, stateDirectory, describe, readiness }) => {
@@ -94,9 +85,6 @@ function filterIn(query: OwnRequest["query"]): EventFilter {
   }
 }
 
-/** Only events of this many are searched for what no index knows: it takes less than 50 ms. */
-const searched = 20_000;
-
 /**
  * As `events list --json`, newest first. `next` is the value of `before` for the events that follow; a search may have
  * some without having found anything.
@@ -110,16 +98,6 @@ export const listEvents: Reads = async ({ store }, { query }) => {
   return { body: { events: reports.map(eventData), ...(next !== undefined && { next }) } };
 };
 
-/** The oldest event that a search has looked at, if there are older ones that may match. */
-async function restOf(store: V1Deps["store"], { within, olderThan, since = 0 }: EventFilter) {
-  if (within === undefined) return undefined;
-  const all = { includeInternal: true, limit: 1 };
-  const [oldest] = await store.events({ ...all, within, oldestFirst: true, ...(olderThan && { olderThan }) });
-  if (oldest === undefined || oldest.acceptedAt < since) return undefined;
-  const [older] = await store.events({ ...all, olderThan: oldest.id });
-  return older === undefined ? undefined : oldest.id;
-}
-
 async function storyOf({ store }: V1Deps, { params: { id = "" } }: OwnRequest): Promise<Story> {
   const found = await findByPrefix(store, id, { includeInternal: true }).catch((error: unknown) => {
     if (error instanceof HostError) throw wrong(error.message);
@@ -129,8 +107,18 @@ async function storyOf({ store }: V1Deps, { params: { id = "" } }: OwnRequest): 
   return await readStory(store, found);
 }
 
-/** As `why ID --json`. */
-export const explainEvent: Reads = async (deps, request) => ({ body: storyData(await storyOf(deps, request)) });
+/** As `why ID --json`; for those who may decide, each decision with the remedies that the console can carry out. */
+export const explainEvent: Reads = async (deps, request) => {
+  const story = await storyOf(deps, request);
+  const { decisions, ...data } = storyData(story);
+  if (!mayDecide(request.caller)) return { body: { ...data, decisions } };
+  const remedies = await remediesOf(deps, story);
+  const remedied = decisions.map((decision, index) => {
+    const own = remedies[index] ?? [];
+    return own.length === 0 ? decision : { ...decision, remedies: own };
+  });
+  return { body: { ...data, decisions: remedied } };
+};
 
 /** As `why ID`. */
 export const explainEventAsText: Reads = async (deps, request) => {
@@ -143,24 +131,6 @@ export const explainEventAsText: Reads = async (deps, request) => {
 export const readFailed: Reads = async ({ store }) => {
   const [groups, { waits, events }] = [await groupFailed(store), await readWork(store)];
   return { body: { groups, waits, outboxWaiting: events.outboxWaiting } };
-};
-
-/** What waits for a person's decision. */
-export const readWaiting: Reads = async ({ store, config, approvals, now }) => {
-  const pairing = createPairing({ store, now });
-  const senders = await Promise.all(
-    Object.keys(config().channels).map(async (channel) =>
-      (await pairing.pending(channel)).map(({ code, account, senderId, senderName, createdAt }) => ({
-        ...{ channel, code, account, senderId, createdAt },
-        ...(senderName !== undefined && { senderName }),
-      })),
-    ),
-  );
-  const tools = (await approvals.waiting()).map(({ code, call, event, sessionKey, until, written }) => {
-    const { definition: _, ...shown } = call;
-    return { code, ...shown, written, ...(event !== undefined && { event }), sessionKey, until };
-  });
-  return { body: { pairing: senders.flat(), approvals: tools } };
 };
 
 /** As `sessions list --json`. */

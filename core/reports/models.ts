@@ -1,15 +1,14 @@
 /** Which models the configuration names, for whom, and what is known about each of them. */
-import { createModelRooms, type ModelRooms } from "../../agents/context/model-rooms.ts";
-import { createPrices, type Prices } from "../../agents/spending/prices.ts";
-import { knownModels } from "../../agents/turn/providers.ts";
-import { agentIds, agentSettings } from "../../config/agents.ts";
-import { aliasOf, isFullModelName, type ModelTable, modelNames, resolveModel } from "../../config/model-names.ts";
-import { type ProviderSettings, providerKey, providerOf, providerSettings } from "../../config/model-providers.ts";
-import type { GatewayConfig } from "../../config/schema.ts";
-import type { Secrets } from "../../config/secrets.ts";
-import { asSentence, HostError, reasonOf } from "../../contract/errors.ts";
-import type { ModelRoom } from "../../sdk/model-room.ts";
-import type { Store } from "../../state/store.ts";
+import { createModelRooms, type ModelRooms } from "../agents/context/model-rooms.ts";
+import { createPrices, type Prices } from "../agents/spending/prices.ts";
+import { knownModels } from "../agents/turn/providers.ts";
+import { agentIds, agentSettings } from "../config/agents.ts";
+import { aliasOf, isFullModelName, type ModelTable, modelNames, resolveModel } from "../config/model-names.ts";
+import { type ProviderSettings, providerKey, providerOf, providerSettings } from "../config/model-providers.ts";
+import type { GatewayConfig } from "../config/schema.ts";
+import type { Secrets } from "../config/secrets.ts";
+import { asSentence, HostError, reasonOf } from "../contract/errors.ts";
+import type { Store } from "../state/store.ts";
 
 export interface ModelUse {
   readonly agent: string;
@@ -79,7 +78,9 @@ function priceOf(prices: Prices, model: string): ModelView["price"] {
   return { input: rounded(input.usd), output: rounded(output.usd), source: input.source };
 }
 
-const sources: Readonly<Record<ModelRoom["source"], ContextSource>> = {
+type Room = Awaited<ReturnType<ModelRooms["of"]>>[string];
+
+const sources: Readonly<Record<Room["source"], ContextSource>> = {
   config: "stated",
   refusal: "learned",
   list: "catalogue",
