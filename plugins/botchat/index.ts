@@ -15,7 +15,7 @@ export default defineChannel({
     name: "Telegram",
     needs: ["a token of @BotFather, without an approval"],
     publicAddress: "optional",
-    tried: ["an emulated Bot API server (`service dev`), whose messages and errors follow the published API"],
+    tried: ["the emulated Bot API server of the demo, whose messages and errors follow the published API"],
   },
   version: "1.0.0",
   host: "^0.2.0",

@@ -2,7 +2,7 @@
 export const codes = {
   room_encrypted: {
     meaning: "The room is encrypted end to end. The bot cannot read there, and sends nothing in clear.",
-    hint: "Write to the bot in a room without encryption; `service channels status --probe` says what turns it on.",
+    hint: "Write to the bot in a room without encryption; `channels status --probe` says what turns it on.",
   },
   invitation_refused: {
     meaning: "The bot does not follow an invitation, because the access rules do not admit the room or the person.",

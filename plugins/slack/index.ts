@@ -13,7 +13,7 @@ const channel = defineChannel({
   id: "slack",
   listing: {
     name: "Slack",
-    needs: ["an app in a workspace, from the manifest of `service slack manifest`"],
+    needs: ["an app in a workspace, from the manifest that `slack manifest` prints"],
     publicAddress: "optional",
     tried: [
       "Slack's own clients, emulate and crabline, unchanged",
