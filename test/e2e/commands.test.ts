@@ -117,6 +117,7 @@ test("the menu lists native, plugin and custom commands in order; an edit needs 
     "budget",
     "approve",
     "deny",
+    "link",
     "config",
   ];
   await expect.poll(menus).toEqual([[...native, "pair"]]);
