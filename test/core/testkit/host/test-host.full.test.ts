@@ -17,6 +17,8 @@ const reminder = definePlugin({
   host: "^0.2.0",
   options: Type.Object({ text: Type.String({ default: "It is time." }) }),
   setup(host, { text }) {
+    const timers: NodeJS.Timeout[] = [];
+    host.onClose(() => timers.forEach(clearTimeout));
     host.command({
       name: "remind",
       summary: "Reminds in so many minutes.",
@@ -24,7 +26,8 @@ const reminder = definePlugin({
       role: "owner",
       async run({ args, route }) {
         await host.store.set("last", args, { ttlSeconds: 3_600 });
-        setTimeout(() => route.to && void host.notify(route.to, text), Number(args) * 60_000);
+        // After the close, the store takes nothing more.
+        timers.push(setTimeout(() => route.to && void host.notify(route.to, text), Number(args) * 60_000));
         return `In ${args} minutes.`;
       },
     });
