@@ -1,7 +1,6 @@
 /** Turns stored events into messages. Pure. */
 import type { InboundMedia, Json } from "service-gateway/sdk";
-import type { ChannelInbound, Parsed } from "service-gateway/sdk/channel";
-import { emojiOfName } from "../emoji.ts";
+import { type ChannelInbound, emojiFromName, type Parsed } from "service-gateway/sdk/channel";
 import { type Fields, id, isId, list, number, record, text } from "../fields.ts";
 import type { StoredEvent } from "./event.ts";
 
@@ -34,7 +33,8 @@ export function parseEvent(raw: Json, { replyInThread }: { readonly replyInThrea
       return { ...at, kind: "press", mention: true, text: `callback_data: ${text(event.text)}` };
     case "reaction": {
       const { name = sender } = nameOf(event.username);
-      const emoji = emojiOfName(text(event.emoji));
+      const reaction = text(event.emoji);
+      const emoji = emojiFromName(reaction) ?? `:${reaction}:`;
       return { ...at, kind: "reaction", text: `Reaction added: ${emoji} by ${name} on message ${event.post}` };
     }
     default:

@@ -1,8 +1,7 @@
 /** The bot's reaction to a message. */
-import { type ChannelConnection, ChannelError } from "service-gateway/sdk/channel";
+import { type ChannelConnection, ChannelError, emojiName } from "service-gateway/sdk/channel";
 import type { Api } from "../api.ts";
 import type { Directory } from "../directory.ts";
-import { nameOfEmoji } from "../emoji.ts";
 import { checkedId, list, record, text } from "../fields.ts";
 
 export function createReactions({
@@ -14,9 +13,11 @@ export function createReactions({
 }): NonNullable<ChannelConnection["react"]> {
   return async (messageId, emoji) => {
     const { id: own } = await directory.me();
-    const name = emoji === null ? undefined : nameOfEmoji(emoji);
+    const name = emoji === null ? undefined : emojiName(emoji);
     if (emoji !== null && name === undefined)
-      throw new ChannelError("reaction_invalid", { detail: `The channel knows no name of ${emoji}` });
+      throw new ChannelError("reaction_invalid", {
+        detail: `Mattermost has no name for ${emoji}. Name one of the server between colons, such as :party_parrot:`,
+      });
     const there = list(await api.call("GET", `posts/${checkedId(messageId)}/reactions`))
       .map(record)
       .filter(({ user_id }) => user_id === own)

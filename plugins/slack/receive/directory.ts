@@ -1,8 +1,7 @@
 /** Names of people and channels, which events have by their ids alone. */
-import type { ChannelAccount } from "service-gateway/sdk/channel";
+import { type ChannelAccount, createLookup } from "service-gateway/sdk/channel";
 import type { SlackApi } from "../api.ts";
 import { record, text } from "../fields.ts";
-import { createLookup } from "./lookup.ts";
 import type { People } from "./text.ts";
 
 /** Names of more people in one message are not worth the calls. */
@@ -14,10 +13,10 @@ export interface Directory {
 }
 
 export function createDirectory(api: SlackApi, account: Pick<ChannelAccount, "now" | "log" | "signal">): Directory {
-  const how = { signal: account.signal };
-  const people = createLookup(account, { ask: (id) => personOf(api, id, how) });
+  const people = createLookup(account, { ask: (id, signal) => personOf(api, id, { signal }) });
   const titles = createLookup(account, {
-    ask: async (channel) => text(record((await api.call("conversations.info", { channel }, how)).channel)?.name),
+    ask: async (channel, signal) =>
+      text(record((await api.call("conversations.info", { channel }, { signal })).channel)?.name),
   });
   return {
     async people(ids) {

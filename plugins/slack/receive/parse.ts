@@ -1,7 +1,6 @@
 /** What an event of Slack is as a message. Pure. */
 import type { Json } from "service-gateway/sdk";
-import type { ChannelInbound, InboundMedia, Parsed } from "service-gateway/sdk/channel";
-import { emojiOf } from "../emoji.ts";
+import { type ChannelInbound, emojiFromName, type InboundMedia, type Parsed } from "service-gateway/sdk/channel";
 import { channelPattern, type Fields, idPattern, isTimestamp, list, record, text } from "../fields.ts";
 import { type People, readText } from "./text.ts";
 
@@ -203,7 +202,7 @@ function parseReaction(event: Fields, at: Read): Parsed {
   if (chat === undefined || sender === undefined) return undefined;
   const who = (sender.name ?? id).replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, " ");
   const timestamp = Math.floor(Number(isTimestamp(event.event_ts) ? event.event_ts : 0) * 1_000);
-  const words = `Reaction added: ${emojiOf(reaction)} by ${who} on message ${ts}`;
+  const words = `Reaction added: ${emojiFromName(reaction) ?? `:${reaction}:`} by ${who} on message ${ts}`;
   return { kind: "reaction", chat, sender, text: words, media: [], mention: false, timestamp, messageId: ts };
 }
 

@@ -1,7 +1,6 @@
 /** The bot's reactions: one on a message at a time. */
-import { type ChannelConnection, ChannelError } from "service-gateway/sdk/channel";
+import { type ChannelConnection, ChannelError, emojiName } from "service-gateway/sdk/channel";
 import type { SlackApi } from "../api.ts";
-import { emojiName } from "../emoji.ts";
 import type { Chats } from "./chats.ts";
 
 const mostMessages = 1_000;
@@ -25,7 +24,9 @@ export function createReact(api: SlackApi, chats: Chats): NonNullable<ChannelCon
     const before = names.get(key);
     const name = emoji === null ? undefined : emojiName(emoji);
     if (emoji !== null && name === undefined)
-      throw new ChannelError("reaction_invalid", { detail: "Slack has no name for this emoji. Name it, such as eyes" });
+      throw new ChannelError("reaction_invalid", {
+        detail: "Slack has no name for this emoji. Name one of the workspace between colons, such as :party_parrot:",
+      });
     if (name !== undefined) await set("reactions.add", { ...at, name }, "already_reacted");
     if (before !== undefined && before !== name) await set("reactions.remove", { ...at, name: before }, "no_reaction");
     names.delete(key);

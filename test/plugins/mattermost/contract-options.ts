@@ -1,8 +1,7 @@
 /** How the contract is held against the channel: on a stand-in of the server. */
 import type { Json } from "service-gateway/sdk";
-import type { Part } from "service-gateway/sdk/channel";
+import { emojiFromName, type Part } from "service-gateway/sdk/channel";
 import type { ChannelContractOptions, ChannelPlatform, PlatformPlace } from "service-gateway/testkit";
-import { emojiOfName } from "../../../plugins/mattermost/emoji.ts";
 import { actionsOf, startMattermost } from "../../support/mattermost/server.ts";
 import type { Post } from "../../support/mattermost/world.ts";
 import { reservePort } from "../../support/ports.ts";
@@ -97,7 +96,7 @@ async function openMattermost(): Promise<ChannelPlatform> {
     reactions: () =>
       world.reactions
         .filter(({ post_id, user_id }) => post_id === lastOfAda().id && user_id === own.id)
-        .map(({ emoji_name }) => emojiOfName(emoji_name)),
+        .map(({ emoji_name }) => emojiFromName(emoji_name) ?? `:${emoji_name}:`),
     typing: () => server.typing.length,
     async fail(failure) {
       if (failure === "away") return await server.leave();

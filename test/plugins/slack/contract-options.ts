@@ -1,8 +1,7 @@
 /** How the contract is held against the channel: in a workspace that fails on demand. */
 import type { Json } from "service-gateway/sdk";
-import type { Part } from "service-gateway/sdk/channel";
+import { emojiFromName, type Part } from "service-gateway/sdk/channel";
 import type { ChannelContractOptions, ChannelPlatform, PlatformPlace } from "service-gateway/testkit";
-import { emojiOf } from "../../../plugins/slack/emoji.ts";
 import { reservePort } from "../../support/ports.ts";
 import { typed } from "../../support/slack/people.ts";
 import { appToken, botToken, signingSecret, startSlack } from "../../support/slack/server.ts";
@@ -82,7 +81,7 @@ async function openSlack({ posts }: { readonly posts: boolean }): Promise<Channe
       ),
     reactions: () =>
       [...(world.channels.get(adaDirect)?.messages.find(({ ts }) => ts === last)?.reactions ?? [])].flatMap(
-        ([name, users]) => (users.has(bot.user) ? [emojiOf(name)] : []),
+        ([name, users]) => (users.has(bot.user) ? [emojiFromName(name) ?? `:${name}:`] : []),
       ),
     async fail(failure) {
       if (failure === "away") return await server.close();
