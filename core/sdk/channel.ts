@@ -77,3 +77,4 @@ export { readMention } from "./text/mention.ts";
 export { plainText } from "./text/plain-text.ts";
 export { textParts } from "./text/text-parts.ts";
 export { createTokenBucket, type TokenBucket } from "./token-bucket.ts";
+export { pause, within } from "./waits.ts";

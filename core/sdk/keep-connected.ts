@@ -2,6 +2,7 @@
 import { randomInt } from "node:crypto";
 import { asSentence, ChannelError, codeOf, reasonOf } from "../contract/index.ts";
 import type { ChannelAccount, ChannelStatus } from "./contract.ts";
+import { pause } from "./waits.ts";
 
 /**
  * An open connection, as `connect` returns it to `keepConnected`.
@@ -137,19 +138,5 @@ function expired(signal: AbortSignal, timeoutMs: number): Promise<never> {
   return new Promise((_, reject) => {
     const late = () => reject(new Error(`The platform did not let the bot in within ${timeoutMs / 1_000} s`));
     signal.addEventListener("abort", late, { once: true });
-  });
-}
-
-/** Resolves after the time, or at once when the signal aborts. */
-export function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const end = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    signal.addEventListener("abort", end, { once: true });
   });
 }

@@ -1,5 +1,5 @@
 /** The pace that a platform asks for. */
-import { pause } from "./keep-connected.ts";
+import { pause } from "./waits.ts";
 
 /**
  * A limit of messages, asked for each of them.

@@ -2,7 +2,7 @@
 import { dirname } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { Json } from "service-gateway/sdk";
-import type { ChannelAccount, ChannelConnection } from "service-gateway/sdk/channel";
+import { type ChannelAccount, type ChannelConnection, pause } from "service-gateway/sdk/channel";
 import { createIdentity } from "./identity.ts";
 import { createIntake, type Intake } from "./intake/intake.ts";
 import { membershipLine } from "./intake/membership.ts";
@@ -23,7 +23,6 @@ import { createShown } from "./send/shown.ts";
 import { createStickers } from "./stickers.ts";
 import { botIdOf, checkToken, checkWebhookSecret } from "./token.ts";
 import { type BotApi, createBotApi } from "./wire/api.ts";
-import { pause } from "./wire/backoff.ts";
 import { createTransport } from "./wire/transport.ts";
 
 interface Live {

@@ -2,13 +2,13 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Json } from "service-gateway/sdk";
-import { type ChannelAccount, ChannelError, type ChannelStatus } from "service-gateway/sdk/channel";
+import { type ChannelAccount, ChannelError, type ChannelStatus, pause } from "service-gateway/sdk/channel";
 import { failureOf } from "./intake/failure.ts";
 import { record, text } from "./intake/fields.ts";
 import type { BotIdentity } from "./intake/place.ts";
 import type { AccountOptions } from "./options.ts";
 import type { BotApi } from "./wire/api.ts";
-import { createBackoff, pause } from "./wire/backoff.ts";
+import { createBackoff } from "./wire/backoff.ts";
 
 /** Stores the bot's name, because waiting events are parsed before the platform has answered. */
 function createIdentityFile(directory: string) {

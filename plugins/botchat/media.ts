@@ -1,10 +1,10 @@
 /** Fetches the files of a message, with the platform's paths, waits and retries. */
 import type { InboundMedia } from "service-gateway/sdk";
-import { type ChannelConnection, ChannelError, mediaTooLarge, saveMedia } from "service-gateway/sdk/channel";
+import { type ChannelConnection, ChannelError, mediaTooLarge, pause, saveMedia } from "service-gateway/sdk/channel";
 import type { AccountOptions } from "./options.ts";
 import type { Stickers } from "./stickers.ts";
 import type { BotApi } from "./wire/api.ts";
-import { createBackoff, pause } from "./wire/backoff.ts";
+import { createBackoff } from "./wire/backoff.ts";
 import { wireError } from "./wire/platform-error.ts";
 import type { Transport } from "./wire/transport.ts";
 import { WireError } from "./wire/wire.ts";

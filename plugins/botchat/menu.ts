@@ -1,9 +1,9 @@
 /** Registers the menu of commands if the platform's differs, and retries after a failure. */
 import { isDeepStrictEqual } from "node:util";
-import { type ChannelAccount, ChannelError } from "service-gateway/sdk/channel";
+import { type ChannelAccount, ChannelError, pause } from "service-gateway/sdk/channel";
 import type { AccountOptions } from "./options.ts";
 import type { BotApi } from "./wire/api.ts";
-import { createBackoff, pause } from "./wire/backoff.ts";
+import { createBackoff } from "./wire/backoff.ts";
 
 interface Command {
   readonly name: string;

@@ -1,11 +1,10 @@
 /** Reads what was written while the bot was away and its session had ended. */
-import { type ChannelAccount, ChannelError } from "service-gateway/sdk/channel";
+import { type ChannelAccount, ChannelError, pause } from "service-gateway/sdk/channel";
 import type { Api } from "./api.ts";
 import { type Fields, id, number, record, records, text } from "./fields.ts";
 import type { Dispatch } from "./gateway.ts";
 import type { Places } from "./places.ts";
 import type { Progress } from "./progress.ts";
-import { sleep } from "./rate-limits.ts";
 import { compareSnowflakes, snowflakeAt, timeOf } from "./snowflake.ts";
 
 /** How long ago a message may have been written to be read afterwards. */
@@ -52,7 +51,7 @@ async function insist(call: () => Promise<unknown>, signal: AbortSignal): Promis
       if (!(error instanceof ChannelError)) throw error;
       if (error.reason === "no_rights" || error.reason === "chat_not_found") return [];
       if (!error.retryable || attempt === mostAttempts || signal.aborted) throw error;
-      await sleep(error.retryAfterMs ?? 1_000 * attempt, signal);
+      await pause(error.retryAfterMs ?? 1_000 * attempt, signal);
     }
   }
 }

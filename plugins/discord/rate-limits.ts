@@ -2,7 +2,7 @@
  * The limits of the REST API. The platform names them in the headers of each answer: a *bucket* is shared by some
  * routes, for each channel, server or webhook. See https://discord.com/developers/docs/topics/rate-limits.
  */
-import { createTokenBucket, retryAfterOf } from "service-gateway/sdk/channel";
+import { createTokenBucket, pause, retryAfterOf } from "service-gateway/sdk/channel";
 
 interface Bucket {
   readonly limit: number;
@@ -72,7 +72,7 @@ export function createRateLimits(now: () => number): RateLimits {
   }
 
   async function wait(route: CallRoute, signal: AbortSignal): Promise<void> {
-    for (let ms = delay(route); ms > 0 && !signal.aborted; ms = delay(route)) await sleep(ms, signal);
+    for (let ms = delay(route); ms > 0 && !signal.aborted; ms = delay(route)) await pause(ms, signal);
     count(route);
     await global.take(signal);
   }
@@ -105,18 +105,4 @@ export function createRateLimits(now: () => number): RateLimits {
       remember(key, { limit, remaining: left, resetAt: now() + Math.ceil(seconds * 1_000) });
     },
   };
-}
-
-/** Resolves after the time, or when the signal aborts. */
-export function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const end = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    signal.addEventListener("abort", end, { once: true });
-  });
 }

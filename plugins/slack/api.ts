@@ -1,9 +1,8 @@
 /** Calls of the Web API: https://docs.slack.dev/apis/web-api */
-import { ChannelError, refusedCall, retryAfterOf, unansweredCall } from "service-gateway/sdk/channel";
+import { ChannelError, refusedCall, retryAfterOf, unansweredCall, within } from "service-gateway/sdk/channel";
 import { fetchWhole, type WholeResponse } from "service-gateway/sdk/reading";
 import { refusedBySlack } from "./errors.ts";
 import { type Fields, record, text } from "./fields.ts";
-import { waitFor } from "./wait.ts";
 
 type Argument = string | number | boolean | object | undefined;
 
@@ -102,7 +101,7 @@ export function createApi({
       return body;
     },
     async close() {
-      if (running.size > 0) await waitFor(Promise.allSettled(running), closeMs);
+      if (running.size > 0) await within(Promise.allSettled(running), closeMs, stop.signal);
       stop.abort();
     },
   };

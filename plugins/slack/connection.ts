@@ -5,6 +5,7 @@ import {
   ChannelError,
   keepConnected,
   type LiveConnection,
+  pause,
 } from "service-gateway/sdk/channel";
 import { createApi } from "./api.ts";
 import { type Fields, record, text } from "./fields.ts";
@@ -22,7 +23,6 @@ import { createSender } from "./send/parts.ts";
 import { createPreview } from "./send/preview.ts";
 import { createReact } from "./send/reactions.ts";
 import { renderReply } from "./send/render.ts";
-import { wait } from "./wait.ts";
 
 /** How often an account without a socket looks whether Slack answers. */
 const lookEveryMs = 60_000;
@@ -68,7 +68,7 @@ export function createConnection(account: ChannelAccount<Options>): ChannelConne
 
   /** Without a socket, nothing else shows that Slack is away. */
   async function answers(stop: AbortSignal): Promise<void> {
-    for (await wait(lookEveryMs, stop); !stop.aborted; await wait(lookEveryMs, stop))
+    for (await pause(lookEveryMs, stop); !stop.aborted; await pause(lookEveryMs, stop))
       await api.call("auth.test", {}, { signal: stop });
   }
 

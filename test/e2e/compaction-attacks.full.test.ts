@@ -143,7 +143,7 @@ test.concurrent("a person who is erased during a summary is in none", async () =
   expect(erased).toMatch(/[1-9]\d* messages in others/);
 });
 
-test.concurrent("what several people say in a group is told apart in the request for its summary", async () => {
+test.concurrent("the request for the summary of a group names who said what", async () => {
   const { model, host, asked } = await openCompactionRoom({
     ...{ room: 5_000, models: room5k },
     config: { channels: { loopback: { groupPolicy: "open", groups: { "*": { requireMention: false } } } } },

@@ -3,7 +3,7 @@ import type { TSchema } from "typebox";
 import { type Json, reasonOf } from "../../contract/index.ts";
 import type { AddressBook } from "../address-book.ts";
 import type { ChannelAccount, Parsed } from "../contract.ts";
-import { within } from "../receiving/within.ts";
+import { within } from "../waits.ts";
 import type { LineLink } from "./protocol.ts";
 
 /** The server has to wait while so many messages are not stored yet. */

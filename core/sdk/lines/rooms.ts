@@ -1,6 +1,6 @@
 /** The rooms that a bot stays in on one connection. */
 import { asSentence } from "../../contract/index.ts";
-import { pause } from "../keep-connected.ts";
+import { pause } from "../waits.ts";
 
 export interface Rooms {
   /** Asks for every room that the bot is not in. */

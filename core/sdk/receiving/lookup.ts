@@ -1,7 +1,7 @@
 /** What a platform has to be asked for, such as the name of a user whose messages carry an id alone. */
 import { ChannelError, reasonOf } from "../../contract/index.ts";
 import type { ChannelAccount } from "../contract.ts";
-import { within } from "./within.ts";
+import { within } from "../waits.ts";
 
 /**
  * What the platform says about ids, asked once and remembered for a while.

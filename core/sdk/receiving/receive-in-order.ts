@@ -1,7 +1,7 @@
 /** Events that lack something, submitted in the platform's order when it has been looked up. */
 import { type Accepted, type Json, reasonOf } from "../../contract/index.ts";
 import type { ChannelAccount } from "../contract.ts";
-import { within } from "./within.ts";
+import { within } from "../waits.ts";
 
 /**
  * Submits an event as `ChannelAccount.receive` does, after `complete` has resolved with the members that the event

@@ -4,10 +4,10 @@
  * id.
  */
 import type { Json } from "service-gateway/sdk";
-import { type ChannelAccount, ChannelError, type ChannelStatus } from "service-gateway/sdk/channel";
+import { type ChannelAccount, ChannelError, type ChannelStatus, pause } from "service-gateway/sdk/channel";
 import type { AccountOptions } from "../options.ts";
 import type { BotApi } from "../wire/api.ts";
-import { createBackoff, pause } from "../wire/backoff.ts";
+import { createBackoff } from "../wire/backoff.ts";
 import { type Failure, failureOf } from "./failure.ts";
 import { number, record } from "./fields.ts";
 import type { Gatherer } from "./gather.ts";

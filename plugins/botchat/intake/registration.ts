@@ -1,8 +1,8 @@
 /** Registers the webhook with the platform, and keeps it registered. */
-import { type ChannelAccount, ChannelError, type ChannelStatus } from "service-gateway/sdk/channel";
+import { type ChannelAccount, ChannelError, type ChannelStatus, pause } from "service-gateway/sdk/channel";
 import type { AccountOptions } from "../options.ts";
 import type { BotApi } from "../wire/api.ts";
-import { createBackoff, pause } from "../wire/backoff.ts";
+import { createBackoff } from "../wire/backoff.ts";
 import { failureOf, lostWebhook, registrationFailure } from "./failure.ts";
 import { updateKinds } from "./parse.ts";
 import type { Listener } from "./webhook.ts";

@@ -1,9 +1,8 @@
 /** Calls to one chat. They keep to the platform's rate limits, and a flood wait of one call holds the chat for all. */
 import type { PluginLog } from "service-gateway/sdk";
-import { type ChannelConnection, ChannelError, type ChannelPreview } from "service-gateway/sdk/channel";
+import { type ChannelConnection, ChannelError, type ChannelPreview, pause } from "service-gateway/sdk/channel";
 import type { AccountOptions } from "../options.ts";
 import type { BotApi } from "../wire/api.ts";
-import { pause } from "../wire/backoff.ts";
 import type { Limits } from "./limits.ts";
 import { bodyOf, messagesIn } from "./part-body.ts";
 import { createPreview } from "./preview.ts";

@@ -1,6 +1,5 @@
-/** Waits between retries, and a sleep that ends with its signal. */
+/** Waits between retries. */
 import { randomInt } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 
 export interface Backoff {
   /** Milliseconds to wait before the next attempt. Each call counts one more failure. */
@@ -27,9 +26,4 @@ export function createBackoff(options: {
       current = options.minMs;
     },
   };
-}
-
-/** Resolves after `ms`, or at once if the signal is aborted. Never rejects. */
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await sleep(ms, undefined, { signal }).catch(() => {});
 }

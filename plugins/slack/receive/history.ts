@@ -1,8 +1,7 @@
 /** The history that Slack has of a channel and its threads, for what was written while the gateway was away. */
-import { type ChannelAccount, ChannelError } from "service-gateway/sdk/channel";
+import { type ChannelAccount, ChannelError, pause } from "service-gateway/sdk/channel";
 import type { SlackApi } from "../api.ts";
 import { type Fields, isTimestamp, record, records, text } from "../fields.ts";
-import { wait } from "../wait.ts";
 
 type Args = Readonly<Record<string, string | number>>;
 
@@ -26,7 +25,7 @@ export function createHistory(api: SlackApi, { room }: Pick<ChannelAccount, "roo
         return await api.call(method, args, { signal });
       } catch (error) {
         if (!(error instanceof ChannelError && error.reason === "flood_wait") || signal.aborted) throw error;
-        await wait(error.retryAfterMs ?? 1_000, signal);
+        await pause(error.retryAfterMs ?? 1_000, signal);
       }
     }
   }

@@ -1,11 +1,10 @@
 /** What comes in, by a socket or posted: completed with names, in the order of its channel, and stored. */
 import type { Json } from "service-gateway/sdk";
-import { type ChannelAccount, ChannelError } from "service-gateway/sdk/channel";
+import { type ChannelAccount, ChannelError, within } from "service-gateway/sdk/channel";
 import type { SlackApi } from "../api.ts";
 import { type Fields, list, record, text } from "../fields.ts";
 import type { Who } from "../identity.ts";
 import type { Options } from "../options.ts";
-import { waitFor } from "../wait.ts";
 import { type Backlog, createBacklog } from "./backlog.ts";
 import { compactCommand, compactEvent, compactPress } from "./compact.ts";
 import { createDirectory } from "./directory.ts";
@@ -57,7 +56,12 @@ export function createIntake({ account, api, who, options, learnChat, onRemoved,
     if (isForeign(payload, me))
       return log.warn({ team: text(payload.team_id) }, "an event of another workspace is ignored");
     const missing = event.type === "reaction_added" ? undefined : backlog.before(channel);
-    if (missing !== undefined) await waitFor(missing, backlogWaitMs);
+    if (missing !== undefined)
+      await within(
+        missing.catch(() => undefined),
+        backlogWaitMs,
+        account.signal,
+      );
     await submit(event, me, text(payload.event_id));
   }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createBackoff, pause } from "../../../plugins/botchat/wire/backoff.ts";
+import { createBackoff } from "../../../plugins/botchat/wire/backoff.ts";
 
 test("waits grow by 1.8 up to the maximum, plus up to a quarter, and restart after a success", () => {
   const backoff = createBackoff({ minMs: 2_000, maxMs: 30_000 });
@@ -17,11 +17,4 @@ test("many simultaneous failures do not retry at the same moment", () => {
   const waits = new Set(Array.from({ length: 50 }, () => createBackoff({ minMs: 2_000, maxMs: 30_000 }).next()));
   expect(waits.size).toBeGreaterThan(10);
   expect(createBackoff({ minMs: 2_000, maxMs: 30_000, jitter: 0 }).next()).toBe(2_000);
-});
-
-test("a pause ends at once when its signal aborts", async () => {
-  const stop = new AbortController();
-  const paused = pause(60_000, stop.signal);
-  stop.abort();
-  await paused;
 });

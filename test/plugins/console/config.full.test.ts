@@ -114,7 +114,7 @@ describe.skipIf(leftOut !== "")(`the configuration, in the console${leftOut}`, (
     await page.context().close();
   });
 
-  test("of two editors the second is told, keeps what was entered, and can save it after reading again", async () => {
+  test("the second of two editors reads about the first, loses nothing, and can save after reading again", async () => {
     const page = await open();
     const other = await signIn(room.url, room.token);
     await room.show(page, "config?section=session");

@@ -153,7 +153,7 @@ describe.skipIf(leftOut !== "")(`deliveries and the workbench, in the console${l
     await page.context().close();
   });
 
-  test("of two editors the second is told, and a mapping that would break is refused with its place", async () => {
+  test("the second of two editors reads about the first, and an error in a mapping has its place", async () => {
     const before = text();
     const [page, other] = [await room.open(), await signIn(room.url, room.token)];
     await room.show(page, "workbench?mapping=hooks.mappings[0]");

@@ -108,7 +108,7 @@ describe.concurrent("deletions and edits", () => {
 });
 
 describe.concurrent("what the bot sends", () => {
-  test("can call nobody, whatever the model writes", async () => {
+  test("notifies nobody by @everyone or a name, whatever the model writes", async () => {
     const words = "@everyone @here <@1100000000000000012> <@&1100000000000000107>";
     const { server, until, answers } = await openRoom({ answer: () => words });
     const { world } = server;

@@ -1,8 +1,8 @@
 /**
- * A second opinion: the channel talks to a server that nobody here wrote, `@openclaw/crabline`, unchanged. It has REST
- * and the gateway with direct chats, servers, threads, reactions and files. It lacks interactions (presses and slash
- * commands), replay after a resumption, the list of the bot's servers (`/users/@me/guilds`), deletions by people, and
- * it does not honour `nonce`: those are tried on the stand-in alone.
+ * The channel on the server of another author, `@openclaw/crabline`, unchanged. It has REST and the gateway with direct
+ * chats, servers, threads, reactions and files. It lacks interactions (presses and slash commands), replay after a
+ * resumption, the list of the bot's servers (`/users/@me/guilds`), deletions by people, and it does not honour `nonce`:
+ * those are tried on the stand-in alone.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

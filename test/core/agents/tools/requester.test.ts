@@ -17,7 +17,7 @@ const person = { channel: "botchat", account: "default", senderId: "7" };
 test.each([
   ["a text", {}, person],
   ["a voice message", { spoken: true, media: [voice] }, person],
-  ["a text with a recording that nobody transcribed", { media: [music] }, person],
+  ["a text with a recording that is not transcribed", { media: [music] }, person],
   ["a recording, in which anyone may speak", { spoken: true, media: [music] }, undefined],
   ["a recording as a document", { spoken: true, media: [sound("document", "audio/wav")] }, undefined],
   ["a recording beside a voice message", { spoken: true, media: [voice, music] }, undefined],

@@ -103,7 +103,7 @@ test("an old name is better than none", async () => {
   expect(platform.requests.length).toBe(3);
 });
 
-test("a platform that asks for a wait is asked about nobody meanwhile", async () => {
+test("while a platform asks for a wait, no look-up is made", async () => {
   const { platform, lookup, time } = await openPlatform();
   const people = lookup();
   platform.refuse = 429;
